@@ -1,0 +1,29 @@
+"""What every test stands on: an embedded Redis of its own, never the machine's."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import subprocess
+import time
+
+import pytest
+
+from tests.environment import TEST_HOME
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> subprocess.Popen[bytes]:
+    """One real Redis for the whole run."""
+    from copilot_project.embedded.redis import start_server
+
+    socket = TEST_HOME / "redis" / "redis.sock"
+    server = start_server(TEST_HOME / "redis", socket)
+    atexit.register(server.kill)
+    atexit.register(logging.disable)  # nobody is left to read what a background thread says about that
+    deadline = time.monotonic() + 10
+    while not socket.exists():
+        if server.poll() is not None or time.monotonic() > deadline:
+            raise RuntimeError("The embedded Redis did not start.")
+        time.sleep(0.01)
+    return server
