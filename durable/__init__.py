@@ -1,0 +1,1 @@
+"""The machine room: jobs with leases, their event log, and the news about them."""

@@ -1,0 +1,66 @@
+"""Entries of streams that could not be handled, as operators see them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from durable import consumers
+from durable.models import ParkedEntry
+from durable.redaction import redact
+from durable.redis import RedisError
+
+SHOWN_CHARACTERS = 20_000
+
+
+@admin.register(ParkedEntry)
+class ParkedEntryAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Replay puts an entry back at the end of its stream; drop forgets it."""
+
+    list_display = ["stream", "entry_id", "state", "tries", "error", "first_seen_at", "changed_at"]
+    list_filter = ["state", "stream"]
+    search_fields = ["=entry_id"]
+    ordering = ["-first_seen_at"]
+    actions = ["replay", "drop"]
+    fields = readonly_fields = (
+        "stream",
+        "group",
+        "entry_id",
+        "state",
+        "tries",
+        "error",
+        "first_seen_at",
+        "changed_at",
+        "shown_fields",
+    )
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        """`drop` says what it does; the general one would also take entries that are being tried."""
+        actions = super().get_actions(request)
+        actions.pop("delete_selected", None)
+        return actions
+
+    @admin.action(description="Replay: put back at the end of the stream", permissions=["change"])
+    def replay(self, request: HttpRequest, entries: QuerySet[ParkedEntry]) -> None:
+        try:
+            count = sum(consumers.replay(entry) for entry in entries)
+        except (RedisError, OSError):
+            self.message_user(request, "Redis does not answer. Try again.", messages.ERROR)
+            return
+        self.message_user(request, f"{count} replayed; entries that are not parked were left alone.")
+
+    @admin.action(description="Drop: forget parked and replayed entries", permissions=["delete"])
+    def drop(self, request: HttpRequest, entries: QuerySet[ParkedEntry]) -> None:
+        done = entries.exclude(state=ParkedEntry.State.RETRYING)
+        self.message_user(request, f"{done.delete()[0]} dropped.")
+
+    @admin.display(description="fields")
+    def shown_fields(self, entry: ParkedEntry) -> str:
+        return json.dumps(redact(entry.fields), indent=2, ensure_ascii=False)[:SHOWN_CHARACTERS]

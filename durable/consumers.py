@@ -1,0 +1,248 @@
+"""Reading a Redis stream as one of a group: nothing is lost, nothing is given up for good, poison is parked."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import socket
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from django.db import (
+    DatabaseError,
+    InterfaceError,
+    OperationalError,
+    close_old_connections,
+    connection,
+    transaction,
+)
+from django.db.models import F
+
+from durable import crashpoints, limits
+from durable.models import ParkedEntry
+from durable.redis import RedisError, ResponseError, bytes_client
+
+logger = logging.getLogger(__name__)
+
+Fields = dict[str, str]
+Handle = Callable[[Fields], None]
+MAX_ERROR_CHARACTERS = 2_000
+
+
+class Stop(Protocol):
+    """Says when to stop; threading.Event is one."""
+
+    def is_set(self) -> bool: ...
+
+    def wait(self, timeout: float, /) -> bool: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamEntry:
+    """One entry as it was read; `fields` is None for one that was deleted while it waited."""
+
+    id: str
+    fields: Fields | None
+    again: bool = False  # left by a consumer that died, or failed here before
+
+
+@dataclass(kw_only=True)
+class Consumer:
+    """One member of a consumer group; `handle` may be called more than once for an entry and must not mind.
+
+    An entry is acknowledged only after `handle` returned. One that makes `handle` raise is tried again with growing
+    pauses, and after `tries` set aside in `ParkedEntry`, so that the ones behind it go on. While the database is
+    away nothing is counted against an entry.
+    """
+
+    stream: str
+    group: str
+    handle: Handle
+    claim_idle_seconds: float = limits.CONSUMER_CLAIM_SECONDS
+    tries: int = limits.CONSUMER_TRIES
+    name: str = field(default_factory=lambda: f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}")
+    _ready: bool = False
+    _claim_at: float = 0.0
+    _retry_at: float | None = None
+    _failing: set[str] = field(default_factory=set)  # tried here, and to be tried again
+
+    def run(self, stop: Stop) -> None:
+        """Read until told to stop. Whatever goes wrong, it tries again."""
+        pause = limits.CONSUMER_FIRST_PAUSE_SECONDS
+        while not stop.is_set():
+            try:
+                self.read_once()
+                pause = limits.CONSUMER_FIRST_PAUSE_SECONDS
+                continue
+            except (RedisError, OSError) as error:
+                self._ready = False  # it may come back empty
+                logger.warning("The stream cannot be read, trying again: %s", error)
+            except (DatabaseError, InterfaceError) as error:
+                logger.warning("The database does not answer, trying again: %s", error)
+            except Exception:  # the outermost loop of its process: it must not end in silence
+                logger.exception("The consumer stumbled and goes on")
+            connection.close()
+            self._retry_at = time.monotonic()
+            stop.wait(pause)
+            pause = min(2 * pause, limits.CONSUMER_LONGEST_PAUSE_SECONDS)
+
+    def read_once(self, *, block_seconds: float = limits.CONSUMER_BLOCK_SECONDS) -> int:
+        """One batch: what dead consumers left, what failed here before, else what is new. Answers how many."""
+        self._make_ready()
+        count = 0
+        for entry in self._batch(block_seconds):
+            self._take(entry)
+            count += 1
+        return count
+
+    # --- reading ----------------------------------------------------------------------------------
+
+    def _make_ready(self) -> None:
+        """Join the group, made with the stream when it is not there, from the stream's beginning."""
+        if self._ready:
+            return
+        try:
+            bytes_client().xgroup_create(self.stream, self.group, id="0", mkstream=True)
+        except ResponseError as error:
+            if "BUSYGROUP" not in str(error):
+                raise
+        self._forget_dead_consumers()
+        self._ready = True
+        self._claim_at = 0.0
+
+    def _forget_dead_consumers(self) -> None:
+        for row in bytes_client().xinfo_consumers(self.stream, self.group):
+            long_gone = row["idle"] > limits.CONSUMER_FORGET_SECONDS * 1000
+            if long_gone and row["pending"] == 0:
+                bytes_client().xgroup_delconsumer(self.stream, self.group, row["name"])
+
+    def _batch(self, block_seconds: float) -> list[StreamEntry]:
+        now = time.monotonic()
+        if now >= self._claim_at:
+            claimed = self._claim()
+            if claimed:
+                return claimed  # there may be more
+            self._claim_at = now + min(self.claim_idle_seconds / 4, limits.CONSUMER_LONGEST_PAUSE_SECONDS)
+        if self._retry_at is not None and now >= self._retry_at:
+            self._retry_at = None
+            if mine := self._read("0"):
+                return mine
+        wait = block_seconds
+        if self._retry_at is not None:
+            wait = max(0.001, min(wait, self._retry_at - now))
+        return self._read(">", block_seconds=wait)
+
+    def _claim(self) -> list[StreamEntry]:
+        """What was delivered to a consumer that has not acknowledged it for so long that it must be dead."""
+        answer = bytes_client().xautoclaim(
+            self.stream,
+            self.group,
+            self.name,
+            min_idle_time=int(self.claim_idle_seconds * 1000),
+            start_id="0-0",
+            count=limits.CONSUMER_BATCH,
+        )
+        claimed = list(entries_of(answer[1], again=True))  # Redis 7 adds a third part
+        for entry in claimed:
+            if entry.fields is not None and entry.id not in self._failing:
+                self._count_try(entry, "A consumer died or hung while it held this entry.")
+        return claimed
+
+    def _read(self, after: str, *, block_seconds: float | None = None) -> list[StreamEntry]:
+        answer: Any = bytes_client().xreadgroup(
+            self.group,
+            self.name,
+            {self.stream: after},
+            count=limits.CONSUMER_BATCH,
+            block=None if block_seconds is None else max(1, int(block_seconds * 1000)),
+        )
+        found = [entry for _, rows in answer or () for entry in entries_of(rows, again=after != ">")]
+        if found:
+            crashpoints.reached("consumer_read")
+        return found
+
+    # --- one entry --------------------------------------------------------------------------------
+
+    def _take(self, entry: StreamEntry) -> None:
+        close_old_connections()
+        if entry.fields is not None:
+            try:
+                self.handle(entry.fields)
+            except (OperationalError, InterfaceError):
+                raise  # not the entry's fault; this one and the rest of the batch are read again
+            except Exception as error:  # whatever is wrong with it, the others must go on
+                logger.warning(
+                    "An entry of %s could not be handled",
+                    self.stream,
+                    exc_info=error,
+                    extra={"entry": entry.id},
+                )
+                if not self._failed(entry, error):
+                    return
+            else:
+                crashpoints.reached("consumer_handled")
+                if entry.again:
+                    self._rows(entry).filter(state=ParkedEntry.State.RETRYING).delete()
+        bytes_client().xack(self.stream, self.group, entry.id)
+        self._failing.discard(entry.id)
+
+    def _failed(self, entry: StreamEntry, error: Exception) -> bool:
+        """Count the try; True when it was the last and the entry is set aside."""
+        tried = self._count_try(entry, f"{type(error).__name__}: {error}")
+        if tried >= self.tries:
+            self._rows(entry).update(state=ParkedEntry.State.PARKED)
+            logger.error(
+                "An entry of %s was parked after %d tries", self.stream, tried, extra={"entry": entry.id}
+            )
+            return True
+        self._failing.add(entry.id)
+        pause = limits.CONSUMER_FIRST_PAUSE_SECONDS * 2 ** (tried - 1)
+        self._retry_at = time.monotonic() + min(pause, limits.CONSUMER_LONGEST_PAUSE_SECONDS)
+        return False
+
+    def _count_try(self, entry: StreamEntry, error: str) -> int:
+        with transaction.atomic():
+            self._rows(entry).get_or_create(
+                stream=self.stream,
+                group=self.group,
+                entry_id=entry.id,
+                defaults={"fields": entry.fields, "tries": 0},
+            )
+            self._rows(entry).update(
+                tries=F("tries") + 1, error=error.replace("\x00", "")[:MAX_ERROR_CHARACTERS]
+            )
+            return int(self._rows(entry).values_list("tries", flat=True).get())
+
+    def _rows(self, entry: StreamEntry) -> Any:
+        return ParkedEntry.objects.filter(stream=self.stream, group=self.group, entry_id=entry.id)
+
+
+def entries_of(rows: Any, *, again: bool) -> Iterator[StreamEntry]:
+    """Entries as the client gives them; a deleted one has no fields, or, from an old server, not even an id."""
+    for entry_id, fields in rows or ():
+        if entry_id is None:
+            continue
+        yield StreamEntry(id=text(entry_id), fields=decoded(fields) if fields else None, again=again)
+
+
+def decoded(fields: dict[bytes, bytes]) -> Fields:
+    return {text(name): text(value) for name, value in fields.items()}
+
+
+def text(raw: bytes | str) -> str:
+    """Text that can be kept, whatever bytes somebody sent."""
+    words = raw if isinstance(raw, str) else raw.decode("utf-8", "replace")
+    return words.replace("\x00", "\ufffd")
+
+
+def replay(parked: ParkedEntry) -> bool:
+    """Put a parked entry back at the end of its stream. Once: False when that was done already."""
+    with transaction.atomic():
+        mine = ParkedEntry.objects.filter(pk=parked.pk, state=ParkedEntry.State.PARKED)
+        if not mine.update(state=ParkedEntry.State.REPLAYED):
+            return False
+        bytes_client().xadd(parked.stream, parked.fields)  # a failure rolls the mark back
+    return True

@@ -1,0 +1,209 @@
+"""What can be done with a job: claim it, keep it alive, cancel it, sweep up what was left behind."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+
+from django.apps import apps
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.db.models import Case, F, PositiveIntegerField, Q, QuerySet, Value, When
+from django.db.models.functions import Coalesce
+
+from durable import limits, log
+from durable.lease import Lease
+from durable.models import Job
+from durable.stop import StopReason
+
+
+def job_models() -> list[type[Job]]:
+    """Every kind of job in the project."""
+    return [model for model in apps.get_models() if issubclass(model, Job)]
+
+
+# --- claim --------------------------------------------------------------------------------------
+
+
+def claim(model: type[Job], job_id: uuid.UUID, *, owner: str) -> Lease | None:
+    """Take a job that is queued, due or left behind; None when it is not to be had. Doubled pokes end here."""
+    if not claimable(model).filter(pk=job_id).exists():
+        return None  # looked at before the transaction: on SQLite that would keep all other writers out
+    try:
+        with transaction.atomic():
+            lease = _take(model, job_id, owner)
+    except NotToBeHad:
+        return None
+    if lease is not None:
+        lease.emitter.release()
+    return lease
+
+
+class NotToBeHad(Exception):
+    """A rule of this kind of job, such as one active turn per session, was won by another claim."""
+
+
+def _take(model: type[Job], job_id: uuid.UUID, owner: str) -> Lease | None:
+    if not model.admit(job_id) or not _mark(model, job_id, owner):
+        return None
+    job = model._default_manager.get(pk=job_id)
+    lease = Lease(job, seconds=float(settings.COPILOT_LEASE_SECONDS), after=log.last_stored(job_id))
+    if job.cancel_requested_at is not None:
+        lease.stop.set(StopReason.CANCELLED)
+    job.claimed(lease)
+    return lease
+
+
+def _mark(model: type[Job], job_id: uuid.UUID, owner: str) -> bool:
+    """The claim itself: one conditional UPDATE, of which the database lets one win."""
+    crashes = Case(
+        When(crashed(model), then=F("crashes") + 1),
+        default=F("crashes"),
+        output_field=PositiveIntegerField(),
+    )
+    try:
+        taken = claimable(model).filter(pk=job_id).update(
+            attempt=F("attempt") + 1,
+            crashes=crashes,
+            owner=owner,
+            status=Value(model.RUNNING),
+            lease_until=model.clock.after(float(settings.COPILOT_LEASE_SECONDS)),
+            started_at=Coalesce(F("started_at"), model.clock.now()),
+            poked_at=None,
+            run_at=None,
+        )  # fmt: skip
+    except IntegrityError as error:
+        raise NotToBeHad from error  # through the transaction, which PostgreSQL has given up
+    return bool(taken)
+
+
+def claimable(model: type[Job]) -> QuerySet[Job]:
+    return model._default_manager.filter(
+        Q(status=model.QUEUED) | due(model) | (left_behind(model) & ~exhausted(model))
+    )
+
+
+def due(model: type[Job]) -> Q:
+    """Waiting, and its time has come; who is asked to stop has waited long enough."""
+    return Q(status=model.WAITING) & (Q(run_at__lte=model.clock.now()) | Q(cancel_requested_at__isnull=False))
+
+
+def left_behind(model: type[Job]) -> Q:
+    """Running, but nobody holds it: its worker died or gave it back."""
+    return Q(status=model.RUNNING) & (Q(lease_until__lt=model.clock.now()) | Q(lease_until=None))
+
+
+def crashed(model: type[Job]) -> Q:
+    return Q(status=model.RUNNING) & ~Q(owner="")
+
+
+def exhausted(model: type[Job]) -> Q:
+    """So many attempts died without a word that one more would only kill another worker."""
+    return crashed(model) & Q(crashes__gte=limits.MAX_ATTEMPTS - 1)
+
+
+# --- heartbeat ----------------------------------------------------------------------------------
+
+
+def renew(model: type[Job], job_ids: Sequence[uuid.UUID], *, owner: str) -> dict[uuid.UUID, tuple[int, bool]]:
+    """Renew all leases of one worker in one UPDATE; answers attempt and "cancel wanted" of those still its own."""
+    mine = model._default_manager.filter(pk__in=job_ids, owner=owner, status=model.RUNNING)
+    mine.update(lease_until=model.clock.after(float(settings.COPILOT_LEASE_SECONDS)))
+    return held(model, job_ids, owner=owner)
+
+
+def held(model: type[Job], job_ids: Sequence[uuid.UUID], *, owner: str) -> dict[uuid.UUID, tuple[int, bool]]:
+    rows = model._default_manager.filter(pk__in=job_ids, owner=owner, status=model.RUNNING)
+    return {
+        pk: (attempt, asked_at is not None)
+        for pk, attempt, asked_at in rows.values_list("pk", "attempt", "cancel_requested_at")
+    }
+
+
+# --- sweep --------------------------------------------------------------------------------------
+
+
+def sweep(model: type[Job]) -> list[uuid.UUID]:
+    """Find jobs that need a poke and note that they get one now; jobs past saving are ended.
+
+    Those poked longest ago come first, so that no crowd of jobs that cannot start stands in front of others.
+    """
+    give_up(model)
+    if not to_poke(model).exists():
+        return []  # the usual case, without a transaction
+    with transaction.atomic():
+        needy = to_poke(model).order_by(F("poked_at").asc(nulls_first=True), "queued_at")
+        locked = needy.select_for_update(skip_locked=True)  # what another sweep holds is poked by that one
+        ids = list(locked.values_list("pk", flat=True)[: limits.SWEEP_BATCH])
+        model._default_manager.filter(pk__in=ids).update(poked_at=model.clock.now())
+    return ids
+
+
+def to_poke(model: type[Job]) -> QuerySet[Job]:
+    stale = Q(poked_at=None) | Q(poked_at__lt=model.clock.after(-limits.REPOKE_SECONDS))
+    queued = model.startable(model._default_manager.filter(status=model.QUEUED))
+    wanted = Q(pk__in=queued.values("pk")) | due(model) | (left_behind(model) & ~exhausted(model))
+    return model._default_manager.filter(wanted & stale)
+
+
+def give_up(model: type[Job]) -> None:
+    """End jobs whose attempts all died. Once: the status condition lets one caller win."""
+    past_saving = left_behind(model) & exhausted(model)
+    found = model._default_manager.filter(past_saving).values_list("pk", "cancel_requested_at")
+    for job_id, cancel_requested_at in list(found[: limits.SWEEP_BATCH]):
+        if cancel_requested_at is not None:
+            end_unowned(model, job_id, past_saving, status=model.CANCELLED, reason="cancelled")
+        else:
+            end_unowned(model, job_id, past_saving, status=model.FAILED, reason="worker_lost")
+
+
+# --- cancel -------------------------------------------------------------------------------------
+
+
+def request_cancel(model: type[Job], job_id: uuid.UUID) -> bool:
+    """Ask a job to stop: one that is not running ends here, a running one hears of it. False when it had ended."""
+    live = model._default_manager.filter(pk=job_id).exclude(status__in=model.TERMINAL)
+    parked = ~Q(status__in=[*model.TERMINAL, model.RUNNING])
+    while live.exists():  # it may start or stop to run while we ask; then we ask again
+        if end_unowned(model, job_id, parked, status=model.CANCELLED, reason="cancelled"):
+            return True
+        if live.filter(status=model.RUNNING).update(
+            cancel_requested_at=Coalesce(F("cancel_requested_at"), model.clock.now())
+        ):
+            return True
+    return False
+
+
+def force_cancel(model: type[Job], job_id: uuid.UUID) -> bool:
+    """End a job whose worker does not answer; the raised attempt fences that worker should it come back."""
+    return end_unowned(model, job_id, Q(status=model.RUNNING), status=model.CANCELLED, reason="cancelled")
+
+
+def end_unowned(model: type[Job], job_id: uuid.UUID, condition: Q, *, status: str, reason: str) -> bool:
+    """End a job that no attempt can end itself. Once: `condition` must hold in the same UPDATE.
+
+    News of it waits for the commit, also that of a transaction around this one.
+    """
+    with transaction.atomic():
+        ended = model._default_manager.filter(condition, pk=job_id).update(
+            status=status,
+            end_reason=reason,
+            attempt=F("attempt") + 1,
+            ended_at=model.clock.now(),
+            owner="",
+            lease_until=None,
+        )
+        if not ended:
+            return False
+        job = model._default_manager.get(pk=job_id)
+        job.ended_unowned()
+        job.ended()
+        transaction.on_commit(lambda: _after_end(job), robust=True)  # news; the end itself stands
+    return True
+
+
+def _after_end(job: Job) -> None:
+    log.expire_soon(job.pk)
+    log.nudge(job.pk)
+    job.refresh_from_db()
+    job.after_end()

@@ -1,0 +1,180 @@
+"""A lease: the right of one attempt to write about one job, and the fence that ends it."""
+
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
+
+from django.db import InterfaceError, OperationalError, transaction
+
+from durable import crashpoints, log
+from durable.emitter import Emitter
+from durable.errors import HandOver, JobCancelled, LeaseLost, TimedOut
+from durable.events import Entry, Event, Position
+from durable.models import Job
+from durable.retrying import retry_database
+from durable.stop import StopReason, StopSignal
+from durable.writer import writer
+
+T = TypeVar("T")
+logger = logging.getLogger(__name__)
+
+FLUSH_SECONDS = 2.0
+
+
+class Lease:
+    """What a worker holds while it works on a job.
+
+    Every write goes through `commit`, which first proves, in the same transaction, that this attempt still owns
+    the job; so a worker that was frozen and comes back can change nothing.
+    """
+
+    def __init__(self, job: Job, *, seconds: float, after: Position) -> None:
+        self.model = type(job)
+        self.job_id: uuid.UUID = job.pk
+        self.attempt = job.attempt
+        self.owner = job.owner
+        self.seconds = seconds
+        self.commits = job.commits
+        self._is_lost = False
+        self.over = False  # this attempt has ended the job or given it away
+        self.renewed_at = time.monotonic()
+        self.stop = StopSignal()
+        self.draining = False
+        self.emitter = Emitter(self.job_id, self.attempt, after=after, wake=writer().wake)
+        self.emitter.on_fenced = lambda: self.stop.set(StopReason.LOST)
+
+    def check(self) -> None:
+        """Raise when this attempt must stop; called between the pieces of the work."""
+        if self._is_lost:
+            raise LeaseLost
+        match self.stop.reason:
+            case None:
+                return
+            case StopReason.LOST:
+                raise LeaseLost
+            case StopReason.CANCELLED:
+                raise JobCancelled
+            case StopReason.HAND_OVER:
+                raise HandOver
+            case StopReason.TIMED_OUT:
+                raise TimedOut
+
+    def commit(self, work: Callable[[], T], *, events: Sequence[Event] = (), **changes: Any) -> T:
+        """Run `work` in one fenced transaction, store the open events with it, then send `events`.
+
+        `changes` are columns of the job. Takes effect once: a commit whose answer was lost is known by its number,
+        so `work` runs again only after a rollback. A database that stays away for the length of the lease ends
+        this attempt with LeaseLost.
+        """
+        if self._is_lost or self.over:
+            raise LeaseLost
+        with self.emitter.committing(events) as entries:
+            asked_at = time.monotonic()
+            once = Transaction(self, work, entries, changes)
+            try:
+                retry_database(once.run, seconds=self.seconds)
+            except (OperationalError, InterfaceError) as error:
+                raise self._lost() from error  # in doubt: whatever became of it, this attempt cannot go on
+            except Exception:
+                if not once.committed:
+                    raise
+                logger.exception("What was to happen after a commit failed; the commit itself stands")
+            self.commits += 1
+            self.renewed_at = asked_at
+            if changes.get("status") in self.model.TERMINAL:
+                crashpoints.reached("after_final_commit")
+            return once.result[0]
+
+    def fence(self, number: int, changes: dict[str, Any], *, tried: bool) -> bool:
+        """Prove that this attempt owns the job; False when this very commit went through on an earlier try."""
+        values = {"lease_until": self.model.clock.after(self.seconds), "commits": number} | changes
+        held = self._mine().filter(status=self.model.RUNNING, owner=self.owner, commits=number - 1)
+        if held.update(**values):
+            return True
+        if tried and self._mine().filter(commits=number).exists():
+            return False
+        raise self._lost()
+
+    def _lost(self) -> LeaseLost:
+        self._is_lost = True
+        self.stop.set(StopReason.LOST)
+        return LeaseLost()
+
+    def _mine(self) -> Any:
+        return self.model._default_manager.filter(pk=self.job_id, attempt=self.attempt)
+
+    def finish(
+        self,
+        status: str,
+        *,
+        reason: str = "",
+        error: str = "",
+        work: Callable[[], object] = lambda: None,
+        events: Sequence[Event] = (),
+        **changes: Any,
+    ) -> None:
+        """End the job: the final status is committed first, the closing events go out after it."""
+        end = {"status": status, "end_reason": reason, "error": error, "ended_at": self.model.clock.now()}
+
+        def ending() -> None:
+            work()
+            self._mine().get().ended()
+
+        self.commit(ending, events=events, **changes, **end, **given_back())
+        self._is_over()
+        log.expire_soon(self.job_id)
+        log.nudge(self.job_id)
+        retry_database(lambda: self._mine().get(), seconds=self.seconds).after_end()
+
+    def wait_until_due(self, seconds: float, *, events: Sequence[Event] = ()) -> None:
+        """Free this worker: the job waits in the database and is poked again when it is due."""
+        self.emitter.abandon()
+        due = {"status": self.model.WAITING, "run_at": self.model.clock.after(seconds)}
+        self.commit(lambda: None, events=events, **due, **given_back())
+        self._is_over()
+
+    def hand_over(self) -> None:
+        """Give the job back, still running, for another worker to take at once."""
+        self.emitter.abandon()
+        self.commit(lambda: None, **given_back())
+        self._is_over()
+
+    def _is_over(self) -> None:
+        self.over = True
+        self.emitter.end()
+        self.emitter.flush(FLUSH_SECONDS)
+
+
+class Transaction(Generic[T]):
+    """One commit of a lease, which may have to be tried more than once."""
+
+    def __init__(
+        self, lease: Lease, work: Callable[[], T], entries: list[Entry], changes: dict[str, Any]
+    ) -> None:
+        self.lease = lease
+        self.work = work
+        self.entries = entries
+        self.changes = changes
+        self.number = lease.commits + 1
+        self.result: list[T] = []  # what `work` answered, once it came to its end
+        self.committed = False
+
+    def run(self) -> None:
+        with transaction.atomic():
+            if not self.lease.fence(self.number, self.changes, tried=bool(self.result)):
+                return
+            self.result.clear()
+            transaction.on_commit(self._note)  # the first of all, so that it is called whatever the others do
+            log.store(self.lease.job_id, self.entries)
+            self.result.append(self.work())
+
+    def _note(self) -> None:
+        self.committed = True
+
+
+def given_back() -> dict[str, Any]:
+    return {"owner": "", "lease_until": None}

@@ -1,0 +1,119 @@
+"""A job's event log: a Redis stream in front of the pages in the database."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from django.conf import settings
+
+from durable import limits
+from durable.events import START, Entry, Position, pack, unpack
+from durable.models import EventPage
+from durable.redis import RedisError, answer, async_client, client, key
+
+
+def stream_key(job_id: uuid.UUID) -> str:
+    """The Redis stream of a job's events, and the name of the channel that announces them."""
+    return key("events", job_id)
+
+
+def add(name: str, *, create: bool) -> tuple[str | int, ...]:
+    """The words of an XADD; without `create` a log that vanished answers nil instead of starting with a hole."""
+    cap = ("MAXLEN", "~", limits.MAX_LOG_ENTRIES)
+    return ("XADD", name, *cap) if create else ("XADD", name, "NOMKSTREAM", *cap)
+
+
+def top(job_id: uuid.UUID) -> Position | None:
+    """The newest place in the log; None when there is no log."""
+    rows: Any = client().xrevrange(stream_key(job_id), count=1)
+    return Position.parse(rows[0][0]) if rows else None
+
+
+def expire_soon(job_id: uuid.UUID) -> None:
+    """Start the ended job's time to live; a failure is nothing, the key has a longer one already."""
+    try:
+        client().expire(stream_key(job_id), settings.COPILOT_STREAM_TTL_SECONDS)
+    except RedisError:
+        return
+
+
+def nudge(job_id: uuid.UUID) -> None:
+    """Tell everyone who watches a job to look at its row; a failure is nothing, they look by themselves in time."""
+    try:
+        client().publish(stream_key(job_id), "")
+    except RedisError:
+        return
+
+
+def forget(job_ids: Sequence[uuid.UUID]) -> None:
+    """Delete the logs of jobs whose rows go; in the transaction that deletes them."""
+    if not job_ids:
+        return
+    EventPage.objects.filter(job_id__in=job_ids).delete()
+    try:
+        client().delete(*(stream_key(job_id) for job_id in job_ids))
+    except RedisError:
+        return  # it has a time to live
+
+
+def tail(job_id: uuid.UUID, after: Position) -> list[Entry]:
+    """Everything Redis has after a place; nothing when it is away."""
+    try:
+        rows: Any = client().xrange(stream_key(job_id), min=f"({after}")
+    except RedisError:
+        return []
+    return [_entry(row) for row in rows]
+
+
+async def read_page(job_id: uuid.UUID, after: Position) -> list[Entry]:
+    """The next entries in Redis after a place, at most a page of them."""
+    page = async_client().xrange(stream_key(job_id), min=f"({after}", count=limits.LOG_PAGE)
+    rows: Any = await answer(page)
+    return [_entry(row) for row in rows]
+
+
+def _entry(row: Any) -> Entry:
+    at, fields = row
+    after, body = fields["e"].split(" ", 1)
+    return Entry(Position.parse(at), Position.parse(after), body)
+
+
+def parse_news(payload: str) -> list[Entry]:
+    """The entries of one announcement; none for a nudge."""
+    return [Entry.read(line) for line in payload.split("\n")] if payload else []
+
+
+# --- pages in the database ----------------------------------------------------------------------
+
+
+def store(job_id: uuid.UUID, entries: Sequence[Entry]) -> None:
+    """Keep entries with the commit they belong to. Once: the place of the first entry is the key."""
+    if not entries:
+        return
+    first, last = entries[0].at, entries[-1].at
+    page = EventPage(
+        job_id=job_id, attempt=first.attempt, first_seq=first.seq, last_seq=last.seq, data=pack(entries)
+    )
+    EventPage.objects.bulk_create([page], ignore_conflicts=True)
+
+
+def stored(job_id: uuid.UUID, after: Position = START) -> list[Entry]:
+    """The entries the database holds after a place, in order."""
+    pages = EventPage.objects.filter(job_id=job_id, attempt__gte=after.attempt).order_by(
+        "attempt", "first_seq"
+    )
+    pages = pages.exclude(attempt=after.attempt, last_seq__lte=after.seq)
+    return [entry for page in pages for entry in unpack(bytes(page.data)) if entry.at > after]
+
+
+def last_stored(job_id: uuid.UUID) -> Position:
+    """The newest place the database holds."""
+    row = (
+        EventPage.objects.filter(job_id=job_id)
+        .order_by("-attempt", "-last_seq")
+        .values_list("attempt", "last_seq")
+        .first()
+    )
+    return Position(*row) if row else START

@@ -1,0 +1,153 @@
+"""Rows every durable job has, the pages of its event log, and the signs of life of the workers."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from django.db import models
+from django.db.models import Q
+
+from durable.clock import Clock, DatabaseClock
+from durable.ids import new_id
+
+if TYPE_CHECKING:
+    from durable.lease import Lease
+
+
+class Job(models.Model):
+    """A durable piece of work with a lease; the row is the queue of record, a Celery message only a poke."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    status = models.CharField(max_length=16)
+    attempt = models.PositiveIntegerField(
+        default=0, help_text="Raised by every claim; the fence of every write."
+    )
+    crashes = models.PositiveIntegerField(default=0, help_text="Attempts that ended without a word; capped.")
+    commits = models.PositiveIntegerField(
+        default=0,
+        help_text="Number of the last commit: tells one whose answer was lost from one that failed.",
+    )
+    owner = models.CharField(max_length=128, blank=True, default="")
+    lease_until = models.DateTimeField(null=True, blank=True)
+    poked_at = models.DateTimeField(null=True, blank=True)
+    run_at = models.DateTimeField(null=True, blank=True, help_text="When a waiting job is due.")
+    cancel_requested_at = models.DateTimeField(null=True, blank=True)
+    queued_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+    end_reason = models.CharField(max_length=32, blank=True, default="")
+    error = models.TextField(blank=True, default="")
+
+    QUEUED: ClassVar[str] = "queued"
+    RUNNING: ClassVar[str] = "running"
+    WAITING: ClassVar[str] = "waiting"
+    CANCELLED: ClassVar[str] = "cancelled"
+    FAILED: ClassVar[str] = "failed"
+    TERMINAL: ClassVar[frozenset[str]] = frozenset({"completed", "failed", "cancelled"})
+
+    clock: ClassVar[Clock] = DatabaseClock()
+    task_name: ClassVar[str] = ""
+    queue: ClassVar[str] = ""
+
+    class Meta:
+        abstract = True
+        indexes = [
+            models.Index(fields=["status", "poked_at"], name="%(app_label)s_%(class)s_poke"),
+            models.Index(fields=["owner"], condition=~Q(owner=""), name="%(app_label)s_%(class)s_own"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__} {self.pk}"
+
+    @property
+    def is_terminal(self) -> bool:
+        return self.status in self.TERMINAL
+
+    def log_context(self) -> dict[str, Any]:
+        return {"job": type(self).__name__.lower(), "job_id": str(self.pk), "attempt": self.attempt}
+
+    @classmethod
+    def admit(cls, job_id: uuid.UUID) -> bool:
+        """Whether a queued job may start now; called inside the claim's transaction."""
+        return True
+
+    @classmethod
+    def startable(cls, queued: models.QuerySet[Any]) -> models.QuerySet[Any]:
+        """Narrow queued jobs to those a sweep should poke: what must wait its turn is left in peace."""
+        return queued
+
+    def claimed(self, lease: Lease) -> None:
+        """Called inside the claim's transaction, for rows that belong to the new attempt."""
+
+    def ended_unowned(self) -> None:
+        """Called before `ended` when no attempt could write the end, for what its lease would have written."""
+
+    def ended(self) -> None:
+        """Called inside the transaction that ends the job, for rows that must change with it."""
+
+    def after_end(self) -> None:
+        """Called after that transaction, for news and for whatever may start now."""
+
+
+class EventPage(models.Model):
+    """Events of a job's log as they were sent, kept with the commit they led to; the log in Redis is their cache."""
+
+    job_id = models.UUIDField()
+    attempt = models.PositiveIntegerField()
+    first_seq = models.PositiveIntegerField()
+    last_seq = models.PositiveIntegerField()
+    data = models.BinaryField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["job_id", "attempt", "first_seq"], name="durable_one_page_per_place"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.job_id} {self.attempt}-{self.first_seq}..{self.last_seq}"
+
+
+class WorkerBeat(models.Model):
+    """The last sign of life of one worker process."""
+
+    name = models.CharField(max_length=128, unique=True)
+    kind = models.CharField(max_length=255, help_text="The queues it serves.")
+    started_at = models.DateTimeField(auto_now_add=True)
+    seen_at = models.DateTimeField()
+    jobs = models.PositiveIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ParkedEntry(models.Model):
+    """An entry of a Redis stream that could not be handled; after some tries it is set aside for an operator."""
+
+    class State(models.TextChoices):
+        RETRYING = "retrying"
+        PARKED = "parked"
+        REPLAYED = "replayed"  # put back at the end of its stream
+
+    stream = models.CharField(max_length=128)
+    group = models.CharField(max_length=128)
+    entry_id = models.CharField(max_length=64)
+    fields = models.JSONField()
+    state = models.CharField(max_length=16, choices=State.choices, default=State.RETRYING)
+    tries = models.PositiveIntegerField(default=0)
+    error = models.TextField(blank=True, default="")
+    first_seen_at = models.DateTimeField(auto_now_add=True)
+    changed_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        verbose_name_plural = "parked entries"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["stream", "group", "entry_id"], name="durable_one_row_per_parked_entry"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.stream} {self.entry_id}"

@@ -1,0 +1,259 @@
+"""What runs beside the jobs in every worker process: heartbeat, sweep, cancel bell and watchdog."""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+import secrets
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+from celery import current_app
+from django.conf import settings
+from django.db import DatabaseError, InterfaceError, close_old_connections, connection
+
+from durable import bell, jobs, limits
+from durable.errors import HandOver, LeaseLost
+from durable.lease import Lease
+from durable.models import Job, WorkerBeat
+from durable.poke import poke
+from durable.process import PerProcess
+from durable.stop import StopReason
+
+logger = logging.getLogger(__name__)
+
+LOCAL_JOBS = 8
+MAX_KIND_CHARACTERS = 255
+Runner = Callable[[Lease], None]
+
+
+class Runtime:
+    """The leases this process holds and the threads that look after them."""
+
+    def __init__(self) -> None:
+        self.owner = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+        self.draining = threading.Event()
+        self.queues: frozenset[str] = frozenset()
+        self._leases: dict[uuid.UUID, Lease] = {}
+        self._lock = threading.Lock()
+        self._started = False
+        self._sweeping = False
+        self._local = ThreadPoolExecutor(LOCAL_JOBS, thread_name_prefix="local-job")
+        self._local_ids: set[uuid.UUID] = set()
+
+    # --- running a job --------------------------------------------------------------------------
+
+    def run(self, model: type[Job], job_id: uuid.UUID, runner: Runner) -> None:
+        """Run one job if it can be claimed. Once: a second delivery finds the lease held and returns."""
+        if self.draining.is_set():
+            return  # the sweep of another worker pokes again
+        self.start_threads()
+        try:
+            lease = jobs.claim(model, job_id, owner=self.owner)
+            if lease is None:
+                return
+            with self._holding(lease):
+                self._run_leased(lease, runner)
+        finally:
+            if not connection.in_atomic_block:
+                connection.close()
+
+    def _run_leased(self, lease: Lease, runner: Runner) -> None:
+        try:
+            runner(lease)
+        except LeaseLost:
+            logger.info("job fenced", extra={"job_id": str(lease.job_id), "attempt": lease.attempt})
+        except HandOver:
+            self._hand_over(lease)
+
+    def _hand_over(self, lease: Lease) -> None:
+        try:
+            lease.hand_over()
+        except LeaseLost:
+            return
+        poke(lease.model, lease.job_id)
+
+    @contextmanager
+    def _holding(self, lease: Lease) -> Iterator[None]:
+        with self._lock:
+            older = self._leases.get(lease.job_id)
+            self._leases[lease.job_id] = lease
+        if older is not None:
+            older.stop.set(
+                StopReason.LOST
+            )  # frozen for longer than the lease, this worker took over from itself
+        if self.draining.is_set():
+            lease.draining = True
+        try:
+            yield
+        finally:
+            with self._lock:
+                if self._leases.get(lease.job_id) is lease:
+                    del self._leases[lease.job_id]
+
+    def held(self) -> list[Lease]:
+        with self._lock:
+            return list(self._leases.values())
+
+    # --- threads --------------------------------------------------------------------------------
+
+    def start(self, queues: Sequence[str]) -> None:
+        """Called when the worker is up; without queues (a pool's child) it only looks after the jobs it holds."""
+        self.queues = frozenset(queues)
+        self.start_threads()
+        with self._lock:
+            if self._sweeping:
+                return
+            self._sweeping = True
+        self._thread("sweep", self._sweep, lambda: float(settings.COPILOT_SWEEP_SECONDS))
+        bell.listen(self.cancel)
+
+    def start_threads(self) -> None:
+        with self._lock:
+            if self._started:
+                return
+            self._started = True
+        self._thread("heartbeat", self._beat, lambda: float(settings.COPILOT_HEARTBEAT_SECONDS))
+
+    def _thread(self, name: str, work: Callable[[], None], pause: Callable[[], float]) -> None:
+        def forever() -> None:
+            while True:
+                try:
+                    work()
+                except (DatabaseError, InterfaceError) as error:
+                    logger.warning("The %s could not reach the database: %s", name, error)
+                    connection.close()
+                except Exception:  # a worker without this thread would lose its jobs in silence
+                    logger.exception("The %s stumbled and goes on", name)
+                    connection.close()
+                time.sleep(pause() * random.uniform(0.8, 1.0))  # noqa: S311
+
+        threading.Thread(target=forever, name=name, daemon=True).start()
+
+    def _beat(self) -> None:
+        """Renew every lease in one UPDATE per kind of job; what is no longer ours stops itself."""
+        if not self.queues and not self.held():
+            return
+        close_old_connections()
+        for model, leases in self._by_model().items():
+            asked_at = time.monotonic()
+            try:
+                mine = jobs.renew(model, [lease.job_id for lease in leases], owner=self.owner)
+            except (DatabaseError, InterfaceError):
+                self._stop_overdue(leases)
+                raise
+            for lease in leases:
+                self._compare(lease, mine)
+                lease.renewed_at = max(lease.renewed_at, asked_at)
+        self._sign_of_life()
+
+    def _stop_overdue(self, leases: Sequence[Lease]) -> None:
+        """Without the database a lease runs out: by now another worker may be at work on the same job."""
+        for lease in leases:
+            if time.monotonic() - lease.renewed_at > lease.seconds:
+                lease.stop.set(StopReason.LOST)
+
+    def _compare(self, lease: Lease, mine: dict[uuid.UUID, tuple[int, bool]]) -> None:
+        attempt, cancel_wanted = mine.get(lease.job_id, (None, False))
+        if lease.over:
+            return
+        if attempt != lease.attempt:
+            lease.stop.set(StopReason.LOST)
+        elif cancel_wanted:
+            lease.stop.set(StopReason.CANCELLED)
+
+    def _sign_of_life(self) -> None:
+        kind = ",".join(sorted(self.queues))[:MAX_KIND_CHARACTERS]
+        values = {"kind": kind, "seen_at": Job.clock.now(), "jobs": len(self.held())}
+        if not WorkerBeat.objects.filter(name=self.owner).update(**values):
+            WorkerBeat.objects.create(name=self.owner, **values)
+            gone = Job.clock.after(-limits.WORKER_FORGET_SECONDS)
+            WorkerBeat.objects.filter(seen_at__lt=gone).delete()
+
+    def _by_model(self) -> dict[type[Job], list[Lease]]:
+        grouped: dict[type[Job], list[Lease]] = {}
+        for lease in self.held():
+            grouped.setdefault(lease.model, []).append(lease)
+        return grouped
+
+    def _sweep(self) -> None:
+        """Look whether a held job was asked to stop while the bell was silent, and poke what was left behind."""
+        close_old_connections()
+        for model, leases in self._by_model().items():
+            mine = jobs.held(model, [lease.job_id for lease in leases], owner=self.owner)
+            for lease in leases:
+                self._compare(lease, mine)
+        if not self.draining.is_set():
+            for model in self._served():
+                self._sweep_one(model)
+
+    def _sweep_one(self, model: type[Job]) -> None:
+        try:
+            self._poke_all(model, jobs.sweep(model))
+        except (DatabaseError, InterfaceError) as error:  # one kind of job must not keep the others waiting
+            logger.warning("The sweep of %s failed: %s", model.__name__, error)
+            connection.close()
+
+    def _poke_all(self, model: type[Job], job_ids: Sequence[uuid.UUID]) -> None:
+        """Poke each; once the broker has failed, run them here instead of asking it again for every one."""
+        broker_is_up = True
+        for job_id in job_ids:
+            broker_is_up = broker_is_up and poke(model, job_id)
+            if not broker_is_up:
+                self._run_locally(model, job_id)
+
+    def _run_locally(self, model: type[Job], job_id: uuid.UUID) -> None:
+        """Once: a job that waits for a free thread here is not put in line again by the next sweep."""
+        with self._lock:
+            if job_id in self._local_ids:
+                return
+            self._local_ids.add(job_id)
+
+        def run() -> None:
+            try:
+                current_app.tasks[model.task_name].run(str(job_id))
+            except Exception:  # the place of Celery's own task wrapper
+                logger.exception("A job that was run without the broker failed")
+            finally:
+                with self._lock:
+                    self._local_ids.discard(job_id)
+
+        self._local.submit(run)
+
+    def _served(self) -> list[type[Job]]:
+        return [model for model in jobs.job_models() if model.queue in self.queues]
+
+    # --- stopping -------------------------------------------------------------------------------
+
+    def cancel(self, job_id: uuid.UUID) -> None:
+        """Stop a job if it runs here; anyone may ring, the row has been marked before."""
+        with self._lock:
+            lease = self._leases.get(job_id)
+        if lease is not None:
+            lease.stop.set(StopReason.CANCELLED)
+
+    def drain(self) -> None:
+        """Shut down softly: jobs stop at their next boundary, and after the grace wherever they are."""
+        self.draining.set()
+        for lease in self.held():
+            lease.draining = True
+        timer = threading.Timer(limits.HANDOVER_GRACE_SECONDS, self.force_hand_over)
+        timer.daemon = True
+        timer.start()
+
+    def force_hand_over(self) -> None:
+        for lease in self.held():
+            lease.stop.set(StopReason.HAND_OVER)
+
+    def sign_off(self) -> None:
+        """Take this worker's sign of life away, so that nobody waits for it."""
+        WorkerBeat.objects.filter(name=self.owner).delete()
+
+
+runtime = PerProcess(Runtime)

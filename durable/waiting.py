@@ -1,0 +1,47 @@
+"""Waiting for a job's news from synchronous code, race-free and with a deadline."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from typing import TypeVar
+
+from django.db import connection
+
+from durable import limits
+from durable.hub import watch_in_background
+from durable.log import stream_key
+from durable.retrying import retry_database
+from durable.stop import StopSignal
+
+T = TypeVar("T")
+
+
+def wait_for(
+    job_id: uuid.UUID, look: Callable[[], T | None], *, seconds: float, stop: StopSignal | None = None
+) -> T | None:
+    """Answer what `look` finds, as soon as it finds something; None when the time is over or `stop` was set.
+
+    Subscribed and confirmed before the first look, so no change falls between; the subscription is always
+    released. No database connection is held while waiting.
+    """
+    deadline = time.monotonic() + seconds
+    news, ready = threading.Event(), threading.Event()
+    watch = watch_in_background(stream_key(job_id), lambda payload: news.set(), ready=ready)
+    remove = stop.add_callback(news.set) if stop is not None else (lambda: None)
+    try:
+        ready.wait(min(seconds, limits.REDIS_TIMEOUT_SECONDS))
+        while True:
+            news.clear()
+            found = retry_database(look, seconds=deadline - time.monotonic())
+            remaining = deadline - time.monotonic()
+            if found is not None or remaining <= 0 or (stop is not None and stop.is_set()):
+                return found
+            if not connection.in_atomic_block:
+                connection.close()
+            news.wait(min(remaining, limits.STATUS_CHECK_SECONDS))
+    finally:
+        watch.cancel()
+        remove()

@@ -1,0 +1,41 @@
+"""Hooks that start the durable runtime in a Celery worker and hand its jobs over when it stops."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from celery import signals
+from celery.utils.nodenames import worker_direct
+
+from durable import watchdog
+from durable.runtime import runtime
+
+
+@signals.worker_ready.connect
+def started(sender: Any, **kwargs: Any) -> None:
+    own = worker_direct(sender.hostname).name
+    runtime().start([name for name in sender.app.amqp.queues.consume_from if name != own])
+    watchdog.start(sender)
+
+
+@signals.worker_process_init.connect
+def child_started(**kwargs: Any) -> None:
+    """A child of a process pool holds the jobs, so it needs the heartbeat and the cancel bell; its parent sweeps."""
+    runtime().start([])
+
+
+@signals.task_received.connect
+def received(**kwargs: Any) -> None:
+    watchdog.watch().heard()
+
+
+@signals.worker_shutting_down.connect
+def shutting_down(**kwargs: Any) -> None:
+    """On a thread: this is called inside a signal handler, which may have interrupted whoever holds a lock."""
+    threading.Thread(target=lambda: runtime().drain(), name="drain", daemon=True).start()
+
+
+@signals.worker_shutdown.connect
+def stopped(**kwargs: Any) -> None:
+    runtime().sign_off()

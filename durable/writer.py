@@ -1,0 +1,284 @@
+"""The worker's single writer: one thread and one Redis connection carry the events of all its jobs."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from hiredis import pack_command
+
+from durable import limits, log
+from durable.emitter import Emitter, Pending
+from durable.events import Position
+from durable.process import PerProcess
+from durable.redis import RedisAway, RedisError, ResponseError, connection
+
+logger = logging.getLogger(__name__)
+
+FIRST_PAUSE_SECONDS = 0.05
+LONGEST_PAUSE_SECONDS = 1.0
+OLD_ID = "equal or smaller"  # how Redis refuses an entry whose id is not above the newest
+Command = tuple[Any, ...]
+
+
+@dataclass
+class Counters:
+    """What the writer has done so far; read by metrics and benchmarks."""
+
+    events: int = 0
+    batches: int = 0
+    failures: int = 0
+    reseeds: int = 0
+    fenced: int = 0
+
+
+class Parcel:
+    """What goes to the log of one job in one round, and how Redis answered."""
+
+    __slots__ = ("answers", "batch", "emitter", "sent")
+
+    def __init__(self, emitter: Emitter, batch: list[Pending]) -> None:
+        self.emitter = emitter
+        self.batch = batch
+        self.sent = batch
+        self.answers: Sequence[Any] = ()
+
+    def commands(self, epoch: int) -> list[Command]:
+        """An entry each, and one announcement. A log this connection has not written to yet may lack something."""
+        name = self.emitter.stream
+        fresh = self.emitter.epoch != epoch
+        if fresh:
+            self.sent = self.emitter.with_open(self.batch)
+        words = log.add(name, create=fresh)
+        commands: list[Command] = []
+        lines = []
+        for pending in self.sent:
+            (attempt, seq), (after_attempt, after_seq) = pending.at, pending.after
+            at, rest = f"{attempt}-{seq}", f"{after_attempt}-{after_seq} {pending.seal()}"
+            commands.append((*words, at, "e", rest))
+            lines.append(f"{at} {rest}")
+        commands.append(("PUBLISH", name, "\n".join(lines)))
+        if fresh:
+            commands.append(("EXPIRE", name, life_seconds()))
+        return commands
+
+    @property
+    def all_taken(self) -> bool:
+        """The usual case: Redis answered with an id for each entry."""
+        return all(type(answer) is str for answer in self.answers)
+
+    @property
+    def vanished(self) -> bool:
+        """Redis has lost the log, so it took nothing."""
+        return any(answer is None for answer in self.answers)
+
+    @property
+    def refused(self) -> bool:
+        """Redis has a higher id: ours from an earlier try of the same batch, or a newer attempt's."""
+        last = self.answers[-1] if self.answers else None
+        return isinstance(last, ResponseError) and OLD_ID in str(last)
+
+    @property
+    def error(self) -> ResponseError | None:
+        """A reason why Redis could not take an entry: out of memory, read-only, disk full."""
+        for answer in self.answers:
+            if isinstance(answer, ResponseError) and OLD_ID not in str(answer):
+                return answer
+        return None
+
+
+class Writer:
+    """Sends at once when idle; while busy it gathers for a few milliseconds and sends everything in one go.
+
+    A connection that had to be made anew may lead to a server that lost its data, or the last second of it. So the
+    first batch of each job on a new connection brings all of the job's open events along; Redis refuses what it has.
+    """
+
+    def __init__(self) -> None:
+        self.counters = Counters()
+        self._dirty: dict[int, Emitter] = {}
+        self._news = threading.Condition(threading.Lock())
+        self._connection: Any = None
+        self._epoch = 0
+        self._pause = FIRST_PAUSE_SECONDS
+        self._thread = threading.Thread(target=self._run, name="event-writer", daemon=True)
+        self._thread.start()
+
+    def wake(self, emitter: Emitter) -> None:
+        if id(emitter) in self._dirty:
+            return  # not drained yet, so what it has just taken in goes along
+        with self._news:
+            if id(emitter) not in self._dirty:
+                self._dirty[id(emitter)] = emitter
+                if len(self._dirty) == 1:
+                    self._news.notify()
+
+    # --- the thread -----------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        while True:
+            parcels: list[Parcel] = []
+            try:
+                parcels = [Parcel(emitter, batch) for emitter in self._wait() if (batch := emitter.drain())]
+                if parcels:
+                    self._deliver(parcels)
+            except Exception:  # without this thread every event would be lost in silence
+                logger.exception("The writer stumbled; the events of this round go out again")
+                self._failed(parcels)
+
+    def _wait(self) -> list[Emitter]:
+        with self._news:
+            while not self._dirty:
+                self._news.wait()
+            emitters = list(self._dirty.values())
+            self._dirty.clear()
+            return emitters
+
+    def _deliver(self, parcels: list[Parcel]) -> None:
+        try:
+            self._send(parcels)
+            failed = self._settle(parcels)
+        except (RedisError, OSError) as error:
+            logger.warning("Redis does not take events now: %s", error)
+            failed = parcels
+        if failed:
+            self._failed(failed)
+        else:
+            self._pause = FIRST_PAUSE_SECONDS
+            time.sleep(limits.GATHER_SECONDS)
+
+    def _failed(self, parcels: list[Parcel]) -> None:
+        """Put everything back; the next connection starts from what Redis really has."""
+        self.counters.failures += 1
+        self._disconnect()
+        for parcel in parcels:
+            parcel.emitter.restore(parcel.batch)
+        time.sleep(self._pause)
+        self._pause = min(2 * self._pause, LONGEST_PAUSE_SECONDS)
+        for parcel in parcels:
+            self.wake(parcel.emitter)
+
+    # --- one round ------------------------------------------------------------------------------
+
+    def _send(self, parcels: list[Parcel]) -> None:
+        """Everything in one write; the answers are kept with the parcels."""
+        self._connect()
+        parts = [self._commands(parcel) for parcel in parcels]
+        answers = self._ask([command for commands in parts for command in commands])
+        self.counters.batches += 1
+        place = 0
+        for parcel, commands in zip(parcels, parts, strict=True):
+            parcel.answers = answers[place : place + len(parcel.sent)]
+            place += len(commands)
+
+    def _commands(self, parcel: Parcel) -> list[Command]:
+        try:
+            return parcel.commands(self._epoch)
+        except Exception:  # an event's own fault must not stand in the way of all others
+            logger.exception("Events that cannot be written down are left out")
+            parcel.sent = []
+            return []
+
+    def _settle(self, parcels: list[Parcel]) -> list[Parcel]:
+        """Take note of what went through; answers the parcels that did not."""
+        odd = [parcel for parcel in parcels if not parcel.all_taken]
+        tops = self._tops([parcel for parcel in odd if parcel.refused])
+        failed = []
+        for parcel in odd:
+            if parcel.error is not None:
+                logger.warning("Redis does not take events now: %s", parcel.error)
+                failed.append(parcel)
+            elif parcel.vanished:
+                self._reseed(parcel)
+            elif tops.get(parcel.emitter, 0) > parcel.emitter.attempt:
+                self._fence(parcel)
+            else:
+                self._taken(parcel)
+        for parcel in parcels if not odd else [parcel for parcel in parcels if parcel not in odd]:
+            self._taken(parcel)
+        return failed
+
+    def _taken(self, parcel: Parcel) -> None:
+        parcel.emitter.epoch = self._epoch
+        self.counters.events += len(parcel.batch)
+        parcel.emitter.sent()
+
+    def _tops(self, parcels: list[Parcel]) -> dict[Emitter, int]:
+        """The newest attempt in each of these logs."""
+        answers = self._ask(
+            [("XREVRANGE", parcel.emitter.stream, "+", "-", "COUNT", 1) for parcel in parcels]
+        )
+        return {
+            parcel.emitter: Position.parse(rows[0][0]).attempt
+            for parcel, rows in zip(parcels, answers, strict=True)
+            if isinstance(rows, list) and rows
+        }
+
+    def _reseed(self, parcel: Parcel) -> None:
+        """Redis lost the log: the open events go back under their ids; the database has the others."""
+        self.counters.reseeds += 1
+        parcel.emitter.epoch = 0
+        parcel.emitter.restore(parcel.batch)
+        self.wake(parcel.emitter)
+
+    def _fence(self, parcel: Parcel) -> None:
+        self.counters.fenced += 1
+        parcel.emitter.sent()
+        parcel.emitter.close()
+        try:
+            parcel.emitter.on_fenced()
+        except Exception:  # the job's own fault; its commits are fenced all the same
+            logger.exception("A fenced job could not be told")
+
+    # --- the connection -------------------------------------------------------------------------
+
+    def _connect(self) -> None:
+        """A connection that stands; a new one begins a new epoch."""
+        if self._connection is not None:
+            try:
+                if not self._connection.can_read():
+                    return
+            except (RedisError, OSError):
+                logger.info("The writer's connection was closed")
+            self._disconnect()
+        made = connection()
+        made.connect()
+        self._connection = made
+        self._epoch += 1
+
+    def _disconnect(self) -> None:
+        made, self._connection = self._connection, None
+        if made is None:
+            return
+        try:
+            made.disconnect()
+        except (RedisError, OSError):
+            logger.debug("A broken connection did not close cleanly")
+
+    def _ask(self, commands: list[Command]) -> list[Any]:
+        if not commands:
+            return []
+        if self._connection is None:
+            raise RedisAway("The connection was closed")
+        packed = b"".join([pack_command(command) for command in commands])
+        self._connection.send_packed_command([packed], check_health=False)
+        return [self._answer() for _ in commands]
+
+    def _answer(self) -> Any:
+        try:
+            return self._connection.read_response()
+        except ResponseError as error:
+            return error
+
+
+def life_seconds() -> int:
+    """How long a log lives unless its job's end or its next attempt says otherwise."""
+    return int(limits.MAX_TURN_SECONDS + settings.COPILOT_STREAM_TTL_SECONDS)
+
+
+writer = PerProcess(Writer)
