@@ -1,0 +1,66 @@
+"""Which IP addresses belong to the public internet."""
+
+from __future__ import annotations
+
+import socket
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+
+Address = IPv4Address | IPv6Address
+
+# The tables are written out instead of trusting `is_global`: its answers changed between Python's own releases.
+NOT_PUBLIC_V4 = tuple(
+    IPv4Network(network)
+    for network in (
+        "0.0.0.0/8",  # this network
+        "10.0.0.0/8",  # private
+        "100.64.0.0/10",  # carrier-grade NAT, and Alibaba's metadata service
+        "127.0.0.0/8",  # loopback
+        "168.63.129.16/32",  # Azure's host agent
+        "169.254.0.0/16",  # link-local, and most clouds' metadata service
+        "172.16.0.0/12",  # private
+        "192.0.0.0/24",  # IETF protocols, and Oracle's metadata service
+        "192.0.2.0/24",  # documentation
+        "192.31.196.0/24",  # AS112
+        "192.52.193.0/24",  # AMT
+        "192.88.99.0/24",  # 6to4 relays
+        "192.168.0.0/16",  # private
+        "192.175.48.0/24",  # AS112
+        "198.18.0.0/15",  # benchmarks
+        "198.51.100.0/24",  # documentation
+        "203.0.113.0/24",  # documentation
+        "224.0.0.0/4",  # multicast
+        "240.0.0.0/4",  # reserved, and broadcast
+    )
+)
+GLOBAL_UNICAST_V6 = IPv6Network("2000::/3")  # so not ::/8 (mapped, NAT64), fc00::/7, fe80::/10, ff00::/8
+NOT_PUBLIC_V6 = tuple(
+    IPv6Network(network)
+    for network in (
+        "2001::/23",  # IETF protocols: Teredo, ORCHID, benchmarks
+        "2001:db8::/32",  # documentation
+        "2002::/16",  # 6to4: carries any IPv4 address
+        "2620:4f:8000::/48",  # AS112
+        "3ffe::/16",  # 6bone
+        "3fff::/20",  # documentation
+    )
+)
+
+
+def is_public(address: Address) -> bool:
+    """Whether an address is global unicast and cannot carry another address inside it."""
+    if isinstance(address, IPv4Address):
+        return not any(address in network for network in NOT_PUBLIC_V4)
+    if address.scope_id is not None or address not in GLOBAL_UNICAST_V6:
+        return False
+    return not any(address in network for network in NOT_PUBLIC_V6)
+
+
+def is_this_machine(address: Address) -> bool:
+    """Whether the kernel would deliver to one of our own interfaces. Connecting a datagram socket sends nothing."""
+    family = socket.AF_INET if address.version == 4 else socket.AF_INET6
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((str(address), 9))
+            return bool(ip_address(probe.getsockname()[0].partition("%")[0]) == address)
+    except OSError:  # no route, no such family: it cannot be us
+        return False

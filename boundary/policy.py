@@ -1,0 +1,102 @@
+"""Which targets may be reached, and at which addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+from boundary.addresses import Address, is_public, is_this_machine
+from boundary.errors import BlockedReason, BlockedUrl
+from boundary.urls import Target, parse_url
+
+WEB_PORTS = frozenset({80, 443, 8080, 8443})
+INTERNAL_NAMES = frozenset(
+    {"localhost", "metadata", "instance-data", "local", "internal", "localdomain", "kubernetes"}
+)
+INTERNAL_SUFFIXES = (
+    ".localhost",
+    ".local",
+    ".localdomain",
+    ".internal",
+    ".intranet",
+    ".lan",
+    ".home.arpa",
+    ".cluster.local",
+    ".svc",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AllowList:
+    """Host and port pairs an operator trusts although they are not on the public internet: a local model, a service."""
+
+    pairs: frozenset[tuple[str, int]] = frozenset()
+
+    @classmethod
+    def of(cls, entries: Iterable[str]) -> AllowList:
+        """From entries such as `localhost:11434`, `10.0.0.5:8080` or `[::1]:9000`; the port is 80 when left out."""
+        targets = [parse_url(f"http://{entry}/") for entry in entries]
+        if odd := [target for target in targets if target.path != "/"]:
+            raise BlockedUrl(
+                BlockedReason.MALFORMED, f"Write host:port, without a scheme or a path: {odd[0]}."
+            )
+        return cls(pairs=frozenset((target.host, target.port) for target in targets))
+
+    def __contains__(self, target: Target) -> bool:
+        return (target.host, target.port) in self.pairs
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policy:
+    """The rules one request is held to, at every hop."""
+
+    allowed: AllowList = AllowList()
+    own_hosts: frozenset[str] = frozenset()
+    ports: frozenset[int] = WEB_PORTS
+
+    def check_target(self, target: Target) -> None:
+        """Refuse by what the URL says, before its name is resolved."""
+        if target in self.allowed:
+            return
+        if target.address is not None:
+            self.check_address(target, target.address)
+        if target.host in INTERNAL_NAMES or target.host.endswith(INTERNAL_SUFFIXES):
+            raise BlockedUrl(BlockedReason.INTERNAL_NAME, f"{target.host} is an internal name.")
+        if target.host in self.own_hosts:
+            raise BlockedUrl(BlockedReason.OWN_HOST, f"{target.host} is this site itself.")
+        if target.port not in self.ports:
+            ports = ", ".join(str(port) for port in sorted(self.ports))
+            raise BlockedUrl(BlockedReason.PORT, f"Port {target.port} is not fetched; only {ports} are.")
+
+    def check_address(self, target: Target, address: Address) -> None:
+        """Refuse by where the URL leads. One bad address among a name's good ones refuses them all."""
+        if target in self.allowed:
+            return
+        if not is_public(address):
+            raise BlockedUrl(BlockedReason.NOT_PUBLIC, f"{target.host} is not on the public internet.")
+        if is_this_machine(address):
+            raise BlockedUrl(BlockedReason.OWN_HOST, f"{target.host} is this machine.")
+
+
+def policy_from_settings() -> Policy:
+    """The operator's rules: BOUNDARY_ALLOWED_HOSTS lets internal services through, the site itself is refused."""
+    try:
+        allowed = AllowList.of(getattr(settings, "BOUNDARY_ALLOWED_HOSTS", ()))
+    except BlockedUrl as error:
+        raise ImproperlyConfigured(
+            f"BOUNDARY_ALLOWED_HOSTS has an entry that is no host:port. {error}"
+        ) from error
+    site = urlsplit(settings.SITE_URL).hostname
+    names = {
+        host.strip("[]").rstrip(".").lower()
+        for host in settings.ALLOWED_HOSTS
+        if host[:1] not in ("", "*", ".")
+    }
+    return Policy(
+        allowed=allowed,
+        own_hosts=frozenset(names | ({site.lower()} if site else set())),
+    )

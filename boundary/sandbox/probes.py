@@ -1,0 +1,167 @@
+"""The self-test: SECURITY.md cases 51-57, tried for real before any tool that runs code is offered."""
+
+from __future__ import annotations
+
+import functools
+import platform
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from boundary.errors import SandboxError
+from boundary.sandbox.boxes import open_box
+from boundary.sandbox.command import PRODUCT
+from boundary.sandbox.launching import launch
+from boundary.sandbox.types import KilledReason, SandboxLimits, SandboxResult
+
+MACHINES = frozenset({"x86_64", "aarch64"})
+SECONDS = 10.0
+SMALL = SandboxLimits(
+    memory_bytes=256 * 1024 * 1024, cpu_seconds=5, processes=16, file_bytes=1024 * 1024, tmp_bytes=1024 * 1024
+)
+LOCK = threading.Lock()
+
+
+@dataclass(frozen=True, kw_only=True)
+class SandboxCheck:
+    """One thing that was tried."""
+
+    name: str
+    passed: bool
+    detail: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SandboxReport:
+    """Whether code may be run here, and what was found out."""
+
+    checks: tuple[SandboxCheck, ...]
+
+    @property
+    def passed(self) -> bool:
+        return all(check.passed for check in self.checks)
+
+    @property
+    def reason(self) -> str:
+        """Why not; empty when all is well."""
+        return " ".join(f"{check.name}: {check.detail}" for check in self.checks if not check.passed)
+
+
+def self_test() -> SandboxReport:
+    """Try to break out, once per process."""
+    with LOCK:
+        return tested()
+
+
+@functools.cache
+def tested() -> SandboxReport:
+    if platform.system() != "Linux" or platform.machine() not in MACHINES:
+        return broken(f"There is no sandbox for {platform.system()} on {platform.machine()}.")
+    try:
+        return SandboxReport(checks=tuple(probe() for probe in PROBES))
+    except SandboxError as error:
+        return broken(str(error))
+
+
+def broken(detail: str) -> SandboxReport:
+    return SandboxReport(checks=(SandboxCheck(name="start", passed=False, detail=detail),))
+
+
+def attempt(script: str, *, timeout: float = SECONDS, limits: SandboxLimits = SMALL) -> SandboxResult:
+    with open_box() as box:
+        return launch(script, box=box, timeout=timeout, limits=limits)
+
+
+def check(name: str, passed: bool, result: SandboxResult) -> SandboxCheck:
+    said = f"{result.stdout} {result.stderr}".strip()[:300]
+    detail = (
+        ""
+        if passed
+        else f"exit code {result.exit_code}, {result.killed_reason or 'not killed'}, said {said!r}"
+    )
+    return SandboxCheck(name=name, passed=passed, detail=detail)
+
+
+def probe_secrets() -> SandboxCheck:
+    """51: neither the host's files nor its processes are there."""
+    paths = ("/etc/passwd", "/etc/shadow", "/root", "/home", "/var", "/run", PRODUCT / "boundary")
+    script = "".join(f"[ -e '{path}' ] && echo '{path}'; " for path in paths)
+    result = attempt(script + "env -0 | cut -z -d= -f1; tr '\\0' '\\n' < /proc/1/environ; echo end")
+    seen = set(result.stdout.replace("\0", "\n").split())
+    return check(
+        "files", result.exit_code == 0 and seen <= {"end", "PATH", "HOME", "PWD", "SHLVL", "_"}, result
+    )
+
+
+def probe_network() -> SandboxCheck:
+    """52: no address can be reached, not even the host's own."""
+    targets = ("127.0.0.1/6379", "169.254.169.254/80", "1.1.1.1/443")
+    tries = "; ".join(f"(exec 3<>/dev/tcp/{target}) 2>/dev/null && echo reached" for target in targets)
+    result = attempt(
+        f"{tries}; ls /sys/class/net 2>/dev/null; grep -v 'lo:\\|Inter\\|face' /proc/net/dev; echo end"
+    )
+    return check("network", result.stdout.split() == ["end"], result)
+
+
+def probe_processes() -> SandboxCheck:
+    """53: a fork bomb stops at the cap."""
+    # bash tries again for seconds when it cannot fork, so a loop beside it waits for its first complaint.
+    watcher = "(while [[ ! -s /tmp/e ]]; do :; done; echo capped; kill -9 $$) &"
+    result = attempt(f"exec 2>/tmp/e; {watcher} for i in $(seq 40); do sleep 9 & done; echo all")
+    return check("processes", result.stdout.split() == ["capped"], result)
+
+
+def probe_memory() -> SandboxCheck:
+    """54: neither one process nor many together get more memory than allowed."""
+    one = attempt("head -c 1G /dev/zero | tail | wc -c")
+    if one.stdout.strip() == str(1024**3):
+        return check("memory", False, one)
+    many = attempt("for i in 1 2 3 4; do (head -c 100M /dev/zero; sleep 9) | tail & done; wait")
+    return check("memory", many.killed_reason == KilledReason.MEMORY, many)
+
+
+def probe_time() -> SandboxCheck:
+    """55: an endless loop ends with its whole tree."""
+    result = attempt("(while :; do :; done) & while :; do :; done", timeout=0.2)
+    return check("time", result.timed_out, result)
+
+
+def probe_disk() -> SandboxCheck:
+    """56: neither one file, nor /tmp, nor the places between, take more than allowed."""
+    result = attempt(
+        "head -c 4M /dev/zero > big 2>/dev/null; head -c 4M /dev/zero > /tmp/big 2>/dev/null; "
+        "for d in / /dev /usr /etc /proc; do touch $d/x 2>/dev/null && echo $d; done; stat -c %s big /tmp/big"
+    )
+    sizes = result.stdout.split()
+    passed = all(size.isdigit() and int(size) <= SMALL.file_bytes for size in sizes) and len(sizes) == 2
+    return check("disk", passed, result)
+
+
+def probe_kernel() -> SandboxCheck:
+    """57: no new namespaces, no mounts, no tracing; the filter is loaded and no capability is held."""
+    result = attempt(
+        "unshare -Ur true 2>/dev/null && echo unshare; mount -t tmpfs x /tmp 2>/dev/null && echo mount; "
+        "grep -E '^(Seccomp|NoNewPrivs|CapEff|CapBnd):' /proc/self/status | tr -d '\\t\\n '; "
+        f"if command -v python3 >/dev/null; then python3 -c '{SYSCALLS}'; else echo refused; fi"
+    )
+    wanted = "CapEff:0000000000000000CapBnd:0000000000000000NoNewPrivs:1Seccomp:2refused"
+    return check("kernel", result.stdout.split() == [wanted], result)
+
+
+# By number where Python is there to call them: ptrace, keyctl, bpf, io_uring_setup, unshare, a vsock socket.
+NUMBERS = {"x86_64": (101, 250, 321, 425, 272), "aarch64": (117, 219, 280, 425, 97)}
+SYSCALLS = (
+    "import ctypes,errno,socket;c=ctypes.CDLL(None,use_errno=True);"
+    f"bad=[n for n in {NUMBERS.get(platform.machine(), ())} "
+    "if c.syscall(n,0,0,0,0,0)!=-1 or ctypes.get_errno()!=errno.EPERM];"
+    'bad+=[40] if c.socket(40,1,0)>=0 else [];print(bad or "refused")'
+)
+PROBES: tuple[Callable[[], SandboxCheck], ...] = (
+    probe_secrets,
+    probe_network,
+    probe_processes,
+    probe_memory,
+    probe_time,
+    probe_disk,
+    probe_kernel,
+)

@@ -1,0 +1,74 @@
+"""The system calls a sandboxed command may not make, as a filter the kernel runs."""
+
+from __future__ import annotations
+
+import errno
+import functools
+import tempfile
+from typing import Any
+
+from boundary.errors import SandboxUnavailable
+
+# Ways into other processes, into the kernel's less trodden parts, to new namespaces and mounts, and to memory that
+# no limit of ours counts. The namespaces and the dropped capabilities refuse most of these already: two locks.
+DENIED = (
+    *("ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "kcmp", "process_madvise"),
+    *("bpf", "perf_event_open", "userfaultfd", "io_uring_setup", "io_uring_enter", "io_uring_register"),
+    *("keyctl", "add_key", "request_key"),
+    *("unshare", "setns", "mount", "umount2", "pivot_root", "chroot", "move_mount", "open_tree"),
+    *("fsopen", "fsconfig", "fsmount", "fspick", "mount_setattr"),
+    *("open_by_handle_at", "name_to_handle_at", "fanotify_init", "quotactl", "acct", "swapon", "swapoff"),
+    *("init_module", "finit_module", "delete_module", "kexec_load", "kexec_file_load", "reboot", "syslog"),
+    *(
+        "settimeofday",
+        "clock_settime",
+        "clock_adjtime",
+        "adjtimex",
+        "sethostname",
+        "setdomainname",
+        "vhangup",
+    ),
+    *("memfd_create", "memfd_secret", "shmget", "shmat", "lookup_dcookie", "personality"),
+)
+# CLONE_NEWTIME, NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
+NEW_NAMESPACES = (0x80, 0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000)
+SOCKET_FAMILIES = (1, 2, 10, 16)  # unix, IPv4, IPv6, netlink. Not vsock: network namespaces do not hold it
+LAST_FAMILY = 64
+TERMINAL_INPUT = (0x5412, 0x541C)  # TIOCSTI and TIOCLINUX put keys into somebody's terminal
+
+
+@functools.cache
+def seccomp_filter() -> bytes:
+    """The filter in the form bubblewrap reads; raises SandboxUnavailable where libseccomp is missing."""
+    try:
+        import pyseccomp  # type: ignore[import-untyped] # loads a C library that not every machine has
+    except (ImportError, OSError, RuntimeError) as error:
+        raise SandboxUnavailable(
+            "The library libseccomp is missing. Install it (Debian: libseccomp2)."
+        ) from error
+    rules = pyseccomp.SyscallFilter(pyseccomp.ALLOW)
+    refuse = pyseccomp.ERRNO(errno.EPERM)
+    for name in DENIED:
+        if (
+            pyseccomp.resolve_syscall(pyseccomp.Arch.NATIVE, name) >= 0
+        ):  # not every architecture has every call
+            rules.add_rule(refuse, name)
+    rules.add_rule(
+        pyseccomp.ERRNO(errno.ENOSYS), "clone3"
+    )  # its flags are out of sight; libc then uses clone
+    for flag in NEW_NAMESPACES:
+        rules.add_rule(refuse, "clone", masked(pyseccomp, 0, flag, flag))
+    for request in TERMINAL_INPUT:
+        rules.add_rule(refuse, "ioctl", masked(pyseccomp, 1, 0xFFFFFFFF, request))
+    no_family = pyseccomp.ERRNO(errno.EAFNOSUPPORT)
+    for family in set(range(LAST_FAMILY)) - set(SOCKET_FAMILIES):
+        rules.add_rule(no_family, "socket", pyseccomp.Arg(0, pyseccomp.EQ, family))
+    rules.add_rule(no_family, "socket", pyseccomp.Arg(0, pyseccomp.GE, LAST_FAMILY))
+    with tempfile.TemporaryFile() as file:
+        rules.export_bpf(file)
+        file.seek(0)
+        return file.read()
+
+
+def masked(pyseccomp: Any, index: int, mask: int, value: int) -> Any:
+    return pyseccomp.Arg(index, pyseccomp.MASKED_EQ, mask, value)
