@@ -1,0 +1,75 @@
+"""The language model behind one small interface; `openai` is imported at the first question, not with this package."""
+
+from llm.cancel import CancelFlag
+from llm.catalog import ModelInfo, model_info
+from llm.client import complete, default_model, stream, title_model, warm_up
+from llm.errors import (
+    BadModelAnswer,
+    BadModelRequest,
+    Cancelled,
+    ContextTooLong,
+    LLMError,
+    ModelCut,
+    ModelIdle,
+    ModelRefused,
+    ModelUnavailable,
+    RateLimited,
+)
+from llm.retry import Policy
+from llm.tokens import estimate_message_tokens, estimate_tokens
+from llm.types import (
+    JSON,
+    CancelSignal,
+    Completion,
+    Delta,
+    FinishReason,
+    ReasoningDelta,
+    Request,
+    RetryNote,
+    StreamReset,
+    TextDelta,
+    ToolCallDelta,
+    ToolCallRequest,
+    ToolCallStart,
+    ToolSpec,
+    Usage,
+)
+
+__all__ = [
+    "JSON",
+    "BadModelAnswer",
+    "BadModelRequest",
+    "CancelFlag",
+    "CancelSignal",
+    "Cancelled",
+    "Completion",
+    "ContextTooLong",
+    "Delta",
+    "FinishReason",
+    "LLMError",
+    "ModelCut",
+    "ModelIdle",
+    "ModelInfo",
+    "ModelRefused",
+    "ModelUnavailable",
+    "Policy",
+    "RateLimited",
+    "ReasoningDelta",
+    "Request",
+    "RetryNote",
+    "StreamReset",
+    "TextDelta",
+    "ToolCallDelta",
+    "ToolCallRequest",
+    "ToolCallStart",
+    "ToolSpec",
+    "Usage",
+    "complete",
+    "default_model",
+    "estimate_message_tokens",
+    "estimate_tokens",
+    "model_info",
+    "stream",
+    "title_model",
+    "warm_up",
+]

@@ -1,0 +1,194 @@
+"""One request on its way to one answer, through all its tries, on the loop.
+
+Imported at first use only, by the client: with it comes `openai`, which takes about a second.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache
+
+import httpx2
+
+from llm import prices, transport
+from llm.answer import Answer
+from llm.dialect import Dialect
+from llm.endpoint import Endpoint, fallback_model
+from llm.failures import TryFailed, from_status, scrub
+from llm.retry import Again, Failure, GiveUp, Kind, Policy, Tries, decide
+from llm.sse import EventSplitter
+from llm.tokens import estimate_message_tokens, estimate_tokens
+from llm.types import Completion, Delta, Request, RetryNote, StreamReset, Usage
+
+logger = logging.getLogger(__name__)
+
+MAX_ADAPTATIONS = 4  # optional fields that a server may refuse one after the other
+
+
+class Asking:
+    """Holds what stays the same over the tries."""
+
+    def __init__(
+        self, *, request: Request, on_delta: Callable[[Delta], None], endpoint: Endpoint, policy: Policy
+    ) -> None:
+        self._request = request
+        self._on_delta = on_delta
+        self._endpoint = endpoint
+        self._policy = policy
+        self._bodies: dict[str, bytes] = {}
+        self._body(
+            request.model
+        )  # written on the caller's thread: a long history must not hold up other streams
+
+    def _body(self, model: str) -> bytes:
+        if model not in self._bodies:
+            self._bodies[model] = _dialect(self._endpoint, model).write(self._request, model)
+        return self._bodies[model]
+
+    async def run(self) -> Completion:
+        """Ask, and ask again as long as the policy says so."""
+        tries = Tries()
+        while True:
+            outcome = await self._try(self._request.model)
+            if isinstance(outcome, Completion):
+                return outcome
+            match decide(outcome, tries, self._policy, uniform=random.uniform):
+                case GiveUp() as end:
+                    return await self._end(end, outcome)
+                case Again() as again:
+                    tries = again.tries
+                    self._announce(outcome, again.message, again.seconds)
+                    await asyncio.sleep(again.seconds)
+
+    async def _end(self, end: GiveUp, failure: Failure) -> Completion:
+        """Ask the fallback model once, if there is one and it may help; else raise the error."""
+        model = fallback_model()
+        if end.may_fall_back and model and model != self._request.model:
+            self._announce(
+                failure, f"{self._request.model} is {failure.kind.value}, asking {model} instead", 0
+            )
+            outcome = await self._try(model)
+            if isinstance(outcome, Completion):
+                return outcome
+            logger.warning("The fallback model failed too", extra={"model": model, "detail": outcome.detail})
+        raise end.error
+
+    def _announce(self, failure: Failure, message: str, seconds: float) -> None:
+        logger.info("Asking the model again", extra={"kind": failure.kind.name, "detail": failure.detail})
+        if failure.started:
+            self._on_delta(StreamReset(reason=message))
+        self._on_delta(RetryNote(message=message, seconds=seconds))
+
+    async def _try(self, model: str) -> Completion | Failure:
+        answer = Answer(self._on_delta)
+        try:
+            await self._ask(model, answer)
+            return self._completion(model, answer)
+        except TryFailed as failed:
+            failure = replace(failed.failure, started=answer.started)
+        return scrub(failure, self._endpoint.api_key)
+
+    async def _ask(self, model: str, answer: Answer) -> None:
+        """Send the request and read the answer; a field that the server refuses is left out from then on."""
+        dialect = _dialect(self._endpoint, model)
+        for adaptations in range(MAX_ADAPTATIONS + 1):
+            body = self._body(model)
+            try:
+                async with transport.open_stream(self._endpoint, body, self._policy) as response:
+                    await self._read(response, answer)
+                return
+            except transport.Refused as error:
+                refused = error
+            if adaptations == MAX_ADAPTATIONS or not dialect.learn(refused.status, refused.body, body):
+                raise TryFailed(from_status(refused.status, refused.body, refused.headers))
+            del self._bodies[model]
+
+    async def _read(self, response: httpx2.Response, answer: Answer) -> None:
+        chunks = transport.read_chunks(response, max_bytes=self._policy.max_answer_bytes)
+        kind = response.headers.get("content-type", "").lower()
+        if "html" in kind or ("json" in kind and "event-stream" not in kind):
+            await _read_whole(b"".join([chunk async for chunk in chunks]), kind, answer)
+            return
+        splitter = EventSplitter()
+        async for chunk in chunks:
+            events = splitter.feed(chunk)
+            if events:
+                answer.take(events)
+                if answer.done:
+                    await transport.drain(chunks)
+                    return
+        _take_last(splitter.close(), answer)
+        if not answer.chunks and splitter.strange:
+            raise _nonsense(f"The server sent no event stream: {splitter.strange!r}")
+
+    def _completion(self, model: str, answer: Answer) -> Completion:
+        finish_reason = answer.finish()
+        usage = answer.usage or self._estimate(answer)
+        known = prices.cost_of(model, usage, is_local=self._endpoint.is_local)
+        return Completion(
+            text=answer.text(),
+            reasoning=answer.reasoning(),
+            tool_calls=answer.tool_calls(),
+            finish_reason=finish_reason,
+            usage=usage,
+            model=model,
+            cost=known if answer.reported_cost is None else answer.reported_cost,
+        )
+
+    def _estimate(self, answer: Answer) -> Usage:
+        """Usage of a server that does not say: characters, counted on both sides."""
+        tools = json.dumps([tool.parameters for tool in self._request.tools]) if self._request.tools else ""
+        calls = sum(estimate_tokens(call.name + call.arguments) for call in answer.tool_calls())
+        reasoning = estimate_tokens(answer.reasoning())
+        return Usage(
+            input_tokens=estimate_message_tokens(self._request.messages) + estimate_tokens(tools),
+            output_tokens=estimate_tokens(answer.text()) + reasoning + calls,
+            reasoning_tokens=reasoning,
+            estimated=True,
+        )
+
+
+async def list_models(endpoint: Endpoint, policy: Policy) -> list[str]:
+    """The ids of the models that the server offers; raises the error behind a failure."""
+    try:
+        return await transport.list_models(endpoint, policy)
+    except transport.Refused as error:
+        failure = from_status(error.status, error.body, error.headers)
+    except TryFailed as error:
+        failure = error.failure
+    end = decide(scrub(failure, endpoint.api_key), Tries(), replace(policy, tries=1), uniform=random.uniform)
+    assert isinstance(end, GiveUp)
+    raise end.error
+
+
+async def _read_whole(body: bytes, kind: str, answer: Answer) -> None:
+    if "html" in kind:
+        raise _nonsense(f"The server sent a web page: {body[:200]!r}")
+    answer.take_whole(body)
+
+
+def _take_last(events: list[bytes], answer: Answer) -> None:
+    """The event at which a stream stopped; half of one is a cut, not nonsense."""
+    try:
+        answer.take(events)
+    except TryFailed as failed:
+        if failed.failure.kind is not Kind.NONSENSE:
+            raise
+        cut = replace(failed.failure, kind=Kind.CUT)
+    else:
+        return
+    raise TryFailed(cut)
+
+
+def _nonsense(detail: str) -> TryFailed:
+    return TryFailed(Failure(kind=Kind.NONSENSE, detail=detail))
+
+
+@lru_cache(maxsize=256)
+def _dialect(endpoint: Endpoint, model: str) -> Dialect:
+    return Dialect(is_openai=endpoint.is_openai)

@@ -1,0 +1,117 @@
+"""Asks the model: blocks the calling thread while the answer streams on the process's loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from durable import limits
+from durable.loop import background_loop
+from llm.cancel import CancelFlag
+from llm.endpoint import Endpoint, configured_model, configured_title_model, current_endpoint
+from llm.errors import BadModelRequest, Cancelled, ModelUnavailable
+from llm.retry import Policy
+from llm.types import CancelSignal, Completion, Delta, Request
+
+T = TypeVar("T")
+
+NOT_FOR_CHAT = ("embed", "whisper", "tts", "rerank", "moderation")
+
+
+def stream(
+    request: Request,
+    on_delta: Callable[[Delta], None],
+    *,
+    cancelled: CancelSignal,
+    policy: Policy | None = None,
+) -> Completion:
+    """Block until the answer is complete; `on_delta` is called on the loop's thread and must not block.
+
+    When `cancelled` is set, the connection to the model server is closed at once, Cancelled is raised and
+    no delta follows. An exception from `on_delta` also ends the request, and is raised here.
+    """
+    if cancelled.is_set():
+        raise Cancelled
+    from llm.asking import Asking  # lazy: `openai` takes about a second, and the web tier does not need it
+
+    policy = policy or Policy()
+    asking = Asking(
+        request=replace(request, model=request.model or default_model()),
+        on_delta=on_delta,
+        endpoint=current_endpoint(),
+        policy=policy,
+    )
+    return _wait(_until(cancelled, asking.run()), seconds=policy.answer_seconds)
+
+
+def complete(
+    request: Request, *, cancelled: CancelSignal | None = None, policy: Policy | None = None
+) -> Completion:
+    """The same without deltas: for titles, summaries and AI blocks."""
+    return stream(request, _ignore, cancelled=cancelled or CancelFlag(), policy=policy)
+
+
+def default_model() -> str:
+    """The model that answers when none is named: COPILOT_MODEL, or what suits the endpoint."""
+    return configured_model() or _first_model(current_endpoint())
+
+
+def title_model() -> str:
+    """The small model for titles and summaries."""
+    return configured_title_model() or default_model()
+
+
+def warm_up() -> None:
+    """Import the `openai` client now, so that a worker's first turn does not wait for it."""
+    import llm.asking  # noqa: F401  # lazy, as above
+
+
+@lru_cache(maxsize=16)
+def _first_model(endpoint: Endpoint) -> str:
+    """The first model that an unknown server offers: the only one, on most local servers."""
+    from llm.asking import list_models  # lazy, as above
+
+    names = _wait(list_models(endpoint, Policy()), seconds=limits.MODEL_LIST_SECONDS)
+    for name in names:
+        if not any(word in name.lower() for word in NOT_FOR_CHAT):
+            return name
+    raise BadModelRequest("The model server offers no model. An operator should set COPILOT_MODEL.")
+
+
+def _wait(coroutine: Coroutine[Any, Any, T], *, seconds: float) -> T:
+    """Run a coroutine on the loop; whatever ends the wait here also ends the coroutine there."""
+    future = asyncio.run_coroutine_threadsafe(coroutine, background_loop())
+    try:
+        return future.result(seconds)
+    except TimeoutError:
+        raise ModelUnavailable(
+            f"The model took longer than {seconds:.0f} seconds. Please try again."
+        ) from None
+    finally:
+        future.cancel()
+
+
+async def _until(cancelled: CancelSignal, coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run the coroutine, cancel it when the signal is set, and return only once it has ended."""
+    loop = asyncio.get_running_loop()
+    task = asyncio.ensure_future(coroutine)
+
+    def stop() -> None:
+        loop.call_soon_threadsafe(task.cancel)
+
+    remove = cancelled.add_callback(stop)
+    try:
+        return await task
+    except asyncio.CancelledError:
+        if cancelled.is_set() and task.cancelled():
+            raise Cancelled from None
+        raise
+    finally:
+        remove()
+
+
+def _ignore(delta: Delta) -> None:
+    """For callers that only want the whole answer."""

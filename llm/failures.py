@@ -1,0 +1,122 @@
+"""What a server's refusal means: an HTTP status, its headers and its error body become a Failure."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from llm.errors import BadModelRequest, ContextTooLong, LLMError, ModelRefused
+from llm.retry import Failure, Kind, read_retry_after
+
+MAX_DETAIL_CHARACTERS = 500
+PASSING_STATUSES = {408, 409, 425}
+TOO_LONG = re.compile(
+    r"context[ _-]?(length|size|window)|maximum[ a-z]* context|too many (input )?tokens|"
+    r"(prompt|input|request|conversation) (is )?too (long|large)|exceeds? .{0,40}(context|token limit)|"
+    r"reduce the length",
+    re.IGNORECASE,
+)
+TOO_LONG_CODES = {"context_length_exceeded", "exceed_context_size_error", "string_above_max_length"}
+FILTER_CODES = {"content_filter", "content_policy_violation", "responsibleaipolicyviolation"}
+NO_CREDIT = re.compile(
+    r"insufficient_quota|insufficient credit|billing|exceeded your current quota", re.IGNORECASE
+)
+HINTS = {
+    401: "The model server refused the key. An operator should check OPENAI_API_KEY.",
+    402: "The model provider says that the account has no credit left. An operator should top it up.",
+    403: "The key may not use this model. An operator should check OPENAI_API_KEY and COPILOT_MODEL.",
+    404: "The model server does not know this model. An operator should check COPILOT_MODEL and OPENAI_BASE_URL.",
+    405: "The model server does not know this address. An operator should check OPENAI_BASE_URL.",
+    413: "The request is too large for the model server.",
+}
+
+
+class TryFailed(Exception):
+    """One try at an answer failed; `failure` says how."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.detail)
+        self.failure = failure
+
+
+def from_status(status: int, body: bytes | str, headers: Mapping[str, str]) -> Failure:
+    """The failure behind an HTTP error answer."""
+    error = error_object(body)
+    if error is None:
+        error = {"message": body.decode("utf-8", "replace") if isinstance(body, bytes) else body}
+    return _classify(status, error, retry_after=read_retry_after(headers, now=time.time()))
+
+
+def from_error_object(error: Mapping[str, Any] | str) -> Failure:
+    """The failure behind an error inside a 200 answer or inside a stream; some servers put a status into `code`."""
+    fields: Mapping[str, Any] = {"message": error} if isinstance(error, str) else error
+    code = fields.get("code", fields.get("status"))
+    status = int(code) if isinstance(code, int) or (isinstance(code, str) and code.isdigit()) else 0
+    return _classify(status, fields, retry_after=None)
+
+
+def error_object(body: bytes | str) -> Mapping[str, Any] | None:
+    """The error of an OpenAI-style body, also of the shapes that other servers use."""
+    try:
+        data = json.loads(body)
+    except ValueError:
+        return None
+    if isinstance(data, list) and data:
+        data = data[0]
+    if not isinstance(data, dict):
+        return None
+    error = data.get("error") or data.get("detail") or data.get("message")
+    if isinstance(error, dict):
+        return error
+    return {"message": error if isinstance(error, str) else json.dumps(data)} if error else None
+
+
+def _classify(status: int, error: Mapping[str, Any], *, retry_after: float | None) -> Failure:
+    message = str(error.get("message") or error)[:MAX_DETAIL_CHARACTERS]
+    codes = {str(error.get(field, "")).lower() for field in ("code", "type")}
+    detail = f"HTTP {status}: {message}" if status else message
+    if (
+        codes & TOO_LONG_CODES
+        or (status != 429 and TOO_LONG.search(message))
+        or "Request too large" in message
+    ):
+        return _final(ContextTooLong(detail=detail))
+    if codes & FILTER_CODES:
+        return _final(ModelRefused(detail=detail))
+    if status in (402, 429) and any(NO_CREDIT.search(text) for text in (message, *codes)):
+        return _final(BadModelRequest(HINTS[402], detail=detail))
+    if status == 429 or codes & {"rate_limit_exceeded", "rate_limit_error", "too_many_requests"}:
+        return Failure(kind=Kind.RATE_LIMITED, detail=detail, retry_after=retry_after)
+    if status >= 500 or status in PASSING_STATUSES:
+        return Failure(kind=Kind.UNAVAILABLE, detail=detail)
+    if 400 <= status < 500:
+        return _final(BadModelRequest(HINTS.get(status, ""), detail=detail))
+    if codes & {"invalid_request_error", "authentication_error", "invalid_api_key", "not_found_error"}:
+        return _final(BadModelRequest(detail=detail))
+    return Failure(kind=Kind.NONSENSE, detail=f"The server sent an error instead of an answer: {detail}")
+
+
+def _final(error: LLMError) -> Failure:
+    return Failure(kind=Kind.FINAL, detail=error.detail, error=error)
+
+
+def scrub(failure: Failure, *secrets: str) -> Failure:
+    """The failure and its error without any secret: servers like to quote the key they refuse."""
+    error = failure.error
+    if error is not None:
+        error.detail = redact(error.detail, *secrets)
+        error.user_message = redact(error.user_message, *secrets)
+        error.args = tuple(redact(str(text), *secrets) for text in error.args)
+    return replace(failure, detail=redact(failure.detail, *secrets))
+
+
+def redact(text: str, *secrets: str) -> str:
+    """The text without the given secrets and without anything that looks like a key."""
+    for secret in secrets:
+        if secret:
+            text = text.replace(secret, "[REDACTED]")
+    return re.sub(r"\bsk-[\w-]{6,}[\w*-]*|\bBearer\s+\S+", "[REDACTED]", text)

@@ -1,0 +1,77 @@
+"""Turns a tool's result into sentences."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from llm.offline.conversation import ToolResult
+
+MAX_EXCERPT_CHARACTERS = 600
+FAILED_TYPES = {"error", "input_validation_error", "need_login", "no_results"}
+NAME_FIELDS = ("name", "title", "filename", "path", "question", "description", "id")
+SHOWN_FIELDS = {
+    "outputs": "Outputs",
+    "output": "Output",
+    "response": "Answer",
+    "stdout": "Output",
+    "stderr": "Errors",
+    "content": "Content",
+    "text": "Text",
+    "agents": "Agents",
+    "blocks": "Blocks",
+    "files": "Files",
+    "schedules": "Schedules",
+    "questions": "Questions",
+    "steps": "Steps",
+    "results": "Results",
+    "errors": "Problems",
+    "missing": "Missing",
+    "suggestions": "Suggestions",
+    "suggested_goal": "A better goal",
+}
+LINK_FIELDS = ("agent_page_link", "library_agent_link", "link", "url", "download_url")
+
+
+def describe(result: ToolResult) -> str:
+    """What happened, then what came out, then where to see it."""
+    lines = [_headline(result)]
+    for name, label in SHOWN_FIELDS.items():
+        value = result.data.get(name)
+        if value not in (None, "", [], {}) and value != result.message:
+            lines.append(f"{label}: {show(value)}")
+    links = [str(result.data[name]) for name in LINK_FIELDS if result.data.get(name)]
+    if links:
+        lines.append(f"See {links[0]}")
+    return "\n\n".join(lines)
+
+
+def _headline(result: ToolResult) -> str:
+    if not result.data:
+        return f"`{result.name}` answered: {excerpt(result.text) or 'nothing.'}"
+    message = result.message or f"`{result.name}` answered `{result.type or 'without a message'}`."
+    return f"That did not work: {message}" if result.type in FAILED_TYPES else message
+
+
+def show(value: Any) -> str:
+    """A value as markdown: lists as bullets, mappings as named bullets, the rest as text."""
+    if isinstance(value, Mapping):
+        return "\n" + "\n".join(f"- **{name}**: {_inline(item)}" for name, item in value.items())
+    if isinstance(value, list):
+        return "\n" + "\n".join(f"- {_inline(item)}" for item in value)
+    return excerpt(str(value))
+
+
+def _inline(value: Any) -> str:
+    if isinstance(value, Mapping):
+        name = next((str(value[field]) for field in NAME_FIELDS if value.get(field)), "")
+        return excerpt(name or json.dumps(value, ensure_ascii=False, default=str))
+    if isinstance(value, list):
+        return ", ".join(_inline(item) for item in value)
+    return excerpt(str(value))
+
+
+def excerpt(text: str) -> str:
+    text = text.strip()
+    return text if len(text) <= MAX_EXCERPT_CHARACTERS else f"{text[:MAX_EXCERPT_CHARACTERS].rstrip()} …"

@@ -1,0 +1,209 @@
+"""Which rule answers: the first one that matches, else an honest text."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from re import Match, Pattern
+from typing import Any
+
+from llm.offline import flows, smalltalk
+from llm.offline.conversation import Conversation, ToolResult, text_of
+from llm.offline.describe import describe
+from llm.offline.fit import make_value
+from llm.offline.reply import Reply, say
+from llm.offline.script import MARKER
+from llm.offline.talk import Flow, Talk, play
+
+MAX_RULE_CHARACTERS = 2_000  # longer messages are data, not requests
+MAX_SIDE_JOB_PROMPT_CHARACTERS = 4_000
+TITLE_WORDS = 6
+TITLE_ASKED = re.compile(r"\btitles?\b", re.IGNORECASE)
+SUMMARY_ASKED = re.compile(r"\bsummar(y|ies|i[sz]e)|\bcompact", re.IGNORECASE)
+WORK_FINISHED = re.compile(
+    r"\boperation\b.{0,200}\b(finished|completed|succeeded|failed|is ready)\b", re.I | re.S
+)
+
+
+def answer(conversation: Conversation) -> Reply:
+    """The offline model's answer to a request without a script."""
+    wanted = conversation.body.get("response_format")
+    if isinstance(wanted, Mapping) and wanted.get("type") in ("json_schema", "json_object"):
+        return _structured(conversation, wanted)
+    if is_side_job(conversation):
+        return _summary(conversation) if not TITLE_ASKED.search(conversation.system) else _title(conversation)
+    if _is_continuation(conversation):
+        return say(describe(_came_back(conversation)))
+    text = conversation.last_user_text.strip()
+    if len(text) <= MAX_RULE_CHARACTERS:
+        if ASKS_FOR_HELP.search(text):
+            return smalltalk.explain(conversation.tools)
+        for pattern, talk_rule in SMALL_TALK:
+            match = pattern.search(text)
+            if match:
+                return talk_rule(match)
+        for pattern, flow in FLOWS:
+            match = pattern.search(text)
+            if match:
+                return play(flow, Talk(conversation=conversation, text=text, match=match))
+    return smalltalk.admit(text, conversation.tools)
+
+
+def is_side_job(conversation: Conversation) -> bool:
+    """Whether the request asks for a title or a summary: a short system prompt that says so, and no tools."""
+    system = conversation.system
+    if conversation.tools or not system or len(system) > MAX_SIDE_JOB_PROMPT_CHARACTERS:
+        return False
+    return bool(TITLE_ASKED.search(system) or SUMMARY_ASKED.search(system))
+
+
+def _is_continuation(conversation: Conversation) -> bool:
+    """Whether the turn goes on after long work: nobody has asked anything new, and there is a result to tell."""
+    if not conversation.all_results:
+        return False
+    if _news_of_work(conversation):
+        return True
+    return not conversation.rounds and bool(
+        conversation.turn or WORK_FINISHED.search(conversation.last_user_text[:MAX_RULE_CHARACTERS])
+    )
+
+
+def _news_of_work(conversation: Conversation) -> str:
+    """The note that long work has ended, where it is the last thing the model is told."""
+    last = conversation.messages[-1]
+    note = text_of(last) if last.get("role") == "system" else ""
+    return note if WORK_FINISHED.search(note[:MAX_RULE_CHARACTERS]) else ""
+
+
+def _came_back(conversation: Conversation) -> ToolResult:
+    """The result the note speaks of; where it names none, the newest."""
+    note = _news_of_work(conversation)
+    named = [
+        result
+        for result in conversation.all_results
+        if (operation := result.data.get("operation_id")) and str(operation) in note
+    ]
+    return (named or conversation.all_results)[-1]
+
+
+def _title(conversation: Conversation) -> Reply:
+    words = _plain(conversation.last_user_text).split()
+    title = " ".join(words[:TITLE_WORDS]).strip(" .,:;!?\"'")
+    return say(title or "New conversation", delay=0)
+
+
+def _summary(conversation: Conversation) -> Reply:
+    said = [_plain(text) for text in conversation.user_texts]
+    lines = [f"- The user wrote: {text[:200]}" for text in said if text]
+    return say("Summary of the conversation so far:\n" + "\n".join(lines[-50:]), delay=0)
+
+
+def _plain(text: str) -> str:
+    """The words of a message without scripts, tags and speaker labels."""
+    text = re.sub(r"<[^>]{0,200}>", " ", text.partition(MARKER)[0])
+    return " ".join(re.sub(r"^\s*(user|human|message)\s*:", "", text, flags=re.IGNORECASE).split())
+
+
+def _structured(conversation: Conversation, wanted: Mapping[str, Any]) -> Reply:
+    """An answer that fits the schema asked for; its words are the user's own."""
+    schema = (wanted.get("json_schema") or {}).get("schema") or {"type": "object", "properties": {"text": {}}}
+    value = make_value(schema, _plain(conversation.last_user_text), root=schema)
+    return say(json.dumps(value, ensure_ascii=False), delay=0)
+
+
+def _rule(pattern: str) -> Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE | re.DOTALL)
+
+
+ASKS_FOR_HELP = _rule(r"what (can|do) you do|^\s*help\b|who are you|what are you|which model|your abilities")
+SMALL_TALK: list[tuple[Pattern[str], Callable[[Match[str]], Reply]]] = [
+    (
+        _rule(r"^\s*(hi|hello|hey|hallo|bonjour|good (morning|afternoon|evening))\b[^.!?]{0,20}[.!?]*\s*$"),
+        smalltalk.greet,
+    ),
+    (_rule(r"^\s*(thanks|thank you|thx|merci|danke)\b"), smalltalk.thank),
+    (_rule(r"^(?:please )?count (?:up )?(?:from 1 )?to (?P<number>\d{1,6})\b"), smalltalk.count),
+    (_rule(r"^(?:please )?write (?:me )?(?P<number>\d{1,6}) (?P<unit>words?|sentences?)\b"), smalltalk.write),
+    (_rule(r"^(?:please )?(?:repeat|echo|say)(?: after me)?[: ]+(?P<text>.+)$"), smalltalk.echo),
+    (_rule(r"^(?:please )?reverse[: ]+(?P<text>.+)$"), smalltalk.reverse),
+    (_rule(r"^(?:please )?(?:uppercase|shout)[: ]+(?P<text>.+)$"), smalltalk.shout),
+    (
+        _rule(r"^(?:how many (?:words|characters|letters)(?: are)? in|count the words in)[: ]+(?P<text>.+)$"),
+        smalltalk.measure,
+    ),
+    (smalltalk.LOOKS_LIKE_A_SUM, smalltalk.calculate),
+    (_rule(r"\b(show|give|make|write|draw)\b.{0,30}\btable\b"), smalltalk.show_table),
+    (_rule(r"\b(show|give|write)\b.{0,30}\bcode\b"), smalltalk.show_code),
+    (_rule(r"\b(show|give|write|make)\b.{0,20}\blist\b(?! of)"), smalltalk.show_list),
+]
+
+AGENT = r"(?:agent|workflow|automation)"
+FIND = r"\b(?:find|search|look for|which|list|show)\b"
+ABOUT = r"(?: (?:for|to|that|about|named) (?P<query>.+))?"
+FLOWS: list[tuple[Pattern[str], Callable[[Talk], Flow]]] = [
+    (
+        _rule(r"\bsub-?sessions?\b(?:.{0,20}?\b(?:to|that|which|and|for)\b[: ]*|\s*[:,]\s*)?(?P<prompt>.*)$"),
+        flows.start_sub_session,
+    ),
+    (
+        _rule(
+            r"\bis (?:it|that|the \w+) (?:done|ready|finished)|\bhow far\b|\bany news\b|"
+            r"\bcheck (?:the )?(?:status|operation|progress)"
+        ),
+        flows.check_work,
+    ),
+    (
+        _rule(
+            r"\blong(?:-running)? (?:work|task|job)\b(?:[: ]+(?:to )?(?P<prompt>(?!and come)\w.*))?|"
+            r"\bcome back (?:later|when)"
+        ),
+        flows.start_long_work,
+    ),
+    (
+        _rule(
+            r"\brun (?:the |a |my )?(?P<name>[^.\n]{1,80}?) block\b(?:\s+(?:with|on|for)[: ]+(?P<inputs>.+))?"
+        ),
+        flows.run_block,
+    ),
+    (_rule(rf"{FIND}.{{0,20}}\bblocks?\b{ABOUT}"), flows.find_blocks),
+    (
+        _rule(
+            rf"\b(?:build|create|make|generate|design)\b.{{0,40}}?\b{AGENT}\b"
+            r"(?:\s+(?:that|which|to|for|who))?[: ]*(?P<goal>.*)$"
+        ),
+        flows.build_agent,
+    ),
+    (_rule(rf"\b(?:change|edit|modify|improve|update)\b.{{0,40}}\b(?:{AGENT}|it)\b"), flows.edit_agent),
+    (
+        _rule(
+            r"\b(?:outputs?|results?)\b(?:.{0,30}?\b(?:of|from|for)\b "
+            rf"(?P<name>(?!yesterday|today|last)[^.?\n]{{1,80}}?)(?: {AGENT})?(?: from| of|[.?]|$))?|"
+            r"what did (?:it|my agent) (?:do|say)"
+        ),
+        flows.view_output,
+    ),
+    (_rule(rf"{FIND}.{{0,30}}\b{AGENT}s?\b{ABOUT}"), flows.find_agents),
+    (_rule(r"\b(?:list|show|which)\b.{0,20}\bschedules?\b"), flows.list_schedules),
+    (_rule(r"(?P<url>https?://\S+)"), flows.fetch_page),
+    (_rule(r"\b(?:list|show|which|what)\b.{0,20}\bfiles\b"), flows.list_files),
+    (_rule(r"\b(?:keep|save|store|put|write)\b.{0,60}(?:\bfile\b|\bnote\b|\.\w{1,5}\b)"), flows.keep_file),
+    (_rule(r"\b(?:read|show|open|print)\b.{0,40}(?:\bfile\b|\bit back\b|\.\w{1,5}\b)"), flows.read_file),
+    (
+        _rule(
+            r"\bremember\b(?: that)?[: ]*(?P<fact>.*)$|"
+            r"^(?P<about>my name is|i am an?|i work|i sell|my business)\b"
+        ),
+        flows.remember,
+    ),
+    (_rule(r"\b(?:run|execute)\b.{0,20}\bcommand\b[: ]*(?P<command>.*)$"), flows.run_command),
+    (_rule(r"\bsearch (?:the )?(?:docs|documentation)(?: for)?[: ]*(?P<query>.*)$"), flows.search_docs),
+    (
+        _rule(
+            r"^(?:please |now |and |then )*(?:run|start|execute|launch|schedule)\b\s*"
+            rf"(?P<name>(?:the |my |this |that )?(?:it|{AGENT}|[^.\n]{{1,80}}? {AGENT}))?\b"
+            r".*?(?:\bwith\b[: ]*(?P<inputs>.+))?$"
+        ),
+        flows.run_agent,
+    ),
+]

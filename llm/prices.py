@@ -1,0 +1,143 @@
+"""What an answer costs: USD per million tokens, by the beginning of the model's name."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
+from pathlib import Path
+
+from django.conf import settings
+
+from llm.catalog import find_by_name
+from llm.types import Usage
+
+logger = logging.getLogger(__name__)
+
+MILLION = Decimal(1_000_000)
+LONG_INPUT_FACTOR = Decimal(2)
+LONG_OUTPUT_FACTOR = Decimal("1.5")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Price:
+    """USD per million tokens; requests with more than `long_from` input tokens cost twice the input, 1.5 the output."""
+
+    input: Decimal
+    output: Decimal
+    cached: Decimal
+    long_from: int | None = None
+
+    def cost(self, usage: Usage) -> Decimal:
+        cached = min(usage.cached_tokens, usage.input_tokens)
+        input_cost = (usage.input_tokens - cached) * self.input + cached * self.cached
+        output_cost = usage.output_tokens * self.output
+        if self.long_from is not None and usage.input_tokens > self.long_from:
+            input_cost *= LONG_INPUT_FACTOR
+            output_cost *= LONG_OUTPUT_FACTOR
+        return (input_cost + output_cost) / MILLION
+
+
+def _price(input: str, output: str, cached: str, long_from: int | None = None) -> Price:
+    return Price(input=Decimal(input), output=Decimal(output), cached=Decimal(cached), long_from=long_from)
+
+
+FREE = _price("0", "0", "0")
+
+# List prices of November 2026, standard tier. COPILOT_PRICES_FILE overrides and extends them.
+PRICES: Mapping[str, Price] = {
+    "offline": FREE,
+    "gpt-6-astra": _price("10", "50", "1", 272_000),
+    "gpt-6.1-sol": _price("2", "10", "0.10", 272_000),
+    "gpt-6.1-terra": _price("1", "5", "0.05", 272_000),
+    "gpt-6-sol": _price("2", "10", "0.20", 272_000),
+    "gpt-6-luna": _price("0.10", "0.50", "0.01", 272_000),
+    "gpt-5.6-sol": _price("5", "30", "0.50", 272_000),
+    "gpt-5.6-terra": _price("2", "12", "0.20", 272_000),
+    "gpt-5.6-luna": _price("0.20", "1.20", "0.02", 272_000),
+    "gpt-5.4": _price("2.50", "15", "0.25", 272_000),
+    "gpt-5.4-mini": _price("0.75", "4.50", "0.075"),
+    "gpt-5.4-nano": _price("0.20", "1.25", "0.02"),
+    "gpt-5.2": _price("1.75", "14", "0.175"),
+    "gpt-5.1": _price("1.25", "10", "0.125"),
+    "gpt-5": _price("1.25", "10", "0.125"),
+    "gpt-5-mini": _price("0.25", "2", "0.025"),
+    "gpt-5-nano": _price("0.05", "0.40", "0.005"),
+    "gpt-4.1": _price("2", "8", "0.50"),
+    "gpt-4.1-mini": _price("0.40", "1.60", "0.10"),
+    "gpt-4.1-nano": _price("0.10", "0.40", "0.025"),
+    "gpt-4o": _price("2.50", "10", "1.25"),
+    "gpt-4o-mini": _price("0.15", "0.60", "0.075"),
+    "gpt-4-turbo": _price("10", "30", "10"),
+    "gpt-4": _price("30", "60", "30"),
+    "gpt-3.5-turbo": _price("0.50", "1.50", "0.50"),
+    "o1": _price("15", "60", "7.50"),
+    "o1-mini": _price("1.10", "4.40", "0.55"),
+    "o3": _price("2", "8", "0.50"),
+    "o3-mini": _price("1.10", "4.40", "0.55"),
+    "o4-mini": _price("1.10", "4.40", "0.275"),
+    "claude-fable-5": _price("10", "50", "1"),
+    "claude-opus-5-5": _price("4", "20", "0.20"),
+    "claude-opus-5": _price("5", "25", "0.50"),
+    "claude-opus-4-5": _price("5", "25", "0.50"),
+    "claude-opus-4-6": _price("5", "25", "0.50"),
+    "claude-opus-4-7": _price("5", "25", "0.50"),
+    "claude-opus-4-8": _price("5", "25", "0.50"),
+    "claude-opus-4": _price("15", "75", "1.50"),
+    "claude-sonnet-5-5": _price("2", "10", "0.10"),
+    "claude-sonnet-5": _price("2", "10", "0.20"),
+    "claude-sonnet-4": _price("3", "15", "0.30"),
+    "claude-3-7-sonnet": _price("3", "15", "0.30"),
+    "claude-3-5-sonnet": _price("3", "15", "0.30"),
+    "claude-haiku-5-5": _price("0.10", "0.50", "0.01"),
+    "claude-haiku-4-5": _price("1", "5", "0.10"),
+    "claude-3-5-haiku": _price("0.80", "4", "0.08"),
+    "gemini-2.5-pro": _price("1.25", "10", "0.125", 200_000),
+    "gemini-2.5-flash": _price("0.30", "2.50", "0.03"),
+    "gemini-2.5-flash-lite": _price("0.10", "0.40", "0.01"),
+    "deepseek-flash": _price("0.30", "1.20", "0.006"),
+    "deepseek-v4-flash": _price("0.30", "1.20", "0.006"),
+    "deepseek-v4-pro": _price("1.32", "3.96", "0.044"),
+    "qwen3.8-max": _price("2", "6", "2"),
+    "qwen3.8-flash": _price("0.15", "0.47", "0.15"),
+}
+
+
+def cost_of(model: str, usage: Usage, *, is_local: bool = False) -> Decimal:
+    """The cost in USD; 0 for local servers and `:free` models, 0 with one warning for a model without a price."""
+    if model.endswith(":free"):
+        return Decimal(0)
+    price = find_by_name(_overrides(), model) or (None if is_local else find_by_name(PRICES, model))
+    if price is not None:
+        return price.cost(usage)
+    if not is_local:
+        _warn_once(model)
+    return Decimal(0)
+
+
+def _overrides() -> Mapping[str, Price]:
+    return _read_prices(str(getattr(settings, "COPILOT_PRICES_FILE", "") or ""))
+
+
+@lru_cache(maxsize=8)
+def _read_prices(path: str) -> Mapping[str, Price]:
+    """`{"model": {"input": 1, "output": 2, "cached": 0.1}}`, USD per million tokens; read once per process."""
+    if not path:
+        return {}
+    try:
+        rows = json.loads(Path(path).read_text())
+        return {
+            name.lower(): _price(str(row["input"]), str(row["output"]), str(row.get("cached", row["input"])))
+            for name, row in rows.items()
+        }
+    except (OSError, ValueError, ArithmeticError, KeyError, TypeError, AttributeError):
+        logger.exception("COPILOT_PRICES_FILE cannot be read; the built-in prices hold", extra={"path": path})
+        return {}
+
+
+@lru_cache(maxsize=1024)
+def _warn_once(model: str) -> None:
+    logger.warning("No price is known for this model; its cost counts as 0", extra={"model": model})

@@ -1,0 +1,153 @@
+"""The wire to a model server: the `openai` client over aiohttp, with its retries off and its parsing unused."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Mapping
+
+import aiohttp
+import httpx2
+import openai
+
+from durable.loop import background_loop
+from llm.endpoint import Endpoint
+from llm.failures import TryFailed
+from llm.retry import Failure, Kind, Policy
+
+MAX_CONNECTIONS = 10_000  # how many turns run at once is decided elsewhere
+DRAIN_SECONDS = 0.1
+CLOSE_SECONDS = 1.0
+
+
+class Refused(Exception):
+    """The server answered with an HTTP error."""
+
+    def __init__(self, status: int, body: bytes, headers: Mapping[str, str]) -> None:
+        super().__init__(f"HTTP {status}")
+        self.status = status
+        self.body = body
+        self.headers = headers
+
+
+@contextlib.asynccontextmanager
+async def open_stream(endpoint: Endpoint, body: bytes, policy: Policy) -> AsyncIterator[httpx2.Response]:
+    """Send the request; inside the context the response's bytes can be read, leaving it closes the connection."""
+    response = await _send(endpoint, body, policy)
+    try:
+        yield response
+    finally:
+        await response.aclose()
+
+
+async def read_chunks(response: httpx2.Response, *, max_bytes: int) -> AsyncIterator[bytes]:
+    """The body as it arrives; a silent server is IDLE, a broken connection is CUT."""
+    size = 0
+    try:
+        async for chunk in response.aiter_bytes():
+            size += len(chunk)
+            if size > max_bytes:
+                raise TryFailed(
+                    Failure(kind=Kind.NONSENSE, detail=f"The answer is larger than {max_bytes} bytes")
+                )
+            yield chunk
+    except httpx2.ReadTimeout:
+        raise TryFailed(Failure(kind=Kind.IDLE, detail="The server went silent")) from None
+    except (httpx2.HTTPError, aiohttp.ClientError, OSError) as error:
+        raise TryFailed(
+            Failure(kind=Kind.CUT, detail=f"The connection broke ({type(error).__name__})")
+        ) from None
+
+
+async def drain(chunks: AsyncIterator[bytes]) -> None:
+    """Read the end of a finished answer, so that its connection can be used again; do not wait for it long."""
+    with contextlib.suppress(TimeoutError, TryFailed):
+        async with asyncio.timeout(DRAIN_SECONDS):
+            async for _ in chunks:
+                pass
+
+
+async def list_models(endpoint: Endpoint, policy: Policy) -> list[str]:
+    """The ids of the models that the server offers."""
+    client = _client(asyncio.get_running_loop(), endpoint)
+    try:
+        page = await client.models.list(timeout=_timeout(policy))
+    except openai.APIStatusError as error:
+        raise Refused(error.status_code, error.response.content, error.response.headers) from None
+    except (openai.APIConnectionError, aiohttp.ClientError) as error:
+        raise TryFailed(_unsent(error)) from None
+    except (openai.OpenAIError, ValueError, TypeError) as error:
+        raise TryFailed(Failure(kind=Kind.NONSENSE, detail=type(error).__name__)) from None
+    return [model.id for model in page.data or ()]
+
+
+async def _send(endpoint: Endpoint, body: bytes, policy: Policy) -> httpx2.Response:
+    client = _client(asyncio.get_running_loop(), endpoint)
+    try:
+        return await client.post(
+            "/chat/completions",
+            cast_to=httpx2.Response,
+            content=body,
+            options={
+                "headers": {
+                    "Content-Type": "application/json",
+                    "Accept": "text/event-stream, application/json",
+                },
+                "timeout": _timeout(policy),
+            },
+            stream=True,
+            stream_cls=openai.AsyncStream[object],
+        )  # type: ignore[return-value]  # with this `cast_to` the client hands the response through
+    except openai.APIStatusError as error:
+        refused = Refused(error.status_code, error.response.content, error.response.headers)
+    except (openai.APIConnectionError, aiohttp.ClientError, OSError) as error:
+        raise TryFailed(_unsent(error)) from None
+    raise refused
+
+
+def _unsent(error: Exception) -> Failure:
+    """The failure of a request that got no answer at all."""
+    cause = error.__cause__ or error
+    if isinstance(cause, httpx2.ReadTimeout):
+        return Failure(kind=Kind.IDLE, detail="The server accepted the request and did not answer")
+    if isinstance(cause, aiohttp.ClientResponseError):
+        return Failure(kind=Kind.NONSENSE, detail="The server does not speak HTTP")
+    return Failure(kind=Kind.UNAVAILABLE, detail=f"No connection ({type(cause).__name__})")
+
+
+def _timeout(policy: Policy) -> httpx2.Timeout:
+    return httpx2.Timeout(policy.idle_seconds, connect=policy.connect_seconds, pool=None)
+
+
+def _client(loop: asyncio.AbstractEventLoop, endpoint: Endpoint) -> openai.AsyncOpenAI:
+    """One client, and so one pool of connections, per loop and endpoint; only ever called on the loop."""
+    client = _clients.get((loop, endpoint))
+    if client is None:
+        client = _clients[loop, endpoint] = _make_client(endpoint)
+        atexit.register(_close, loop, client)
+    return client
+
+
+def _make_client(endpoint: Endpoint) -> openai.AsyncOpenAI:
+    logging.getLogger("httpx2").setLevel(logging.WARNING)  # it would log a line for every request
+    return openai.AsyncOpenAI(
+        api_key=endpoint.api_key,
+        base_url=endpoint.base_url,
+        max_retries=0,
+        http_client=openai.DefaultAioHttpClient(
+            limits=httpx2.Limits(max_connections=MAX_CONNECTIONS, keepalive_expiry=30.0),
+            trust_env=not endpoint.is_loopback,  # a machine's proxy settings do not apply to itself
+        ),
+    )
+
+
+def _close(loop: asyncio.AbstractEventLoop, client: openai.AsyncOpenAI) -> None:
+    """Close the connections when the process ends, if its loop still runs: a forked child's does not."""
+    if loop is background_loop():
+        with contextlib.suppress(TimeoutError):
+            asyncio.run_coroutine_threadsafe(client.close(), loop).result(CLOSE_SECONDS)
+
+
+_clients: dict[tuple[asyncio.AbstractEventLoop, Endpoint], openai.AsyncOpenAI] = {}

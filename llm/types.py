@@ -1,0 +1,134 @@
+"""The values that travel between the model client and its callers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Literal, Protocol, TypeAlias
+
+JSON: TypeAlias = Any
+FinishReason: TypeAlias = Literal["stop", "length", "tool_calls", "content_filter"]
+
+
+class CancelSignal(Protocol):
+    """Tells a running request that nobody wants its answer any more."""
+
+    def is_set(self) -> bool: ...
+
+    def add_callback(self, fn: Callable[[], None], /) -> Callable[[], None]:
+        """Call `fn` once when the signal is set, from any thread, at once when it already is; returns a remover."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolSpec:
+    """A tool the model may call; `parameters` is its JSON schema."""
+
+    name: str
+    description: str
+    parameters: dict[str, JSON]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolCallRequest:
+    """A tool call the model asked for; `arguments` is the raw text as the model wrote it, valid JSON or not."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Usage:
+    """Tokens of one or more answers; `estimated` when the server did not say and characters were counted."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+    estimated: bool = False
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
+            estimated=self.estimated or other.estimated,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """One question to the model; messages are in the OpenAI chat format, an empty model means the default one."""
+
+    model: str
+    messages: Sequence[Mapping[str, Any]]
+    tools: Sequence[ToolSpec] = ()
+    temperature: float | None = None
+    max_output_tokens: int | None = None
+    user: str = ""
+    response_format: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Completion:
+    """One whole answer; `model` is the one that gave it, `cost` is in USD."""
+
+    text: str
+    reasoning: str
+    tool_calls: tuple[ToolCallRequest, ...]
+    finish_reason: FinishReason
+    usage: Usage
+    model: str
+    cost: Decimal
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextDelta:
+    """A piece of the answer's text."""
+
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReasoningDelta:
+    """A piece of the model's reasoning."""
+
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolCallStart:
+    """The model begins a tool call."""
+
+    index: int
+    id: str
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolCallDelta:
+    """A piece of a tool call's arguments."""
+
+    index: int
+    arguments: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamReset:
+    """What was streamed of this answer is void; a new try begins."""
+
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RetryNote:
+    """The model will be asked again after a wait; the message is for the person."""
+
+    message: str
+    seconds: float
+
+
+Delta: TypeAlias = TextDelta | ReasoningDelta | ToolCallStart | ToolCallDelta | StreamReset | RetryNote
