@@ -1,0 +1,73 @@
+"""People, keys, budgets and the ledger, as operators see them."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.contrib.auth.admin import UserAdmin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from accounts.api_keys import revoke_key
+from accounts.models import ApiKey, Budget, LedgerEntry, User
+
+
+class BudgetInline(admin.StackedInline):  # type: ignore[type-arg]
+    model = Budget
+    extra = 0
+
+
+@admin.register(User)
+class PersonAdmin(UserAdmin):  # type: ignore[type-arg]
+    fieldsets = [*(UserAdmin.fieldsets or ()), ("Copilot", {"fields": ["time_zone", "theme"]})]
+    inlines = [BudgetInline]
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Keys can be seen and revoked. They are made by their owners, and nobody sees a secret or its hash."""
+
+    list_display = ["name", "user", "prefix", "created_at", "last_used_at", "revoked_at"]
+    list_filter = ["revoked_at"]
+    list_select_related = ["user"]
+    search_fields = ["name", "prefix", "user__username"]
+    fields = readonly_fields = ("user", "name", "prefix", "created_at", "last_used_at", "revoked_at")
+    actions = ["revoke"]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    @admin.action(description="Revoke the selected keys", permissions=["change"])
+    def revoke(self, request: HttpRequest, keys: QuerySet[ApiKey]) -> None:
+        revoked = [key for key in keys if revoke_key(key)]
+        for key in revoked:
+            self.log_change(request, key, "Revoked.")
+        self.message_user(request, f"Revoked: {len(revoked)}.")
+
+
+@admin.register(Budget)
+class BudgetAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    list_display = ["user", "day_limit", "month_limit"]
+    list_select_related = ["user"]
+    search_fields = ["user__username"]
+    autocomplete_fields = ["user"]
+
+
+@admin.register(LedgerEntry)
+class LedgerEntryAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """What was charged can be read, never changed."""
+
+    list_display = ["created_at", "user", "kind", "amount", "input_tokens", "output_tokens", "key"]
+    list_filter = ["kind", "created_at"]
+    list_select_related = ["user"]
+    search_fields = ["key", "user__username", "description"]
+    date_hierarchy = "created_at"
+    show_full_result_count = False
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: LedgerEntry | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: LedgerEntry | None = None) -> bool:
+        return False

@@ -1,0 +1,71 @@
+"""/api/keys: list, make and revoke one's own API keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework import generics, serializers, status
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.api_keys import make_key, revoke_key
+from accounts.authentication import current_user
+from accounts.models import ApiKey
+
+
+class KeySerializer(serializers.ModelSerializer[ApiKey]):
+    """A key without its secret."""
+
+    prefix = serializers.SerializerMethodField(help_text="How the key begins.")
+
+    class Meta:
+        model = ApiKey
+        fields = ["id", "name", "prefix", "created_at", "last_used_at"]
+        read_only_fields = ["created_at", "last_used_at"]
+
+    def get_prefix(self, key: ApiKey) -> str:
+        return f"rk_{key.prefix}_"
+
+
+class NewKeySerializer(KeySerializer):
+    """A key with its secret: the answer to making one, and nowhere else."""
+
+    key = serializers.CharField(read_only=True, help_text="The key itself. It is shown this once.")
+
+    class Meta(KeySerializer.Meta):
+        fields = [*KeySerializer.Meta.fields, "key"]
+
+
+class OwnKeys(generics.GenericAPIView[ApiKey]):
+    """Keys of the person asking that still work; nobody else's, and none that was revoked."""
+
+    queryset = ApiKey.objects.none()
+    serializer_class = KeySerializer
+
+    def get_queryset(self) -> QuerySet[ApiKey]:
+        return ApiKey.objects.filter(user=current_user(self.request), revoked_at=None).order_by("-id")
+
+
+class Keys(OwnKeys, generics.ListAPIView[ApiKey]):
+    """List keys; make one."""
+
+    @extend_schema(responses={201: NewKeySerializer})
+    def post(self, request: Request) -> Response:
+        """Make an API key. The answer shows it this once: only its hash is kept."""
+        form = self.get_serializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        row, key = make_key(current_user(request), form.validated_data["name"])
+        answer = {**KeySerializer(row).data, "key": key}
+        return Response(answer, status=status.HTTP_201_CREATED, headers={"Cache-Control": "no-store"})
+
+
+class Key(OwnKeys):
+    """One key."""
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, **kwargs: Any) -> Response:
+        """Revoke the key at once, for good."""
+        revoke_key(self.get_object())
+        return Response(status=status.HTTP_204_NO_CONTENT)

@@ -1,0 +1,14 @@
+"""The addresses of the account API, under /api/."""
+
+from django.urls import path
+
+from accounts import schema  # noqa: F401 - registers itself with the page generator, which always loads this module
+from accounts.api import keys, me, usage, ws_ticket
+
+urlpatterns = [
+    path("me", me.Me.as_view(), name="me"),
+    path("keys", keys.Keys.as_view(), name="keys"),
+    path("keys/<uuid:pk>", keys.Key.as_view(), name="key"),
+    path("usage", usage.UsageByDay.as_view(), name="usage"),
+    path("ws-ticket", ws_ticket.WebsocketTicket.as_view(), name="ws-ticket"),
+]

@@ -1,0 +1,67 @@
+"""API keys: making one, finding whose it is, revoking it."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from accounts.errors import TooManyKeys
+from accounts.models import ApiKey, User
+from accounts.tokens import hash_token, new_token
+from durable.limits import API_KEY_USE_NOTE_SECONDS, MAX_API_KEYS_PER_USER
+
+PREFIX_BYTES = 4
+SHAPE = re.compile(r"rk_[0-9a-f]{8}_[A-Za-z0-9_-]{43}")
+
+
+def create_api_key(user: User, name: str) -> str:
+    """Make a key and return it. This is the only time anyone sees it."""
+    return make_key(user, name)[1]
+
+
+def make_key(user: User, name: str) -> tuple[ApiKey, str]:
+    """The row and the key itself."""
+    prefix = secrets.token_hex(PREFIX_BYTES)
+    key = f"rk_{prefix}_{new_token()}"
+    with transaction.atomic():
+        User.objects.select_for_update(no_key=True).get(pk=user.pk)  # two at once cannot both be the last
+        if ApiKey.objects.filter(user=user, revoked_at=None).count() >= MAX_API_KEYS_PER_USER:
+            raise TooManyKeys
+        return ApiKey.objects.create(user=user, name=name, prefix=prefix, hash=hash_token(key)), key
+
+
+def find_user(key: str) -> User | None:
+    """Whose key this is; None when it is unknown, revoked, or its owner is deactivated."""
+    found = find_key(key)
+    return found.user if found else None
+
+
+def find_key(key: str) -> ApiKey | None:
+    """The key's row with its user; notes the use."""
+    if not SHAPE.fullmatch(key):
+        return None
+    rows = ApiKey.objects.select_related("user")
+    found = rows.filter(hash=hash_token(key), revoked_at=None, user__is_active=True).first()
+    if found:
+        note_use(found)
+    return found
+
+
+def note_use(key: ApiKey) -> None:
+    """Keep `last_used_at` about right: one write a minute at most, however busy the key is."""
+    now = timezone.now()
+    stale = now - timedelta(seconds=API_KEY_USE_NOTE_SECONDS)
+    if key.last_used_at and key.last_used_at > stale:
+        return
+    unnoted = Q(last_used_at=None) | Q(last_used_at__lte=stale)
+    ApiKey.objects.filter(unnoted, pk=key.pk).update(last_used_at=now)
+
+
+def revoke_key(key: ApiKey) -> bool:
+    """Make the key useless at once; False when it already was."""
+    return ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=timezone.now()) == 1

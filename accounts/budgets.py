@@ -1,0 +1,126 @@
+"""Budgets: what a person may still spend today and this month."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q, Sum
+from django.utils import timezone
+
+from accounts.charges import checked_amount, checked_key, in_dollars, spent
+from accounts.errors import OverBudget
+from accounts.models import Budget, Hold, LedgerEntry, User
+from accounts.periods import Period, day_of, month_of
+from durable.limits import MAX_TURN_SECONDS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Allowance:
+    """One limit, what it is counted over, and how much of it is gone. No limit: `limit` is None."""
+
+    period: Period
+    limit: Decimal | None
+    spent: Decimal
+    held: Decimal
+
+    def has_room_for(self, amount: Decimal) -> bool:
+        """Whether that much more fits; a limit that is used up has room for nothing, not even zero."""
+        if self.limit is None:
+            return True
+        taken = self.spent + self.held
+        return taken < self.limit and taken + amount <= self.limit
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """Dollars per day and per month; None is unlimited."""
+
+    day: Decimal | None
+    month: Decimal | None
+
+
+def check_budget(user: User | None) -> None:
+    """Raise OverBudget when a limit is used up. Asked before anything that costs; None is all visitors."""
+    require_room(user, Decimal(0))
+
+
+def hold_once(*, user: User, key: str, amount: Decimal, seconds: float = MAX_TURN_SECONDS) -> bool:
+    """Set `amount` aside for the effect named `key`, or raise OverBudget when it does not fit.
+
+    Holds of many workers at once never add up to more than the limit: they take turns on the user's row.
+    `charge_once` with the same key takes the hold's place; one that is never charged lapses after `seconds`.
+    False when this key was held or charged already.
+    """
+    now, amount = timezone.now(), checked_amount(amount)
+    with transaction.atomic():
+        User.objects.select_for_update(no_key=True).get(pk=user.pk)
+        Hold.objects.filter(user=user, expires_at__lte=now).delete()
+        taken = Q(key=checked_key(key))
+        if Hold.objects.filter(taken).exists() or LedgerEntry.objects.filter(taken).exists():
+            return False
+        require_room(user, amount)
+        Hold.objects.create(user=user, key=key, amount=amount, expires_at=now + timedelta(seconds=seconds))
+        return True
+
+
+def release_hold(key: str) -> bool:
+    """Give back what was set aside for an effect that will not happen; False when there was nothing."""
+    return Hold.objects.filter(key=key).delete()[0] > 0
+
+
+def require_room(user: User | None, amount: Decimal) -> None:
+    limits = limits_of(user)
+    if limits.day is None and limits.month is None:
+        return
+    for allowance in allowances(user, limits):
+        if not allowance.has_room_for(amount):
+            raise OverBudget(describe(allowance))
+
+
+def allowances(user: User | None, limits: Limits | None = None) -> tuple[Allowance, Allowance]:
+    """Today's and this month's."""
+    now = timezone.now()
+    limits, held = limits or limits_of(user), money_held(user, now)
+    day, month = day_of(user, now), month_of(user, now)
+    return (
+        Allowance(period=day, limit=limits.day, spent=spent(user, day.starts_at), held=held),
+        Allowance(period=month, limit=limits.month, spent=spent(user, month.starts_at), held=held),
+    )
+
+
+def limits_of(user: User | None) -> Limits:
+    """The person's own budget row; without one, the site's; for visitors without an account, theirs."""
+    if user is None:
+        return Limits(day=settings.COPILOT_VISITORS_DAY_BUDGET, month=None)
+    budget = Budget.objects.filter(user=user).first()
+    if budget:
+        return Limits(day=budget.day_limit, month=budget.month_limit)
+    return Limits(day=settings.COPILOT_DAY_BUDGET, month=settings.COPILOT_MONTH_BUDGET)
+
+
+def money_held(user: User | None, now: datetime) -> Decimal:
+    if user is None:
+        return Decimal(0)
+    holds = Hold.objects.filter(user=user, expires_at__gt=now)
+    return in_dollars(holds.aggregate(total=Sum("amount"))["total"])
+
+
+def describe(allowance: Allowance) -> str:
+    """Which limit, how much of it is gone, and when it resets on the person's clock."""
+    period, limit, taken = allowance.period, allowance.limit or Decimal(0), allowance.spent + allowance.held
+    resets = period.resets_at
+    return (
+        f"Your budget for this {period.name} is used up: ${dollars(taken)} of ${dollars(limit)}. "
+        f"It resets at {resets:%H:%M} on {resets:%A}, {resets.day} {resets:%B} {resets.year} ({resets.tzinfo})."
+    )
+
+
+def dollars(amount: Decimal) -> str:
+    """Two decimals, more where the cents would hide something."""
+    text = f"{amount:.6f}".rstrip("0")
+    whole, _, cents = text.partition(".")
+    return f"{whole}.{cents:0<2}"

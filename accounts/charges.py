@@ -1,0 +1,130 @@
+"""Charges: each written once, by the key of the effect it pays for, and summed up by day."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import ROUND_HALF_UP, Decimal
+
+from django.db.models import Sum
+from django.db.models.functions import Coalesce, TruncDate
+from django.utils import timezone
+
+from accounts.models import Hold, LedgerEntry, User
+from accounts.periods import midnight, zone_of
+from durable.limits import MAX_USAGE_DAYS
+
+SMALLEST = Decimal("0.000001")
+LARGEST = Decimal("99999999.999999")
+CREDITS_PER_DOLLAR = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class Usage:
+    """Tokens and dollars."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: Decimal = Decimal(0)
+
+    @property
+    def credits(self) -> Decimal:
+        return self.cost * CREDITS_PER_DOLLAR
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cost=self.cost + other.cost,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DayUsage:
+    """What was used on one day of the person's calendar."""
+
+    date: date
+    usage: Usage
+
+
+def charge_once(
+    *,
+    user_id: int | None,
+    key: str,
+    kind: str,
+    amount: Decimal,
+    input_tokens: int = 0,
+    output_tokens: int = 0,
+    job_id: uuid.UUID | None = None,
+    description: str = "",
+) -> bool:
+    """Charge for the effect named `key`; False when it was charged already, whoever did it.
+
+    Runs inside the caller's transaction, so that the charge stands or falls with the effect. A second
+    charge is skipped by the database itself (ON CONFLICT DO NOTHING): nothing fails, so the transaction
+    stays usable on PostgreSQL. `user_id` is None for a visitor without an account.
+    """
+    entry = LedgerEntry(
+        user_id=user_id,
+        key=checked_key(key),
+        kind=LedgerEntry.Kind(kind),
+        amount=checked_amount(amount, allow_negative=kind == LedgerEntry.Kind.ADJUSTMENT),
+        input_tokens=input_tokens,
+        output_tokens=output_tokens,
+        job_id=job_id,
+        description=description[:200],
+        created_at=timezone.now(),
+    )
+    LedgerEntry.objects.bulk_create([entry], ignore_conflicts=True)
+    Hold.objects.filter(key=key).delete()
+    return LedgerEntry.objects.filter(pk=entry.pk).exists()
+
+
+def spent(user: User | None, since: datetime) -> Decimal:
+    """Dollars charged since that moment; for None, by all visitors without an account together."""
+    entries = LedgerEntry.objects.filter(user=user, created_at__gte=since)
+    return in_dollars(entries.aggregate(total=Sum("amount"))["total"])
+
+
+def usage_by_day(user: User, days: int) -> list[DayUsage]:
+    """One entry per day of the user's calendar, oldest first, today last; days without use are there too."""
+    days = max(1, min(days, MAX_USAGE_DAYS))
+    today = timezone.now().astimezone(user.zone).date()
+    dates = [today - timedelta(days=back) for back in reversed(range(days))]
+    rows = (
+        LedgerEntry.objects.filter(user=user, created_at__gte=midnight(user, dates[0]))
+        .annotate(date=TruncDate("created_at", tzinfo=zone_of(user)))
+        .values("date")
+        .order_by("date")
+        .annotate(
+            input=Coalesce(Sum("input_tokens"), 0),
+            output=Coalesce(Sum("output_tokens"), 0),
+            cost=Sum("amount"),
+        )
+    )
+    found = {
+        row["date"]: Usage(
+            input_tokens=row["input"], output_tokens=row["output"], cost=in_dollars(row["cost"])
+        )
+        for row in rows
+    }
+    return [DayUsage(date=day, usage=found.get(day, Usage())) for day in dates]
+
+
+def in_dollars(total: Decimal | None) -> Decimal:
+    """A sum as the ledger writes amounts; SQLite adds in floating point."""
+    return (total or Decimal(0)).quantize(SMALLEST, rounding=ROUND_HALF_UP)
+
+
+def checked_amount(amount: Decimal, *, allow_negative: bool = False) -> Decimal:
+    """The amount to the sixth decimal; ValueError when it is no amount."""
+    if not amount.is_finite() or abs(amount) > LARGEST or (amount < 0 and not allow_negative):
+        raise ValueError(f"{amount} is not an amount that can be charged.")
+    return amount.quantize(SMALLEST, rounding=ROUND_HALF_UP)
+
+
+def checked_key(key: str) -> str:
+    if not 0 < len(key) <= 200:
+        raise ValueError("A ledger key has 1 to 200 characters.")
+    return key

@@ -1,0 +1,34 @@
+"""One-time login links: for a first visit, or when a password is out of reach."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.models import LoginLink, User
+from accounts.tokens import hash_token, new_token
+from durable.limits import LOGIN_LINK_SECONDS
+
+
+def make_login_link(user: User) -> str:
+    """The path of a link that logs this user in, once, within fifteen minutes."""
+    now = timezone.now()
+    LoginLink.objects.filter(expires_at__lt=now).delete()
+    token = new_token()
+    LoginLink.objects.create(
+        token_hash=hash_token(token), user=user, expires_at=now + timedelta(seconds=LOGIN_LINK_SECONDS)
+    )
+    return reverse("login-once", args=[token])
+
+
+def redeem_login_link(token: str) -> User | None:
+    """Whose link it is, the first time; None when it is used, over or unknown. Of many at once, one wins."""
+    now, digest = timezone.now(), hash_token(token)
+    usable = LoginLink.objects.filter(
+        token_hash=digest, used_at=None, expires_at__gt=now, user__is_active=True
+    )
+    if usable.update(used_at=now) != 1:
+        return None
+    return LoginLink.objects.select_related("user").get(token_hash=digest).user

@@ -1,0 +1,179 @@
+"""People: who they are, how they get in, what they may spend and what they were charged."""
+
+from __future__ import annotations
+
+from datetime import UTC, tzinfo
+from decimal import Decimal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from django.contrib.auth.models import AbstractUser
+from django.core.validators import MinValueValidator
+from django.db import models
+from django.db.models.functions import Lower
+
+from accounts.time_zones import validate_time_zone
+from durable.ids import new_id
+
+
+class User(AbstractUser):
+    """A person who talks to the copilot."""
+
+    class Theme(models.TextChoices):
+        SYSTEM = "system"
+        LIGHT = "light"
+        DARK = "dark"
+
+    time_zone = models.CharField(
+        max_length=64,
+        default="UTC",
+        validators=[validate_time_zone],
+        help_text="An IANA name such as Europe/Paris.",
+    )
+    time_zone_changed_at = models.DateTimeField(null=True, blank=True, editable=False)
+    theme = models.CharField(max_length=8, choices=Theme, default=Theme.SYSTEM)
+
+    class Meta(AbstractUser.Meta):
+        constraints = [
+            models.UniqueConstraint(
+                Lower("username"),
+                name="accounts_user_username_any_case",
+                violation_error_message="A user with that username already exists.",
+            )
+        ]
+
+    @property
+    def zone(self) -> tzinfo:
+        """The person's time zone; UTC when this machine's zone database no longer knows the name."""
+        try:
+            return ZoneInfo(self.time_zone)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            return UTC
+
+
+class ApiKey(models.Model):
+    """A key for programs. Only its SHA-256 is kept: the key has 256 random bits, so a slow hash adds nothing."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_keys")
+    name = models.CharField(max_length=100)
+    prefix = models.CharField(max_length=16, help_text="The part that may be shown.")
+    hash = models.CharField(max_length=64, unique=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    last_used_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+        verbose_name = "API key"
+
+    def __str__(self) -> str:
+        return f"{self.name} (rk_{self.prefix}_…)"
+
+
+class LoginLink(models.Model):
+    """A link that logs one person in, once."""
+
+    token_hash = models.CharField(max_length=64, unique=True)
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    expires_at = models.DateTimeField(db_index=True)
+    used_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"login link of user {self.user_id}"
+
+
+class Ticket(models.Model):
+    """A word that opens one websocket, once, for the login it was issued to."""
+
+    token_hash = models.CharField(max_length=64, unique=True)
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    auth_hash = models.CharField(max_length=128, help_text="Changes with the password.")
+    session_key = models.CharField(max_length=40, null=True)
+    api_key = models.ForeignKey(ApiKey, on_delete=models.CASCADE, null=True, related_name="+")
+    expires_at = models.DateTimeField(db_index=True)
+    used_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"websocket ticket of user {self.user_id}"
+
+
+class Attempt(models.Model):
+    """One counted try at something that is limited, such as a login; `key` is a hash of who tried."""
+
+    key = models.CharField(max_length=64)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["key", "created_at"], name="accounts_attempt_key"),
+            models.Index(fields=["created_at"], name="accounts_attempt_age"),
+        ]
+
+    def __str__(self) -> str:
+        return f"attempt {self.key[:8]} at {self.created_at:%Y-%m-%d %H:%M:%S}"
+
+
+class Budget(models.Model):
+    """What one person may spend, in US dollars; an empty limit is no limit. Without a row the settings say."""
+
+    user = models.OneToOneField(User, on_delete=models.CASCADE, related_name="budget")
+    day_limit = models.DecimalField(
+        max_digits=14, decimal_places=6, null=True, blank=True, validators=[MinValueValidator(Decimal(0))]
+    )
+    month_limit = models.DecimalField(
+        max_digits=14, decimal_places=6, null=True, blank=True, validators=[MinValueValidator(Decimal(0))]
+    )
+
+    def __str__(self) -> str:
+        return f"budget of user {self.user_id}"
+
+
+class LedgerEntry(models.Model):
+    """One charge. `key` names the effect that was paid for, so that the same effect is never charged twice."""
+
+    class Kind(models.TextChoices):
+        MODEL = "model"
+        BLOCK = "block"
+        TOOL = "tool"
+        ADJUSTMENT = "adjustment"
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    user = models.ForeignKey(
+        User,
+        on_delete=models.SET_NULL,
+        null=True,
+        related_name="ledger",
+        help_text="Empty: a visitor without an account, or an account deleted since.",
+    )
+    key = models.CharField(max_length=200, unique=True)
+    kind = models.CharField(max_length=16, choices=Kind)
+    amount = models.DecimalField(max_digits=14, decimal_places=6, help_text="US dollars.")
+    input_tokens = models.PositiveBigIntegerField(default=0)
+    output_tokens = models.PositiveBigIntegerField(default=0)
+    job_id = models.UUIDField(null=True, db_index=True)
+    description = models.CharField(max_length=200, blank=True)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["-created_at"]
+        verbose_name_plural = "ledger entries"
+        indexes = [models.Index(fields=["user", "created_at"], name="accounts_ledger_user_time")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} ${self.amount} ({self.key})"
+
+
+class Hold(models.Model):
+    """Money set aside for an effect that is under way; the charge of the same key takes its place."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="holds")
+    key = models.CharField(max_length=200, unique=True)
+    amount = models.DecimalField(max_digits=14, decimal_places=6)
+    expires_at = models.DateTimeField()
+
+    class Meta:
+        indexes = [models.Index(fields=["user", "expires_at"], name="accounts_hold_user")]
+
+    def __str__(self) -> str:
+        return f"hold ${self.amount} ({self.key})"

@@ -1,0 +1,139 @@
+"""The account pages: log in, log out, sign up, change the password, follow a one-time link."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.contrib.auth import login
+from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
+from django.contrib.auth.views import LoginView, LogoutView, PasswordChangeView
+from django.core.exceptions import PermissionDenied
+from django.db import IntegrityError, transaction
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.urls import reverse, reverse_lazy
+from django.utils.decorators import method_decorator
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_GET
+from django.views.generic import FormView
+
+from accounts.attempts import Tries, count_try, login_limits, signup_limits
+from accounts.client_address import client_network
+from accounts.errors import TooManyAttempts
+from accounts.forms import LoginForm, SignUpForm
+from accounts.login_links import redeem_login_link
+from accounts.models import User
+
+MODEL_BACKEND = "django.contrib.auth.backends.ModelBackend"
+
+
+class LogIn(LoginView):
+    """Name and password. Every try counts until it proves right."""
+
+    authentication_form = LoginForm
+    template_name = "accounts/login.html"
+    redirect_authenticated_user = True
+    tries: Tries
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        limits = login_limits(username=request.POST.get("username", ""), network=client_network(request))
+        try:
+            self.tries = count_try(limits)
+        except TooManyAttempts as error:
+            return too_many_attempts(request, error)
+        return super().post(request, *args, **kwargs)
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        self.tries.give_back()
+        return super().form_valid(form)
+
+    def get_redirect_url(self, request: HttpRequest | None = None) -> str:
+        """Where the person was going; never back to this page, which would go round in circles."""
+        target = super().get_redirect_url()
+        return "" if target.partition("?")[0] == self.request.path else target
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(allow_signup=settings.COPILOT_ALLOW_SIGNUP, **kwargs)
+
+
+class LogOut(LogoutView):
+    """By POST alone, so that no stranger's link can do it."""
+
+
+@method_decorator([sensitive_post_parameters(), never_cache], name="dispatch")
+class SignUp(FormView):  # type: ignore[type-arg]
+    """Make an account and be logged in; not there at all where sign-up is switched off."""
+
+    form_class = SignUpForm
+    template_name = "accounts/signup.html"
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if not settings.COPILOT_ALLOW_SIGNUP:
+            raise Http404
+        if request.user.is_authenticated:
+            return redirect(settings.LOGIN_REDIRECT_URL)
+        return super().dispatch(request, *args, **kwargs)
+
+    def form_valid(self, form: SignUpForm) -> HttpResponse:
+        try:
+            count_try(signup_limits(network=client_network(self.request)))
+            with transaction.atomic():
+                user = form.save()
+        except TooManyAttempts as error:
+            return too_many_attempts(self.request, error)
+        except IntegrityError:  # someone took the name between the check and now
+            form.add_error("username", "A user with that username already exists.")
+            return self.form_invalid(form)
+        login(self.request, user, backend=MODEL_BACKEND)
+        return redirect(settings.LOGIN_REDIRECT_URL)
+
+
+class ChangePassword(PasswordChangeView):
+    """Ends all other logins of the account. Who never had a password need not know the old one."""
+
+    template_name = "accounts/password.html"
+    success_url = reverse_lazy("password-changed")
+
+    def get_form_class(self) -> type[SetPasswordForm[User]]:  # type: ignore[override]
+        user = self.request.user
+        return PasswordChangeForm if user.is_authenticated and user.has_usable_password() else SetPasswordForm
+
+
+@require_GET
+@never_cache
+def password_changed(request: HttpRequest) -> HttpResponse:
+    return render(request, "accounts/password_changed.html")
+
+
+@require_GET
+@never_cache
+def log_in_once(request: HttpRequest, token: str) -> HttpResponse:
+    """Follow a one-time link; HEAD is refused, so that a link preview does not use it up."""
+    user = redeem_login_link(token)
+    if user is None:
+        return render(request, "accounts/link_over.html", status=410)
+    login(request, user, backend=MODEL_BACKEND)
+    return redirect(settings.LOGIN_REDIRECT_URL)
+
+
+def admin_log_in(request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+    """The admin's door is the site's door, with the same limits; who is in but not staff is told so."""
+    target = request.GET.get("next", "")
+    if not request.user.is_authenticated:
+        home = target or reverse("admin:index")
+        return HttpResponseRedirect(f"{settings.LOGIN_URL}?{urlencode({'next': home})}")
+    if not request.user.is_staff:
+        raise PermissionDenied
+    return redirect("admin:index")
+
+
+def too_many_attempts(request: HttpRequest, error: TooManyAttempts) -> HttpResponse:
+    """The page for someone who tried too often; it says nothing about whether the name exists."""
+    context = {"minutes": math.ceil(error.wait / 60)}
+    response = render(request, "accounts/too_many_attempts.html", context, status=429)
+    response["Retry-After"] = str(math.ceil(error.wait))
+    return response
