@@ -1,0 +1,1 @@
+"""Files of users: storage, quotas, references, pictures."""

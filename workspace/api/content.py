@@ -1,0 +1,97 @@
+"""/api/files/{id}/content: a file's bytes, served so that no browser runs them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, BinaryIO
+
+from django.core.handlers.asgi import ASGIRequest
+from django.http import HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.http import content_disposition_header, parse_etags
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+
+from workspace import files
+from workspace.api.files import OwnFiles
+from workspace.api.ranges import Part, parse_range
+from workspace.errors import BadRange
+from workspace.models import WorkspaceFile
+
+BLOCK_BYTES = 256 * 1024
+INLINE = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "text/plain"})
+
+
+class Content(OwnFiles):
+    """A file's content."""
+
+    @extend_schema(
+        responses={(200, "application/octet-stream"): OpenApiTypes.BINARY, (206, "*/*"): OpenApiTypes.BINARY}
+    )
+    def get(self, request: Request, **kwargs: Any) -> HttpResponseBase:
+        """The content, or the part a Range header asks for. Only pictures and plain text open in the browser."""
+        file = self.own_file()
+        etag = f'"{file.sha256}"'
+        if etag in parse_etags(request.headers.get("If-None-Match", "")):
+            return secured(HttpResponse(status=304), file, etag)
+        try:
+            part = asked_part(request, file, etag)
+        except BadRange:
+            answer = HttpResponse(
+                status=BadRange.status_code, headers={"Content-Range": f"bytes */{file.size}"}
+            )
+            return secured(answer, file, etag)
+        return secured(send(request, file, part), file, etag)
+
+
+def asked_part(request: Request, file: WorkspaceFile, etag: str) -> Part | None:
+    """The part to send; the whole when the client's part belongs to another version."""
+    condition = request.headers.get("If-Range")
+    if condition and condition != etag:
+        return None
+    return parse_range(request.headers.get("Range", ""), file.size)
+
+
+def send(request: Request, file: WorkspaceFile, part: Part | None) -> StreamingHttpResponse:
+    """The bytes in blocks; under ASGI read in a thread, so that one download neither blocks nor fills memory."""
+    whole = part or Part(start=0, end=file.size)
+    content = files.open_file(file)
+    content.seek(whole.start)
+    asynchronous = isinstance(request._request, ASGIRequest)
+    blocks = read_async(content, whole.length) if asynchronous else read(content, whole.length)
+    response = StreamingHttpResponse(blocks, status=206 if part else 200)
+    response["Content-Length"] = str(whole.length)
+    if part:
+        response["Content-Range"] = f"bytes {part.start}-{part.end - 1}/{file.size}"
+    return response
+
+
+def read(content: BinaryIO, length: int) -> Iterator[bytes]:
+    with content:
+        while length > 0 and (block := content.read(min(length, BLOCK_BYTES))):
+            length -= len(block)
+            yield block
+
+
+async def read_async(content: BinaryIO, length: int) -> AsyncIterator[bytes]:
+    with content:
+        while length > 0 and (block := await asyncio.to_thread(content.read, min(length, BLOCK_BYTES))):
+            length -= len(block)
+            yield block
+
+
+def secured(response: HttpResponseBase, file: WorkspaceFile, etag: str) -> HttpResponseBase:
+    """Headers that keep uploaded content from ever running as part of the site."""
+    inline = file.media_type in INLINE
+    text = file.media_type.startswith("text/")
+    response["Content-Type"] = f"{file.media_type}; charset=utf-8" if text else file.media_type
+    response["Content-Disposition"] = content_disposition_header(not inline, file.name) or "inline"
+    response["X-Content-Type-Options"] = "nosniff"
+    response["Content-Security-Policy"] = "sandbox; default-src 'none'"
+    response["Cross-Origin-Resource-Policy"] = "same-origin"
+    response["Cache-Control"] = "private, no-cache"
+    response["Accept-Ranges"] = "bytes"
+    response["ETag"] = etag
+    return response

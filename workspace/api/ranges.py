@@ -1,0 +1,41 @@
+"""The Range header: which part of a file is asked for."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from workspace.errors import BadRange
+
+ONE_RANGE = re.compile(
+    r"bytes\s*=\s*(?P<first>[0-9]{0,18})\s*-\s*(?P<last>[0-9]{0,18})", re.IGNORECASE | re.ASCII
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """From `start` to before `end`."""
+
+    start: int
+    end: int
+
+    @property
+    def length(self) -> int:
+        return self.end - self.start
+
+
+def parse_range(header: str, size: int) -> Part | None:
+    """The asked part, None for the whole (no header, several ranges, another unit); raises BadRange outside."""
+    match = ONE_RANGE.fullmatch(header.strip())
+    if match is None or (not match["first"] and not match["last"]):
+        return None
+    if not match["first"]:
+        start, end = max(0, size - int(match["last"])), size
+    else:
+        start = int(match["first"])
+        end = min(int(match["last"]) + 1, size) if match["last"] else size
+        if match["last"] and int(match["last"]) < start:
+            return None  # not a valid range: ignored, as HTTP has it
+    if start >= size or end <= start:
+        raise BadRange
+    return Part(start=start, end=end)

@@ -1,0 +1,63 @@
+"""Unpacking zip archives that strangers made."""
+
+from __future__ import annotations
+
+import contextlib
+import stat
+import uuid
+import zipfile
+import zlib
+from typing import BinaryIO
+
+from django.contrib.auth.models import AbstractBaseUser
+
+from durable import limits
+from workspace import files
+from workspace.errors import BadArchive
+from workspace.models import WorkspaceFile
+
+ENCRYPTED = 0x1
+BROKEN = (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, RuntimeError, ValueError, OSError)
+
+
+def unpack(
+    user: AbstractBaseUser, archive: BinaryIO, *, folder: str, session_id: uuid.UUID | None = None
+) -> list[WorkspaceFile]:
+    """Save each file of a zip below a folder: all of them, or none when one is refused."""
+    saved: list[WorkspaceFile] = []
+    with contextlib.ExitStack() as undo:
+        try:
+            with zipfile.ZipFile(archive) as opened:
+                for entry in checked_entries(opened):
+                    with opened.open(entry) as content:
+                        path = f"{folder}/{entry.filename}"
+                        file = files.save(user, path, content, session_id=session_id, number=True)
+                    undo.callback(files.delete, file)
+                    saved.append(file)
+        except BROKEN as error:
+            raise BadArchive from error
+        undo.pop_all()
+    return saved
+
+
+def checked_entries(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    """The files of an archive, once every name and the total are known to be harmless."""
+    entries = archive.infolist()
+    if len(entries) > limits.MAX_ARCHIVE_FILES:
+        raise BadArchive(f"The archive has more than {limits.MAX_ARCHIVE_FILES} entries.")
+    for entry in entries:
+        check_entry(entry)
+    if sum(entry.file_size for entry in entries) > limits.MAX_ARCHIVE_BYTES:
+        raise BadArchive(f"Unpacked, the archive has more than {limits.MAX_ARCHIVE_BYTES // 1024**2} MB.")
+    return [entry for entry in entries if not entry.is_dir()]
+
+
+def check_entry(entry: zipfile.ZipInfo) -> None:
+    name = entry.orig_filename
+    if name.startswith("/") or "\\" in name or ":" in name or "\0" in name or ".." in name.split("/"):
+        raise BadArchive(f"The archive has a name that leads outside of it: {name[:100]!r}.")
+    mode = entry.external_attr >> 16
+    if stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFDIR):
+        raise BadArchive(f"The archive has an entry that is no regular file: {name[:100]!r}.")
+    if entry.flag_bits & ENCRYPTED:
+        raise BadArchive("The archive is encrypted.")

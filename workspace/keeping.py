@@ -1,0 +1,37 @@
+"""Keeps what is too large to show in a user's workspace."""
+
+from __future__ import annotations
+
+import uuid
+from typing import BinaryIO
+
+from django.contrib.auth.models import AbstractBaseUser
+
+from workspace import files
+from workspace.data_uris import DataUris
+from workspace.errors import WorkspaceError
+from workspace.showing import NotKept
+
+FOLDER = "results"
+
+
+class WorkspaceKeeper:
+    """Fills in `workspace.showing.Keeper` for one user. The same name again replaces the content: a second run of
+    the same call leaves one file."""
+
+    def __init__(self, user: AbstractBaseUser, session_id: uuid.UUID | None = None) -> None:
+        self.user = user
+        self.session_id = session_id
+        self.data_uris = DataUris(user=user, session_id=session_id, folder=FOLDER)
+
+    def keep(self, content: BinaryIO, *, name: str, media_type: str) -> str:
+        try:
+            file = files.save(
+                self.user, f"{FOLDER}/{name}", content, session_id=self.session_id, overwrite=True
+            )
+        except WorkspaceError as error:
+            raise NotKept(str(error.detail)) from error
+        return file.reference
+
+    def keep_data_uris(self, text: str) -> str:
+        return self.data_uris.move_text(text)

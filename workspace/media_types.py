@@ -1,0 +1,72 @@
+"""What a file is, by its content; its name only decides between kinds that look alike."""
+
+from __future__ import annotations
+
+import mimetypes
+import re
+
+import puremagic
+
+HEAD_BYTES = 8 * 1024
+UNKNOWN = "application/octet-stream"
+ZIP = "application/zip"
+HTML = re.compile(
+    rb"\s*(<!--.*?-->\s*)*<(!doctype\s+html|html|head|body|script|iframe|h1|div|font|table|a|style|title|b|br|p|img|svg)"
+    rb"[\s/>]",
+    re.IGNORECASE | re.DOTALL,
+)
+SVG = re.compile(rb"<svg[\s>]", re.IGNORECASE)
+XML = re.compile(rb"\s*<\?xml\s", re.IGNORECASE)
+# Text kinds that a name may claim for content that is text anyway; none of them runs in a browser.
+TEXT_BY_NAME = {
+    "csv": "text/csv",
+    "tsv": "text/tab-separated-values",
+    "md": "text/markdown",
+    "json": "application/json",
+    "yaml": "application/yaml",
+    "yml": "application/yaml",
+    "ics": "text/calendar",
+    "vcf": "text/vcard",
+}
+
+
+def detect(head: bytes, name: str) -> str:
+    """The media type of content that begins with `head` (its first HEAD_BYTES)."""
+    if is_text(head):
+        return text_kind(head, name)
+    try:
+        found = [match.mime_type for match in puremagic.magic_string(head) if match.mime_type]
+    except (puremagic.PureError, ValueError):  # ValueError: empty
+        found = []
+    if head.startswith(b"PK\x03\x04"):
+        found.insert(0, ZIP)  # every Office and EPUB file begins like this one
+    claimed = mimetypes.guess_type(name)[0]
+    if claimed and claimed in found and not claimed.startswith("text/"):
+        return claimed
+    binary = [kind for kind in found if not kind.startswith("text/") and "svg" not in kind]
+    return binary[0] if binary else UNKNOWN
+
+
+def is_text(head: bytes) -> bool:
+    """Whether it reads as text: UTF-8 (its last character may be cut) without control characters."""
+    if b"\0" in head:
+        return False
+    try:
+        text = head.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if error.start < len(head) - 3 or len(head) < HEAD_BYTES:
+            return False
+        text = head[: error.start].decode("utf-8")
+    return not any(ord(character) < 32 and character not in "\t\n\r\f\x1b" for character in text)
+
+
+def text_kind(head: bytes, name: str) -> str:
+    if SVG.search(head):
+        return "image/svg+xml"
+    if HTML.match(head.removeprefix(b"\xef\xbb\xbf")):
+        return "text/html"
+    if XML.match(head):
+        return "application/xml"
+    if head.startswith(b"%PDF-"):
+        return "application/pdf"
+    return TEXT_BY_NAME.get(name.rpartition(".")[2].lower(), "text/plain")

@@ -1,0 +1,201 @@
+"""What is shown of a value that may be huge, may hold files and may hold secrets; the rest is kept in a file."""
+
+from __future__ import annotations
+
+import io
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, BinaryIO, Protocol
+
+from durable import limits
+from durable.redaction import REDACTED, Place
+from workspace.data_uris import HEADER
+from workspace.plain import clean_text, json_pieces, plain
+
+JSON_TYPE = "application/json"
+SPOOL_BYTES = 1024 * 1024
+
+
+class Keeper(Protocol):
+    """Keeps what is too large to show, in the files of one user."""
+
+    def keep(self, content: BinaryIO, *, name: str, media_type: str) -> str:
+        """Save a file and answer its `workspace://` reference; raises NotKept."""
+        ...
+
+    def keep_data_uris(self, text: str) -> str:
+        """The text with each base64 data URI saved as a file and replaced by its reference; raises NotKept."""
+        ...
+
+
+class NotKept(Exception):
+    """The file could not be kept."""
+
+
+class KeepsNothing:
+    """For people without an account: what does not fit is gone, and the note says so."""
+
+    def keep(self, content: BinaryIO, *, name: str, media_type: str) -> str:
+        raise NotKept("there is no account to keep it for")
+
+    def keep_data_uris(self, text: str) -> str:
+        raise NotKept("there is no account to keep it for")
+
+
+def show(value: Any, keeper: Keeper, *, name: str) -> Any:
+    """The value as JSON that fits in front of a model; what was left out is in one file, and the notes say where.
+
+    Small values come back as they are. Secrets are blotted out, also in the file.
+    """
+    texts = _Texts(keeper)
+    try:
+        preview = _Preview(texts, "")
+        shown = preview.of(value, Place(), 0)
+        if not preview.incomplete:
+            return shown
+    except _TooBig:
+        pass
+    whole = _keep_whole(value, texts, keeper, name)
+    try:
+        return _Preview(texts, whole.note).of(value, Place(), 0)
+    except _TooBig:
+        return _only_the_start(value, texts, whole)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Whole:
+    """Where the whole value is, if anywhere."""
+
+    reference: str | None
+    size: int
+    note: str
+
+
+def _keep_whole(value: Any, texts: _Texts, keeper: Keeper, name: str) -> _Whole:
+    size = 0
+    with tempfile.SpooledTemporaryFile(max_size=SPOOL_BYTES) as file:
+        try:
+            for piece in json_pieces(value, texts.convert):
+                size += file.write(piece.encode())
+                if size > limits.MAX_KEPT_OUTPUT_BYTES:
+                    raise NotKept(f"it is larger than {limits.MAX_KEPT_OUTPUT_BYTES:,} bytes")
+            file.seek(0)
+            reference = keeper.keep(file, name=f"{name}.json", media_type=JSON_TYPE)  # type: ignore[arg-type]
+        except NotKept as error:
+            return _Whole(reference=None, size=size, note=f"the rest was not kept: {error}")
+    return _Whole(reference=reference, size=size, note=f"the whole result is in {reference}")
+
+
+def _only_the_start(value: Any, texts: _Texts, whole: _Whole) -> dict[str, Any]:
+    """The last resort: the beginning of the JSON text, and how to read on."""
+    text = io.StringIO()
+    for piece in islice(json_pieces(value, texts.convert), limits.MAX_OUTPUT_NODES):
+        text.write(piece)
+        if text.tell() >= limits.OUTPUT_START_CHARACTERS:
+            break
+    start = text.getvalue()[: limits.OUTPUT_START_CHARACTERS]
+    shown = {
+        "preview": start,
+        "note": f"Only the first {len(start):,} of {whole.size:,} characters are shown; {whole.note}.",
+    }
+    if whole.reference is not None:
+        shown["whole"] = whole.reference
+        shown["how_to_read"] = (
+            f"read_workspace_file with file_id {whole.reference!r}, offset and length reads it page by page."
+        )
+    return shown
+
+
+class _TooBig(Exception):
+    """Even with its long parts cut, the value is too big to show."""
+
+
+class _Texts:
+    """The texts of one value, each converted once."""
+
+    def __init__(self, keeper: Keeper) -> None:
+        self.keeper = keeper
+        self.converted: dict[int, str] = {}
+
+    def convert(self, text: str) -> str:
+        """Data URIs out, references in; after so many of them the rest stays text."""
+        header = HEADER.search(text) if ";base64," in text else None
+        if header is None:
+            return text
+        known = self.converted.get(id(text))  # the value holds the text, so its id stays its own
+        if known is not None:
+            return known
+        if len(self.converted) >= limits.MAX_KEPT_DATA_URIS:
+            return text
+        try:
+            result = self.keeper.keep_data_uris(text)
+        except NotKept as error:
+            result = f"[{header['type'] or 'file'}, {len(text):,} characters as base64: not kept, {error}]"
+        self.converted[id(text)] = result
+        return result
+
+
+@dataclass
+class _Preview:
+    """Builds the shown value within a budget; the depth is capped, so recursion is safe here."""
+
+    texts: _Texts
+    where: str
+    incomplete: bool = False
+    characters: int = 0
+    nodes: int = 0
+    path: set[int] = field(default_factory=set)
+
+    def of(self, value: Any, place: Place | None, depth: int) -> Any:
+        item = REDACTED if place is None else plain(value)
+        self._spend(1)
+        if isinstance(item, str):
+            return self._text(item)
+        if not isinstance(item, dict | list):
+            return item
+        if depth >= limits.MAX_OUTPUT_DEPTH:
+            return self._left_out(f"deeper than {limits.MAX_OUTPUT_DEPTH} levels")
+        if id(value) in self.path:
+            return "[the same as above]"
+        self.path.add(id(value))
+        try:
+            build: Callable[..., Any] = self._dict if isinstance(item, dict) else self._list
+            return build(item, place or Place(), depth)
+        finally:
+            self.path.discard(id(value))
+
+    def _dict(self, value: dict[Any, Any], place: Place, depth: int) -> dict[str, Any]:
+        shown: dict[str, Any] = {}
+        for key, item in value.items():
+            name = self._text(clean_text(str(key)))
+            shown[name] = self.of(item, place.below(name, item), depth + 1)
+        return shown
+
+    def _list(self, value: list[Any], place: Place, depth: int) -> Any:
+        if len(value) <= limits.MAX_OUTPUT_ITEMS:
+            return [self.of(item, place, depth + 1) for item in value]
+        self.incomplete = True
+        first = value[: limits.OUTPUT_FIRST_ITEMS]
+        return {
+            "preview": f"{len(value)} items, first {len(first)}; {self.where}.",
+            "first": [self.of(item, place, depth + 1) for item in first],
+        }
+
+    def _text(self, text: str) -> str:
+        text = self.texts.convert(text)
+        left = len(text) - limits.MAX_OUTPUT_TEXT_CHARACTERS
+        shown = clean_text(text[: limits.MAX_OUTPUT_TEXT_CHARACTERS])
+        self._spend(len(shown))
+        return shown + self._left_out(f"{left:,} more characters") if left > 0 else shown
+
+    def _left_out(self, what: str) -> str:
+        self.incomplete = True
+        return f"[… {what}; {self.where}]"
+
+    def _spend(self, characters: int) -> None:
+        self.nodes += 1
+        self.characters += characters
+        if self.characters > limits.MAX_OUTPUT_CHARACTERS or self.nodes > limits.MAX_OUTPUT_NODES:
+            raise _TooBig
