@@ -1,0 +1,15 @@
+"""Django's handle on the package."""
+
+from django.apps import AppConfig
+from django.core.checks import register
+
+
+class ExecutionsConfig(AppConfig):
+    name = "executions"
+
+    def ready(self) -> None:
+        from executions.blocks.checks import (
+            check_blocks,  # the catalogue imports models' neighbours: after the apps
+        )
+
+        register(check_blocks, "blocks")

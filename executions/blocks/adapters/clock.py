@@ -1,0 +1,23 @@
+"""The machine's clock, as a port."""
+
+from __future__ import annotations
+
+import threading
+from datetime import UTC, datetime
+
+from llm.types import CancelSignal
+
+
+class SystemClock:
+    """Waits without spinning; a cancel wakes it at once."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    def wait_until(self, moment: datetime, cancel: CancelSignal) -> None:
+        woken = threading.Event()
+        remove = cancel.add_callback(woken.set)
+        try:
+            woken.wait(timeout=max((moment - self.now()).total_seconds(), 0.0))
+        finally:
+            remove()

@@ -1,0 +1,40 @@
+"""Agent Short Text Input: a named input of one line of text."""
+
+from __future__ import annotations
+
+from executions.blocks.base import Emissions
+from executions.blocks.context import BlockContext
+from executions.blocks.examples import Example
+from executions.blocks.families.agent_inputs import AgentInputFields, agent_input, pass_value
+from executions.blocks.schema import BlockOutputs, ShortText, Text, pin
+
+
+class Inputs(AgentInputFields):
+    value: ShortText | None = pin(None, description="What was filled in.")
+
+
+class Outputs(BlockOutputs):
+    result: Text
+
+
+EXAMPLES = [
+    Example(inputs={"name": "topic", "value": "cats"}, outputs=[("result", "cats")]),
+    Example(inputs={"name": "topic", "value": ""}, outputs=[("result", "")], note="an empty text is emitted"),
+    Example(inputs={"name": "topic"}, note="an unset input emits nothing"),
+    Example(
+        inputs={"name": "year", "value": 2025}, outputs=[("result", "2025")], note="a number becomes text"
+    ),
+    Example(inputs={"name": None, "value": "cats"}, error="needs the input 'name'"),
+]
+
+
+@agent_input(
+    id="7fcd3bcb-8e1b-4e69-903d-32d3d4a92158",
+    name="Agent Short Text Input",
+    inputs=Inputs,
+    outputs=Outputs,
+    examples=EXAMPLES,
+)
+def agent_short_text_input(inputs: Inputs, context: BlockContext) -> Emissions:
+    """A named input of the agent: one line of text."""
+    return pass_value(inputs)

@@ -1,0 +1,97 @@
+"""File Read: the text of a file, whole or in pieces."""
+
+from __future__ import annotations
+
+from durable import limits
+from executions.blocks.base import Category, Effects, Emissions, block
+from executions.blocks.context import BlockContext
+from executions.blocks.errors import BlockFailed
+from executions.blocks.examples import Example, Page, World
+from executions.blocks.families.sources import load_source
+from executions.blocks.schema import BlockInputs, BlockOutputs, FileRef, Integer, Text, pin
+
+
+class Inputs(BlockInputs):
+    file_input: FileRef = pin(
+        description="A URL, a data URI, a workspace reference or a path in the workspace."
+    )
+    delimiter: Text = pin(
+        "", description="What separates rows; empty means the text is one row.", advanced=True
+    )
+    size_limit: Integer = pin(0, description="Characters per piece; 0 emits all at once.", advanced=True)
+    row_limit: Integer = pin(0, description="At most so many rows; 0 means all.", advanced=True)
+    skip_size: Integer = pin(0, description="Characters to leave out at the start.", advanced=True)
+    skip_rows: Integer = pin(0, description="Rows to leave out at the start.", advanced=True)
+
+
+class Outputs(BlockOutputs):
+    content: Text
+
+
+LETTERS = World(files={"letters.txt": b"a\nb\nc\nd"})
+EXAMPLES = [
+    Example(inputs={"file_input": "data:,Hello"}, outputs=[("content", "Hello")]),
+    Example(
+        inputs={"file_input": "https://example.com/a.txt"},
+        outputs=[("content", "from the web")],
+        world=World(pages={"https://example.com/a.txt": Page(body="from the web")}),
+    ),
+    Example(
+        inputs={"file_input": "letters.txt", "delimiter": "\n", "skip_rows": 1, "row_limit": 2},
+        outputs=[("content", "b\nc")],
+        world=LETTERS,
+    ),
+    Example(
+        inputs={"file_input": "letters.txt", "size_limit": 4, "skip_size": 1},
+        outputs=[("content", "\nb\nc"), ("content", "\nd")],
+        note="in pieces",
+        world=LETTERS,
+    ),
+    Example(
+        inputs={"file_input": "letters.txt", "delimiter": "\n", "skip_rows": 9},
+        outputs=[("content", "")],
+        note="all rows skipped",
+        world=LETTERS,
+    ),
+    Example(inputs={"file_input": "data:,"}, note="an empty file emits nothing"),
+    Example(
+        inputs={"file_input": "data:;base64,6Q=="}, outputs=[("content", "é")], note="Latin-1 when not UTF-8"
+    ),
+    Example(inputs={"file_input": "gone.txt"}, error="There is no file"),
+    Example(inputs={"file_input": "data:,x", "size_limit": -1}, error="`size_limit` must not be negative"),
+    Example(
+        inputs={"file_input": "data:," + "x" * 20_000, "size_limit": 1}, error="pieces", documented=False
+    ),
+]
+
+
+@block(
+    id="3735a31f-7e18-4aca-9e90-08a7120674bc",
+    name="File Read",
+    category=Category.TEXT,
+    inputs=Inputs,
+    outputs=Outputs,
+    examples=EXAMPLES,
+    effects=Effects.NETWORK,
+    repeats=("content",),
+)
+def file_read(inputs: Inputs, context: BlockContext) -> Emissions:
+    """Reads a file as text and emits it whole, or in pieces of a limited size."""
+    for name in ("size_limit", "row_limit", "skip_size", "skip_rows"):
+        if getattr(inputs, name) < 0:
+            raise BlockFailed(f"`{name}` must not be negative.")
+    text = load_source(inputs.file_input, context).text
+    if not text:
+        return
+    text = take_rows(text[inputs.skip_size :], inputs)
+    size = inputs.size_limit or len(text) or 1
+    if len(text) / size > limits.MAX_FILE_PIECES:
+        raise BlockFailed(f"That would be more than {limits.MAX_FILE_PIECES} pieces. Raise `size_limit`.")
+    for start in range(0, max(len(text), 1), size):
+        yield "content", text[start : start + size]
+
+
+def take_rows(text: str, inputs: Inputs) -> str:
+    rows = text.split(inputs.delimiter) if inputs.delimiter else [text]
+    end = inputs.skip_rows + inputs.row_limit if inputs.row_limit else None
+    return inputs.delimiter.join(rows[inputs.skip_rows : end])

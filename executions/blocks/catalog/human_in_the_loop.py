@@ -1,0 +1,76 @@
+"""Human In The Loop: ask a person before going on."""
+
+from __future__ import annotations
+
+from executions.blocks.base import BlockType, Category, Effects, Emissions, block
+from executions.blocks.context import BlockContext
+from executions.blocks.examples import Example, World
+from executions.blocks.schema import JSON, BlockInputs, BlockOutputs, Boolean, Text, pin
+from executions.ports import ReviewDecision, ReviewQuestion
+
+APPROVED_BY_ITSELF = "Approved without review: safe mode is off."
+
+
+class Inputs(BlockInputs):
+    data: JSON = pin(description="What to look at.")
+    name: Text = pin(description="What it is, for the person.")
+    editable: Boolean = pin(True, description="The person may change it.", advanced=True)
+
+
+class Outputs(BlockOutputs):
+    approved_data: JSON
+    rejected_data: JSON
+    review_message: Text
+
+
+DRAFT = {"data": {"text": "Dear all"}, "name": "The letter"}
+EXAMPLES = [
+    Example(
+        inputs=DRAFT,
+        outputs=[("approved_data", {"text": "Dear Ada"}), ("review_message", "Be precise.")],
+        note="the person changed it",
+        world=World(decision=ReviewDecision(approved=True, data={"text": "Dear Ada"}, message="Be precise.")),
+    ),
+    Example(
+        inputs=DRAFT,
+        outputs=[("rejected_data", {"text": "Dear all"})],
+        world=World(decision=ReviewDecision(approved=False, data={"text": "Dear all"})),
+    ),
+    Example(
+        inputs=DRAFT | {"editable": False},
+        outputs=[("approved_data", {"text": "Dear all"})],
+        note="what may not be changed is passed on as it was",
+        world=World(decision=ReviewDecision(approved=True, data={"text": "Dear Ada"})),
+    ),
+    Example(
+        inputs=DRAFT,
+        outputs=[("approved_data", {"text": "Dear all"}), ("review_message", APPROVED_BY_ITSELF)],
+        world=World(safe_mode=False),
+    ),
+    Example(inputs=DRAFT, error="Waiting for review", note="the run waits without a worker"),
+    Example(inputs={"data": 1}, error="needs the input 'name'"),
+]
+
+
+@block(
+    id="8b2a7b3c-6e9d-4a5f-8c1b-2e3f4a5b6c7d",
+    name="Human In The Loop",
+    category=Category.BASIC,
+    inputs=Inputs,
+    outputs=Outputs,
+    examples=EXAMPLES,
+    type=BlockType.HITL,
+    effects=Effects.EFFECTFUL,
+    runs_alone=False,
+)
+def human_in_the_loop(inputs: Inputs, context: BlockContext) -> Emissions:
+    """Shows data to a person and goes on when they approve or reject it."""
+    if not context.safe_mode:
+        decision = ReviewDecision(approved=True, data=inputs.data, message=APPROVED_BY_ITSELF)
+    else:
+        question = ReviewQuestion(name=inputs.name, data=inputs.data, editable=inputs.editable)
+        decision = context.ports.reviews.decide(question, context.idempotency_key)
+    data = decision.data if inputs.editable else inputs.data
+    yield "approved_data" if decision.approved else "rejected_data", data
+    if decision.message:
+        yield "review_message", decision.message

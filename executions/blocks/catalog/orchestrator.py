@@ -1,0 +1,231 @@
+"""Orchestrator: a model that uses other blocks as its tools."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from durable import limits
+from executions.blocks.base import BlockType, Category, Effects, Emissions, block
+from executions.blocks.context import BlockContext
+from executions.blocks.examples import Example, World
+from executions.blocks.families.ai import LEGACY_KEYS, LLM, fill_prompt, model_pin, ollama_pin
+from executions.blocks.families.conversations import pending_calls, usable_messages
+from executions.blocks.families.orchestration import Asking, Round, pins_of, run_call, tool_message
+from executions.blocks.families.texts import as_text
+from executions.blocks.schema import (
+    JSON,
+    AnyList,
+    BlockInputs,
+    BlockOutputs,
+    Boolean,
+    Credentials,
+    Integer,
+    ModelName,
+    Objects,
+    Text,
+    TextMap,
+    credentials_pin,
+    pin,
+)
+from executions.ports import ToolOffer
+from llm.types import ToolCallRequest
+
+TOOLS_PREFIX = "tools_^_"
+UNDECLARED = frozenset({"tool_functions", "tool_calls"})
+SYSTEM_PROMPT = (
+    "You reach the user's goal by calling the functions you are given, step by step. Call a function only with what "
+    "you know; never make up an argument. Look at each result before the next call. When the goal is reached, or no "
+    "function can bring you further, answer in words and call none."
+)
+
+
+class Inputs(BlockInputs):
+    prompt: Text = pin(description="The goal; {{ name }} is filled from prompt_values.")
+    model: ModelName = model_pin()
+    credentials: Credentials = credentials_pin()
+    multiple_tool_calls: Boolean = pin(False, description="Allow several calls at once.", advanced=True)
+    sys_prompt: Text = pin(SYSTEM_PROMPT, description="How the model should work.", advanced=True)
+    conversation_history: Objects | None = pin(
+        [], description="The conversation so far, linked back.", advanced=True
+    )
+    last_tool_output: JSON = pin(None, description="What the last tool gave, linked back.", advanced=True)
+    retry: Integer = pin(3, description="How often to ask again after a wrong call.", advanced=True)
+    prompt_values: TextMap = pin({}, description="The variables; link each to prompt_values_#_<name>.")
+    max_tokens: Integer | None = pin(None, description="How long an answer may be.", advanced=True)
+    ollama_host: Text = ollama_pin()
+    agent_mode_max_iterations: Integer = pin(
+        0,
+        description="0: one call, the graph loops. More: it runs the tools itself. -1: until it is done.",
+        advanced=True,
+    )
+    execution_mode: Literal["built_in", "extended_thinking"] = pin(
+        "built_in", description="How the model is run; both are the same here.", advanced=True
+    )
+    conversation_compaction: Boolean = pin(
+        True, description="Cut a conversation that is too long.", advanced=True
+    )
+
+
+class Outputs(BlockOutputs):
+    tools: JSON
+    finished: Text
+    conversations: AnyList
+
+
+def is_tool_pin(pin_name: str, inputs: Any) -> bool:
+    """`tools_^_{node}_~_{pin}`: an argument on its way to the node that is the tool."""
+    return pin_name in UNDECLARED or (pin_name.startswith(TOOLS_PREFIX) and "_~_" in pin_name)
+
+
+ADD = ToolOffer(
+    name="add",
+    description="Add two numbers.",
+    parameters={
+        "type": "object",
+        "properties": {"a": {"type": "number"}, "b": {"type": "number"}},
+        "required": ["a"],
+    },
+    node_id="node-7",
+    pins={"a": "a", "b": "b"},
+)
+CALL = ToolCallRequest(id="call_1", name="add", arguments='{"a": 2, "b": 3}')
+STARTED = [{"role": "system", "content": SYSTEM_PROMPT}, {"role": "user", "content": "What is 2 + 3?"}]
+CALLED = [
+    *STARTED,
+    {
+        "role": "assistant",
+        "content": "",
+        "tool_calls": [
+            {"id": "call_1", "type": "function", "function": {"name": "add", "arguments": '{"a": 2, "b": 3}'}}
+        ],
+    },
+]
+ANSWERED = [*CALLED, {"role": "tool", "tool_call_id": "call_1", "content": '{"result":5}'}]
+EXAMPLES = [
+    Example(
+        inputs={"prompt": "What is 2 + 3?"},
+        outputs=[("tools_^_node-7_~_a", 2), ("tools_^_node-7_~_b", 3), ("conversations", CALLED)],
+        note="one call: its arguments go to the node that is the tool",
+        world=World(tools=[ADD], replies=[[CALL]]),
+    ),
+    Example(
+        inputs={
+            "prompt": "What is 2 + 3?",
+            "conversation_history": CALLED,
+            "last_tool_output": {"result": 5},
+        },
+        outputs=[("finished", "It is 5.")],
+        note="the graph brings the result back",
+        world=World(tools=[ADD], replies=["It is 5."]),
+    ),
+    Example(
+        inputs={"prompt": "What is 2 + 3?", "agent_mode_max_iterations": 5},
+        outputs=[
+            ("finished", "It is 5."),
+            ("conversations", [*ANSWERED, {"role": "assistant", "content": "It is 5."}]),
+        ],
+        note="it runs the tools itself",
+        world=World(tools=[ADD], replies=[[CALL], "It is 5."], tool_results={"add": {"result": 5}}),
+    ),
+    Example(
+        inputs={"prompt": "What is 2 + 3?", "agent_mode_max_iterations": 1},
+        outputs=[("finished", "Stopped after 1 rounds without an answer."), ("conversations", ANSWERED)],
+        world=World(tools=[ADD], replies=[[CALL]], tool_results={"add": {"result": 5}}),
+    ),
+    Example(
+        inputs={"prompt": "What is 2 + 3?", "retry": 2},
+        error="there is no tool 'subtract'; there are add",
+        note="wrong calls are told to the model, then fail",
+        world=World(tools=[ADD], replies=[[ToolCallRequest(id="c", name="subtract", arguments="{}")]] * 2),
+    ),
+    Example(
+        inputs={"prompt": "What is 2 + 3?", "retry": 1},
+        error="add needs a",
+        world=World(tools=[ADD], replies=[[ToolCallRequest(id="c", name="add", arguments="{}")]]),
+    ),
+    Example(inputs={}, error="needs the input 'prompt'"),
+]
+
+
+@block(
+    id="3b191d9f-356f-482d-8238-ba04b6d18381",
+    name="Orchestrator",
+    category=Category.AI,
+    inputs=Inputs,
+    outputs=Outputs,
+    examples=EXAMPLES,
+    type=BlockType.AI,
+    effects=Effects.EFFECTFUL,
+    credentials=LLM,
+    repeats=("tools_^_*", "conversations", "tool_calls"),
+    runs_alone=False,
+    dynamic_outputs=is_tool_pin,
+    ignored_inputs=LEGACY_KEYS,
+)
+def orchestrator(inputs: Inputs, context: BlockContext) -> Emissions:
+    """Lets a language model reach a goal with the blocks linked from `tools` as its functions."""
+    asking = Asking(
+        offers=context.ports.tools.offers(),
+        model=inputs.model,
+        max_tokens=inputs.max_tokens,
+        retry=min(max(inputs.retry, 1), 10),
+        many_calls=inputs.multiple_tool_calls,
+        shorten=inputs.conversation_compaction,
+    )
+    messages = start_conversation(inputs)
+    if pending_calls(messages):  # of several calls at once, more results are on their way
+        yield "conversations", messages
+        return
+    if inputs.agent_mode_max_iterations == 0:
+        yield from hand_over(asking.run(messages, context))
+    else:
+        yield from work(asking, messages, inputs.agent_mode_max_iterations, context)
+
+
+def hand_over(answer: Round) -> Emissions:
+    """One round: the graph runs the tools and comes back."""
+    if not answer.calls:
+        yield "finished", answer.text
+        return
+    for call in answer.calls:
+        for pin_name, value in pins_of(call).items():
+            yield f"{TOOLS_PREFIX}{call.offer.node_id}_~_{pin_name}", value
+    yield "conversations", answer.messages
+
+
+def work(asking: Asking, messages: Objects, rounds: int, context: BlockContext) -> Emissions:
+    """Rounds until the model is done; each tool call has a key of its own, so that a second attempt runs it once."""
+    most = limits.MAX_ORCHESTRATOR_ROUNDS if rounds < 0 else min(rounds, limits.MAX_ORCHESTRATOR_ROUNDS)
+    for number in range(most):
+        context.report_progress(number / most, f"Round {number + 1}")
+        answer = asking.run(messages, context)
+        messages = answer.messages
+        if not answer.calls:
+            yield "finished", answer.text
+            yield "conversations", messages
+            return
+        for place, call in enumerate(answer.calls):
+            context.check()
+            messages = [*messages, run_call(call, f"{number}:{place}", context)]
+    yield "finished", f"Stopped after {most} rounds without an answer."
+    yield "conversations", messages
+
+
+def start_conversation(inputs: Inputs) -> Objects:
+    """The history with the last tool's output in its place; a new conversation begins with the goal."""
+    messages = usable_messages(inputs.conversation_history)
+    if not messages:
+        system = fill_prompt(inputs.sys_prompt, inputs.prompt_values)
+        messages = [{"role": "system", "content": system}] if system else []
+    goal = {"role": "user", "content": fill_prompt(inputs.prompt, inputs.prompt_values)}
+    waiting = pending_calls(messages)
+    if goal not in messages and not waiting:
+        messages.append(goal)
+    if inputs.last_tool_output is not None:
+        text = as_text(inputs.last_tool_output)
+        messages.append(
+            tool_message(waiting[0], text)
+            if waiting
+            else {"role": "user", "content": f"The last tool gave:\n{text}"}
+        )
+    return messages

@@ -1,0 +1,50 @@
+"""Persist Information: keep a value for later runs."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from executions.blocks.base import Category, Effects, Emissions, block
+from executions.blocks.context import BlockContext
+from executions.blocks.examples import Example
+from executions.blocks.schema import JSON, BlockInputs, BlockOutputs, Text, pin
+from executions.ports import StoreScope
+
+
+class Inputs(BlockInputs):
+    key: Text = pin(description="The name to keep it under.")
+    value: JSON = pin(description="The value.")
+    scope: Literal["within_agent", "across_agents"] = pin(
+        "within_agent", description="For this agent only, or for all of yours.", advanced=True
+    )
+
+
+class Outputs(BlockOutputs):
+    value: JSON
+
+
+EXAMPLES = [
+    Example(inputs={"key": "count", "value": 3}, outputs=[("value", 3)]),
+    Example(
+        inputs={"key": "name", "value": {"a": 1}, "scope": "across_agents"}, outputs=[("value", {"a": 1})]
+    ),
+    Example(
+        inputs={"key": "x", "value": 1, "scope": "everyone"},
+        error="Give one of: within_agent, across_agents.",
+    ),
+]
+
+
+@block(
+    id="1d055e55-a2b9-4547-8311-907d05b0304d",
+    name="Persist Information",
+    category=Category.DATA,
+    inputs=Inputs,
+    outputs=Outputs,
+    examples=EXAMPLES,
+    effects=Effects.EFFECTFUL,
+)
+def persist_information(inputs: Inputs, context: BlockContext) -> Emissions:
+    """Keeps a value under a name, for later runs of this agent or of all your agents."""
+    context.ports.store.put(StoreScope(inputs.scope), inputs.key, inputs.value)
+    yield "value", inputs.value

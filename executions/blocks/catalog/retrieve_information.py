@@ -1,0 +1,53 @@
+"""Retrieve Information: a value kept by an earlier run."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from executions.blocks.base import Category, Emissions, block
+from executions.blocks.context import BlockContext
+from executions.blocks.examples import Example, World
+from executions.blocks.pins import MISSING
+from executions.blocks.schema import JSON, BlockInputs, BlockOutputs, Text, pin
+from executions.ports import StoreScope
+
+
+class Inputs(BlockInputs):
+    key: Text = pin(description="The name it was kept under.")
+    scope: Literal["within_agent", "across_agents"] = pin(
+        "within_agent", description="For this agent only, or for all of yours.", advanced=True
+    )
+    default_value: JSON = pin(None, description="What to emit when nothing was kept.", advanced=True)
+
+
+class Outputs(BlockOutputs):
+    value: JSON
+
+
+EXAMPLES = [
+    Example(inputs={"key": "count"}, outputs=[("value", 3)], world=World(stored={"within_agent/count": 3})),
+    Example(
+        inputs={"key": "count", "scope": "across_agents", "default_value": 0},
+        outputs=[("value", 0)],
+        note="the scopes are apart",
+        world=World(stored={"within_agent/count": 3}),
+    ),
+    Example(inputs={"key": "count"}, outputs=[("value", None)]),
+    Example(inputs={"default_value": 0}, error="needs the input 'key'"),
+]
+
+
+@block(
+    id="d8710fc9-6e29-481e-a7d5-165eb16f8471",
+    name="Retrieve Information",
+    category=Category.DATA,
+    inputs=Inputs,
+    outputs=Outputs,
+    examples=EXAMPLES,
+    nondeterministic=True,
+    static_output=True,
+)
+def retrieve_information(inputs: Inputs, context: BlockContext) -> Emissions:
+    """Emits the value kept under a name, or a default when there is none."""
+    stored = context.ports.store.get(StoreScope(inputs.scope), inputs.key)
+    yield "value", inputs.default_value if stored is MISSING else stored

@@ -1,0 +1,54 @@
+"""Send Web Request: one HTTP call."""
+
+from __future__ import annotations
+
+from executions.blocks.base import Category, Effects, Emissions, block
+from executions.blocks.context import BlockContext
+from executions.blocks.examples import Example, Page, World
+from executions.blocks.families.web_requests import AnswerPins, RequestFields, send
+
+API = "https://api.example.com/items"
+EXAMPLES = [
+    Example(
+        inputs={"url": API, "body": {"name": "Ada"}},
+        outputs=[("response", {"id": 1})],
+        world=World(pages={API: Page(body='{"id": 1}', media_type="application/json")}),
+    ),
+    Example(
+        inputs={"url": API, "method": "GET"},
+        outputs=[("response", "plain text")],
+        world=World(pages={API: Page(body="plain text", media_type="text/plain")}),
+    ),
+    Example(
+        inputs={"url": API, "body": "just text"},
+        outputs=[("client_error", {"error": "no such field: value"})],
+        note="text is sent as {value: text}; 4xx comes out on client_error",
+        world=World(
+            pages={
+                API: Page(status=422, body='{"error": "no such field: value"}', media_type="application/json")
+            }
+        ),
+    ),
+    Example(
+        inputs={"url": API},
+        outputs=[("server_error", "down")],
+        world=World(pages={API: Page(status=503, body="down")}),
+    ),
+    Example(inputs={"url": API}, error="could not be found"),
+    Example(inputs={"url": API, "files": ["data:,x"]}, error="Switch `json_format` off"),
+    Example(inputs={"url": API, "method": "BREW"}, error="Give one of: GET, POST"),
+]
+
+
+@block(
+    id="6595ae1f-b924-42cb-9a41-551a0611c4b4",
+    name="Send Web Request",
+    category=Category.OUTPUT,
+    inputs=RequestFields,
+    outputs=AnswerPins,
+    examples=EXAMPLES,
+    effects=Effects.EFFECTFUL,
+)
+def send_web_request(inputs: RequestFields, context: BlockContext) -> Emissions:
+    """Makes one HTTP request to a public address and emits the answer by its status."""
+    return send(inputs, inputs.headers, context)

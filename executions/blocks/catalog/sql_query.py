@@ -1,0 +1,142 @@
+"""SQL Query: one statement against a database of yours."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from executions.blocks.base import Category, CredentialsNeed, Effects, Emissions, block
+from executions.blocks.context import BlockContext
+from executions.blocks.errors import BlockFailed
+from executions.blocks.examples import Example, World
+from executions.blocks.families.accounts import need_credential
+from executions.blocks.families.sources import load_source
+from executions.blocks.families.statements import check_statement
+from executions.blocks.schema import (
+    BlockInputs,
+    BlockOutputs,
+    Boolean,
+    Credentials,
+    Integer,
+    Objects,
+    SecretText,
+    Text,
+    Texts,
+    credentials_pin,
+    pin,
+)
+from executions.ports import Credential, DatabaseAnswer, DatabaseQuery, PortError
+
+PROVIDER = "database"
+
+
+class Inputs(BlockInputs):
+    database_type: Literal["postgres", "mysql", "mssql", "sqlite"] = pin(
+        "postgres", description="The kind of database; sqlite reads a file of your workspace."
+    )
+    host: SecretText = pin(description="Its host; any word for sqlite.", secret=True)
+    port: Integer | None = pin(
+        None, description="Its port; the usual one unless set.", advanced=True, ge=1, le=65535
+    )
+    database: Text = pin(description="Its name; for sqlite the file in your workspace.")
+    query: Text = pin(description="One SQL statement.")
+    read_only: Boolean = pin(True, description="Refuse to change anything.", advanced=True)
+    timeout: Integer = pin(30, description="Seconds to wait.", advanced=True, ge=1, le=120)
+    max_rows: Integer = pin(1000, description="Rows to read at most.", advanced=True, ge=1, le=10000)
+    credentials: Credentials = credentials_pin()
+
+
+class Outputs(BlockOutputs):
+    results: Objects
+    columns: Texts
+    row_count: Integer
+    truncated: Boolean
+    affected_rows: Integer
+
+
+LOGIN = Credential(id="c1", provider="database", username="reader", password="not-a-real-one")  # noqa: S106
+QUERY = {"host": "db.example.com", "database": "shop", "query": "SELECT id FROM items"}
+ROWS = DatabaseAnswer(columns=("id",), rows=({"id": 1}, {"id": 2}), truncated=False)
+EXAMPLES = [
+    Example(
+        inputs=QUERY,
+        outputs=[
+            ("results", [{"id": 1}, {"id": 2}]),
+            ("columns", ["id"]),
+            ("row_count", 2),
+            ("truncated", False),
+        ],
+        world=World(credentials=[LOGIN], rows=ROWS),
+    ),
+    Example(
+        inputs=QUERY | {"query": "DELETE FROM items", "read_only": False},
+        outputs=[
+            ("results", []),
+            ("columns", []),
+            ("row_count", 0),
+            ("truncated", False),
+            ("affected_rows", 2),
+        ],
+        world=World(
+            credentials=[LOGIN], rows=DatabaseAnswer(columns=(), rows=(), truncated=False, affected_rows=2)
+        ),
+    ),
+    Example(inputs=QUERY, error="needs a database credential"),
+    Example(inputs=QUERY | {"query": "SELECT 1; DROP TABLE items"}, error="exactly one statement"),
+    Example(inputs=QUERY | {"query": "DROP TABLE items"}, error="only reads"),
+    Example(inputs=QUERY | {"query": "  "}, error="`query` is empty"),
+    Example(inputs=QUERY | {"max_rows": 0}, error="greater than or equal to 1"),
+    Example(inputs=QUERY, error="could not be reached", world=World(credentials=[LOGIN])),
+    Example(inputs=QUERY | {"database_type": "sqlite", "database": "gone.db"}, error="There is no file"),
+    Example(
+        inputs=QUERY | {"database_type": "sqlite", "database": "my.db", "read_only": False},
+        error="sqlite is only read",
+        world=World(files={"my.db": b"SQLite format 3\0"}),
+    ),
+]
+
+
+@block(
+    id="4dc35c0f-4fd8-465e-9616-5a216f1ba2bc",
+    name="SQL Query",
+    category=Category.DATA,
+    inputs=Inputs,
+    outputs=Outputs,
+    examples=EXAMPLES,
+    effects=Effects.EFFECTFUL,
+    credentials=CredentialsNeed(provider=PROVIDER, kind="user_password"),
+)
+def sql_query(inputs: Inputs, context: BlockContext) -> Emissions:
+    """Runs one SQL statement, read-only unless told otherwise, and emits the rows."""
+    check_statement(inputs.query, read_only=inputs.read_only)
+    try:
+        answer = context.ports.database.run(make_query(inputs, context), context.cancel)
+    except PortError as error:
+        raise BlockFailed(str(error).replace(inputs.host, "[host]") if inputs.host else str(error)) from error
+    yield "results", list(answer.rows)
+    yield "columns", list(answer.columns)
+    yield "row_count", len(answer.rows)
+    yield "truncated", answer.truncated
+    if answer.affected_rows is not None:
+        yield "affected_rows", answer.affected_rows
+
+
+def make_query(inputs: Inputs, context: BlockContext) -> DatabaseQuery:
+    if inputs.database_type == "sqlite":
+        if not inputs.read_only:
+            raise BlockFailed("A file for sqlite is only read. Switch `read_only` on.")
+        login, content = Credential(id="", provider=PROVIDER), load_source(inputs.database, context).content
+    else:
+        login, content = need_credential(PROVIDER, inputs.credentials, context), b""
+    return DatabaseQuery(
+        kind=inputs.database_type,
+        host=inputs.host,
+        port=inputs.port,
+        database=inputs.database,
+        username=login.username,
+        password=login.password,
+        content=content,
+        query=inputs.query,
+        read_only=inputs.read_only,
+        timeout_seconds=float(inputs.timeout),
+        max_rows=inputs.max_rows,
+    )

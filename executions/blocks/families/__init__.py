@@ -1,0 +1,1 @@
+"""What several blocks share: one module per kinship."""

@@ -1,0 +1,53 @@
+"""Running one of our own scripts in a process that can be killed, with hard limits on memory, time and disk."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from executions.blocks.schema import JSON, Object
+
+GRACE_SECONDS = 5.0  # a busy machine starts a process late; the processor's time is what is limited
+# Limits are set by the child itself before it reads anything of the job.
+LIMITED = """
+import resource, runpy, sys
+memory, seconds, size = (int(number) for number in sys.argv[1:4])
+for name, limit in (("AS", memory), ("CPU", seconds), ("FSIZE", size), ("NPROC", 0), ("CORE", 0)):
+    kind = getattr(resource, "RLIMIT_" + name)
+    hard = resource.getrlimit(kind)[1]
+    limit = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+    resource.setrlimit(kind, (limit, limit))
+runpy.run_path(sys.argv[4], run_name="__main__")
+"""
+
+
+class IsolatedFailed(Exception):
+    """The work takes too much time or memory."""
+
+    def __init__(self, message: str = "it takes too much time or memory") -> None:
+        super().__init__(message)
+
+
+def run_isolated(script: Path, job: JSON, *, seconds: float, memory_bytes: int, file_bytes: int) -> Object:
+    """Hand the script a job as JSON and read its answer; raises IsolatedFailed when it was stopped."""
+    numbers = [str(memory_bytes), str(max(int(seconds), 1)), str(file_bytes)]
+    try:
+        child = subprocess.run(  # noqa: S603 - our own interpreter and script
+            [sys.executable, "-I", "-c", LIMITED, *numbers, str(script)],
+            input=json.dumps(job).encode(),
+            capture_output=True,
+            timeout=seconds + GRACE_SECONDS,
+            env={},
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise IsolatedFailed("it takes too long") from None
+    try:
+        answer = json.loads(child.stdout)
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        raise IsolatedFailed from None
+    if not isinstance(answer, dict):
+        raise IsolatedFailed
+    return answer
