@@ -1,0 +1,88 @@
+"""Reading what the model wrote as arguments: never trusted, never fatal."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, NoReturn
+
+from pydantic import ValidationError
+
+from durable import limits
+from tools.base import Tool, ToolArgs
+from tools.errors import ModelRetry
+from workspace.plain import clean_text
+
+STRINGS = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
+BRACKETS = re.compile(r"[\[\]{}]")
+
+
+class InvalidArguments(ModelRetry):
+    """The arguments do not fit the tool's schema. Fix them and try again."""
+
+    code = "invalid_arguments"
+
+
+def parse(text: str) -> dict[str, Any]:
+    """The arguments as an object; raises InvalidArguments when they are too big, too deep, or not JSON."""
+    if len(text) > limits.MAX_TOOL_ARGUMENT_CHARACTERS:
+        raise InvalidArguments(
+            f"The arguments have {len(text):,} characters; at most {limits.MAX_TOOL_ARGUMENT_CHARACTERS:,} are "
+            "allowed. Put large content into a workspace file in pieces and refer to it."
+        )
+    if not text.strip():
+        return {}
+    if _depth(text) > limits.MAX_TOOL_ARGUMENT_DEPTH:
+        raise InvalidArguments(
+            f"The arguments are nested more than {limits.MAX_TOOL_ARGUMENT_DEPTH} levels deep. Make them flatter."
+        )
+    try:
+        value = json.loads(text, parse_constant=_refuse_constant)
+    except ValueError as error:
+        where = f" ({error.msg} at character {error.pos})" if isinstance(error, json.JSONDecodeError) else ""
+        raise InvalidArguments(f"The arguments are not valid JSON{where}. Send one JSON object.") from None
+    if not isinstance(value, dict):
+        raise InvalidArguments("The arguments must be one JSON object.")
+    return value
+
+
+def validate(tool: Tool, arguments: dict[str, Any]) -> ToolArgs:
+    """The typed arguments; raises InvalidArguments with every field that is wrong. Values are not repeated."""
+    try:
+        return tool.args.model_validate(clean(arguments))
+    except ValidationError as error:
+        problems = error.errors(include_input=False, include_url=False, include_context=False)
+    fields = [
+        {"field": ".".join(str(part) for part in problem["loc"])[:200], "problem": problem["msg"][:300]}
+        for problem in problems[: limits.MAX_REPORTED_ARGUMENT_ERRORS]
+    ]
+    more = len(problems) - len(fields)
+    words = "; ".join(f"{item['field'] or 'arguments'}: {item['problem']}" for item in fields)
+    raise InvalidArguments(
+        f"The arguments of {tool.name} are not right: {words}{f'; and {more} more' if more else ''}.",
+        fields=fields,
+    )
+
+
+def clean(value: Any) -> Any:
+    """Drop what no database keeps and no client can show: NUL and lone surrogates. `parse` bounded the depth."""
+    if isinstance(value, str):
+        return clean_text(value)
+    if isinstance(value, list):
+        return [clean(item) for item in value]
+    if isinstance(value, dict):
+        return {clean_text(key): clean(item) for key, item in value.items()}
+    return value
+
+
+def _depth(text: str) -> int:
+    """How deep the brackets go, without recursion; quoted brackets do not count."""
+    depth = deepest = 0
+    for bracket in BRACKETS.finditer(STRINGS.sub("", text)):
+        depth += 1 if bracket[0] in "[{" else -1
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")

@@ -1,0 +1,153 @@
+"""How a tool is written: a typed function under `@tool`."""
+
+from __future__ import annotations
+
+import enum
+import inspect
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeAlias, get_type_hints
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from durable import limits
+from tools.context import ToolContext
+from tools.errors import BadTool
+
+NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]{0,63}")  # what model providers accept as a function's name
+
+
+class Effect(enum.StrEnum):
+    """What a call leaves behind, and so what happens to one that was cut off by a crash."""
+
+    PURE = "pure"  # nothing: run again
+    IDEMPOTENT = "idempotent"  # the same thing when done twice with one key: run again
+    EFFECTFUL = "effectful"  # a row of our own that can be looked up by key: run only if it is not there
+    FOREIGN = "foreign"  # something outside that cannot be looked up: never run again, say so
+
+
+class ToolArgs(BaseModel):
+    """Base of every tool's argument model."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ToolResult(BaseModel):
+    """Base of every tool's result; a subclass gives `type` its name."""
+
+    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+
+    type: str
+    message: str
+    session_id: str | None = None
+
+
+def clamp_wait(value: object) -> object:
+    """Models ask for waits of -1, 1e9 or NaN; the nearest wait we allow is what they get."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return value
+    if math.isnan(value):
+        return 0.0
+    return min(limits.MAX_TOOL_WAIT_SECONDS, max(0.0, value))
+
+
+WaitSeconds: TypeAlias = Annotated[
+    float, Field(ge=0, le=limits.MAX_TOOL_WAIT_SECONDS), BeforeValidator(clamp_wait)
+]
+
+Run: TypeAlias = Callable[[Any, ToolContext], ToolResult]
+Lookup: TypeAlias = Callable[[Any, ToolContext], ToolResult | None]
+Gate: TypeAlias = Callable[[ToolContext], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tool:
+    """A tool as the registry knows it; calling it calls its function."""
+
+    name: str
+    description: str
+    args: type[ToolArgs]
+    run: Run
+    effect: Effect
+    gates: tuple[Gate, ...]
+    cap_seconds: float
+    long_running: bool
+    available: Callable[[], bool]
+    lookup: Lookup | None
+    module: str
+
+    def __call__(self, args: ToolArgs, context: ToolContext) -> ToolResult:
+        return self.run(args, context)
+
+
+def tool(
+    *,
+    effect: Effect = Effect.PURE,
+    gates: Sequence[Gate] = (),
+    cap_seconds: float | None = None,
+    long_running: bool = False,
+    available: Callable[[], bool] = lambda: True,
+    lookup: Lookup | None = None,
+    name: str | None = None,
+) -> Callable[[Run], Tool]:
+    """Make a tool of a function `(args: Args, context: ToolContext) -> Result`.
+
+    The docstring is what the model reads. `available` says whether this machine can offer it. An effectful tool
+    gives `lookup`, which finds the result of an earlier run by `context.key` or answers None. A `long_running` tool
+    becomes an operation: it runs on its own queue and comes back to the conversation with its result.
+    """
+
+    def make(function: Run) -> Tool:
+        known_as = name or function.__name__
+        if not NAME.fullmatch(known_as):
+            raise BadTool(f"{known_as!r} is no name for a tool. Use 1 to 64 letters, digits, _ and -.")
+        description = inspect.cleandoc(function.__doc__ or "")
+        if not description:
+            raise BadTool(
+                f"The tool {known_as} has no docstring. The model reads it to know what the tool does."
+            )
+        if (effect is Effect.EFFECTFUL) != (lookup is not None):
+            raise BadTool(f"The tool {known_as}: an effectful tool, and only such a tool, needs `lookup`.")
+        most = limits.MAX_OPERATION_SECONDS if long_running else limits.STREAM_IDLE_SECONDS
+        cap = cap_seconds
+        if cap is None:
+            cap = limits.MAX_OPERATION_SECONDS if long_running else limits.TOOL_SECONDS
+        if not 0 < cap <= most:
+            raise BadTool(f"The tool {known_as}: cap_seconds must be at most {most:.0f}.")
+        return Tool(
+            name=known_as,
+            description=description,
+            args=_argument_model(known_as, function),
+            run=function,
+            effect=effect,
+            gates=tuple(gates),
+            cap_seconds=cap,
+            long_running=long_running,
+            available=available,
+            lookup=lookup,
+            module=function.__module__,
+        )
+
+    return make
+
+
+def _argument_model(name: str, function: Run) -> type[ToolArgs]:
+    """The annotation of the function's first parameter."""
+    parameters = list(inspect.signature(function).parameters)
+    hints = get_type_hints(function)
+    model = hints.get(parameters[0]) if len(parameters) == 2 else None
+    if not (isinstance(model, type) and issubclass(model, ToolArgs)):
+        raise BadTool(
+            f"The tool {name} must look like: def {name}(args: Args, context: ToolContext), Args a ToolArgs."
+        )
+    result = hints.get("return")
+    if not (isinstance(result, type) and issubclass(result, ToolResult)) and not _is_union_of_results(result):
+        raise BadTool(f"The tool {name} must say that it returns a ToolResult.")
+    return model
+
+
+def _is_union_of_results(hint: object) -> bool:
+    members = getattr(hint, "__args__", ())
+    return bool(members) and all(isinstance(kind, type) and issubclass(kind, ToolResult) for kind in members)

@@ -1,0 +1,50 @@
+"""add_understanding: remember facts about the person and their business."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints, model_validator
+
+from tools.base import Effect, ToolArgs, ToolResult, tool
+from tools.context import ToolContext
+from tools.gates import login_required
+from tools.models.understanding import Facts, Understanding
+
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
+Texts = Annotated[list[Text], Field(min_length=1, max_length=20)]
+
+
+class Args(ToolArgs):
+    user_name: Text | None = None
+    job_title: Text | None = None
+    business_name: Text | None = None
+    industry: Text | None = None
+    business_size: Text | None = None
+    workflows: Texts | None = Field(default=None, description="What they do regularly.")
+    pain_points: Texts | None = None
+    automation_goals: Texts | None = None
+    software: Texts | None = Field(default=None, description="Programs and services they use.")
+    notes: Texts | None = Field(default=None, description="Anything else worth remembering.")
+
+    @model_validator(mode="after")
+    def says_something(self) -> Args:
+        if not self.model_dump(exclude_none=True):
+            raise ValueError("Give at least one fact.")
+        return self
+
+
+class UnderstandingUpdated(ToolResult):
+    type: Literal["understanding_updated"] = "understanding_updated"
+    updated_fields: list[str]
+    current_understanding: Facts
+
+
+@tool(effect=Effect.IDEMPOTENT, gates=[login_required])
+def add_understanding(args: Args, context: ToolContext) -> UnderstandingUpdated:
+    """Remember facts the user told about themselves or their business. Texts replace, lists grow."""
+    facts: Facts = args.model_dump(exclude_none=True)
+    known = Understanding.add(context.user.pk, facts)
+    return UnderstandingUpdated(
+        message="Remembered.", updated_fields=sorted(facts), current_understanding=known
+    )

@@ -1,0 +1,60 @@
+"""check_operation_status: how far a long-running tool is."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from tools.base import ToolArgs, ToolResult, tool
+from tools.context import ToolContext
+from tools.errors import ModelRetry, ToolError
+from tools.models import Operation, find_operation
+
+
+class Args(ToolArgs):
+    operation_id: str | None = Field(default=None, max_length=64)
+    task_id: str | None = Field(default=None, max_length=64)
+
+
+class OperationStatus(ToolResult):
+    type: Literal["operation_status"] = "operation_status"
+    operation_id: str
+    task_id: str
+    tool_name: str
+    status: Literal["running", "completed", "failed", "cancelled"]
+    progress: float
+    result: Any = None
+    error: str | None = None
+
+
+@tool()
+def check_operation_status(args: Args, context: ToolContext) -> OperationStatus:
+    """Look how far an operation is, by operation_id or task_id. No need to repeat it: results come by themselves."""
+    if not (args.operation_id or args.task_id):
+        raise ModelRetry("Give operation_id or task_id.")
+    found = find_operation(operation_id=args.operation_id, task_id=args.task_id)
+    if found is None or not belongs(found, context):
+        raise ToolError(
+            "There is no such operation. It may have ended long ago: look for its result in the conversation.",
+            code="unknown_operation",
+        )
+    status: Any = found.status if found.is_terminal else "running"
+    words = found.error or found.message
+    return OperationStatus(
+        message=f"{found.tool_name}: {status}" + (f". {words}" if words else "."),
+        operation_id=str(found.pk),
+        task_id=str(found.task_id),
+        tool_name=found.tool_name,
+        status=status,
+        progress=found.progress,
+        result=found.result,
+        error=found.error or None,
+    )
+
+
+def belongs(operation: Operation, context: ToolContext) -> bool:
+    """Started in this session, or by the same person."""
+    if operation.session_id == context.session_id:
+        return True
+    return context.user_id is not None and operation.user_id == context.user_id

@@ -1,0 +1,48 @@
+"""decompose_goal: show the person the steps towards a goal before they are taken."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+from tools.base import ToolArgs, ToolResult, tool
+from tools.context import ToolContext
+
+
+class Step(BaseModel):
+    description: str = Field(min_length=1, max_length=500)
+    action: str | None = Field(default=None, max_length=100, description="e.g. add_block, connect, test.")
+    block_name: str | None = Field(default=None, max_length=100)
+
+
+class Args(ToolArgs):
+    goal: str = Field(min_length=1, max_length=2000)
+    steps: list[Step] = Field(min_length=1, max_length=30, description="In order.")
+
+
+class NumberedStep(Step):
+    number: int
+    status: Literal["pending"] = "pending"
+
+
+class Decomposition(ToolResult):
+    type: Literal["task_decomposition"] = "task_decomposition"
+    goal: str
+    steps: list[NumberedStep]
+    step_count: int
+    requires_approval: bool = True
+
+
+@tool()
+def decompose_goal(args: Args, context: ToolContext) -> Decomposition:
+    """Show the user how you will reach a goal, step by step, for approval before you build or run anything."""
+    steps = [
+        NumberedStep(number=number, **step.model_dump()) for number, step in enumerate(args.steps, start=1)
+    ]
+    return Decomposition(
+        message=f"The plan of {len(steps)} steps is shown to the user. Go on when they approve.",
+        goal=args.goal,
+        steps=steps,
+        step_count=len(steps),
+    )

@@ -1,0 +1,203 @@
+"""list_, read_, write_ and delete_workspace_file: the person's files."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import codecs
+from typing import Literal, Self
+
+from pydantic import BaseModel, Field, model_validator
+
+from durable import limits
+from tools.base import Effect, ToolArgs, ToolResult, tool
+from tools.context import ToolContext
+from tools.errors import ModelRetry, NoResults, ToolError
+from tools.gates import login_required
+from workspace import files
+from workspace.errors import FileMissing, PathTaken, WorkspaceError
+from workspace.models import WorkspaceFile
+
+SCHEME = "workspace://"
+
+
+class FileInfo(BaseModel):
+    file_id: str
+    path: str
+    reference: str
+    media_type: str
+    size: int
+
+    @classmethod
+    def of(cls, file: WorkspaceFile) -> FileInfo:
+        return cls(
+            file_id=str(file.id),
+            path=file.path,
+            reference=file.reference,
+            media_type=file.media_type,
+            size=file.size,
+        )
+
+
+class WhichFile(ToolArgs):
+    file_id: str | None = Field(default=None, max_length=100, description="Id or workspace:// reference.")
+    path: str | None = Field(default=None, max_length=1000)
+
+    @model_validator(mode="after")
+    def names_one(self) -> Self:
+        if (self.file_id is None) == (self.path is None):
+            raise ValueError("Give either file_id or path.")
+        return self
+
+    def find(self, context: ToolContext) -> WorkspaceFile:
+        """The file, when it is the user's own; what is another's is as good as not there."""
+        file_id = self.file_id.removeprefix(SCHEME).partition("#")[0] if self.file_id else None
+        try:
+            return files.find(context.user, file_id=file_id, path=self.path)
+        except FileMissing:
+            named = self.file_id or self.path
+            hint = ["See what is there with list_workspace_files."]
+            raise NoResults(f"There is no file {named!r} in the workspace.", suggestions=hint) from None
+
+
+# --- list -------------------------------------------------------------------------------------------
+
+
+class ListArgs(ToolArgs):
+    prefix: str = Field(default="", max_length=1000, description="Only paths that begin so.")
+
+
+class FileList(ToolResult):
+    type: Literal["workspace_file_list"] = "workspace_file_list"
+    files: list[FileInfo]
+    more: bool
+
+
+@tool(gates=[login_required])
+def list_workspace_files(args: ListArgs, context: ToolContext) -> FileList:
+    """List the user's files by path."""
+    page = files.list_files(context.user, args.prefix)
+    more = page.next is not None
+    message = f"{len(page.files)} files{'; there are more, give a longer prefix' if more else ''}."
+    return FileList(message=message, files=[FileInfo.of(file) for file in page.files], more=more)
+
+
+# --- read -------------------------------------------------------------------------------------------
+
+
+class ReadArgs(WhichFile):
+    offset: int = Field(default=0, ge=0, description="In bytes.")
+    length: int = Field(
+        default=limits.READ_FILE_CHARACTERS, ge=1, le=limits.READ_FILE_CHARACTERS, description="In bytes."
+    )
+
+
+class FileContent(ToolResult):
+    type: Literal["workspace_file_content"] = "workspace_file_content"
+    file: FileInfo
+    content: str
+    offset: int
+    next_offset: int | None
+
+
+@tool(gates=[login_required])
+def read_workspace_file(args: ReadArgs, context: ToolContext) -> FileContent:
+    """Read a text file of the user, page by page: go on at next_offset."""
+    file = args.find(context)
+    try:
+        data = files.read_range(file, args.offset, args.length)
+    except WorkspaceError as error:
+        raise ToolError(str(error.detail)) from None
+    text, used = decode_page(data, at_end=args.offset + len(data) >= file.size)
+    if text is None:
+        raise ToolError(f"{file.path} is not text but {file.media_type}. Refer to it as {file.reference}.")
+    end = args.offset + used
+    return FileContent(
+        message=f"Bytes {args.offset} to {end} of {file.size}.",
+        file=FileInfo.of(file),
+        content=text,
+        offset=args.offset,
+        next_offset=end if end < file.size else None,
+    )
+
+
+def decode_page(data: bytes, *, at_end: bool) -> tuple[str | None, int]:
+    """The text of a page and the bytes it took; None when it is not text. A character cut in two is left for later."""
+    if b"\0" in data:
+        return None, 0
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        text = decoder.decode(data, final=at_end)
+    except UnicodeDecodeError:
+        text = data.decode("utf-8", "replace")
+        return (text, len(data)) if text.count("\ufffd") <= len(text) // 10 else (None, 0)
+    rest = len(decoder.getstate()[0])
+    return text, len(data) - rest
+
+
+# --- write ------------------------------------------------------------------------------------------
+
+
+class WriteArgs(ToolArgs):
+    filename: str = Field(min_length=1, max_length=1000, description="May have folders: reports/may.csv")
+    content: str | None = Field(default=None, max_length=limits.MAX_WRITTEN_FILE_CHARACTERS)
+    content_base64: str | None = Field(
+        default=None, max_length=limits.MAX_WRITTEN_FILE_CHARACTERS, description="For what is not text."
+    )
+    overwrite: bool = False
+
+    @model_validator(mode="after")
+    def has_one_content(self) -> Self:
+        if (self.content is None) == (self.content_base64 is None):
+            raise ValueError("Give either content or content_base64.")
+        return self
+
+    def data(self) -> bytes:
+        if self.content is not None:
+            return self.content.encode()
+        try:
+            return base64.b64decode("".join((self.content_base64 or "").split()), validate=True)
+        except (binascii.Error, ValueError):
+            raise ModelRetry("content_base64 is not valid base64.") from None
+
+
+class FileWritten(ToolResult):
+    type: Literal["workspace_file_written"] = "workspace_file_written"
+    file: FileInfo
+
+
+@tool(effect=Effect.IDEMPOTENT, gates=[login_required])
+def write_workspace_file(args: WriteArgs, context: ToolContext) -> FileWritten:
+    """Save a file for the user. Refer to it by its workspace:// reference."""
+    try:
+        file = files.save(
+            context.user,
+            args.filename,
+            args.data(),
+            session_id=context.session_id,
+            overwrite=args.overwrite,
+            key=context.key,
+        )
+    except PathTaken:
+        raise ModelRetry(
+            f"There is a file {args.filename!r} already. Set overwrite, or choose another name."
+        ) from None
+    except WorkspaceError as error:
+        raise ToolError(str(error.detail)) from None
+    return FileWritten(message=f"Saved as {file.path}.", file=FileInfo.of(file))
+
+
+# --- delete -----------------------------------------------------------------------------------------
+
+
+class FileDeleted(ToolResult):
+    type: Literal["workspace_file_deleted"] = "workspace_file_deleted"
+    file: FileInfo
+
+
+@tool(gates=[login_required])
+def delete_workspace_file(args: WhichFile, context: ToolContext) -> FileDeleted:
+    """Delete a file of the user for good. Only when they asked for it."""
+    file = args.find(context)
+    context.with_result(lambda: files.delete(file))
+    return FileDeleted(message=f"Deleted {file.path}.", file=FileInfo.of(file))

@@ -1,0 +1,398 @@
+"""Running the tool calls of one step: all at once, each written down before and after."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, assert_never
+
+from django.db import InterfaceError, OperationalError, close_old_connections
+from django.utils import timezone
+
+from durable import crashpoints, limits
+from durable.errors import HandOver, LeaseLost
+from durable.stop import StopReason
+from llm.types import ToolCallRequest
+from tools import arguments, gates, registry
+from tools.arguments import InvalidArguments
+from tools.base import Effect, Tool
+from tools.errors import Cancelled, Interrupted, ModelRetry, TimedOut, ToolError, ToolOutcome
+from tools.journal import CallScope, FinishedCall, Journal
+from tools.models import ToolCall, call_key, calls_of
+from tools.operations.starting import start
+from tools.running import UNREPEATABLE, Crashed, Inbox, Outcome, RunningCall, find_running
+from workspace.plain import clean_text
+
+__all__ = ["CallScope", "FinishedCall", "Journal", "cancel_call", "run_calls"]
+
+log = logging.getLogger(__name__)
+
+MAX_KEPT_TEXT = 10_000  # of arguments that could not be read
+MAX_KEPT_NAME = 128
+DATABASE_AWAY = (OperationalError, InterfaceError)  # for the owner of the turn to wait out, not for the model
+
+
+def run_calls(calls: Sequence[ToolCallRequest], scope: CallScope, journal: Journal) -> list[FinishedCall]:
+    """Run all calls of one step in parallel and answer in the order of the calls.
+
+    Called again for the same step after a crash, it runs nothing that finished: the key of a call is
+    turn, step and call id. Every answer passes through `journal.commit(finished=...)` once per run.
+    """
+    step = _Step(scope, journal)
+    stop_listening = scope.cancelled.add_callback(step.inbox.wake)
+    try:
+        step.plan(calls)
+        step.write_intents()
+        step.run()
+    finally:
+        stop_listening()
+        step.let_go()
+    return [step.finished[call_key(scope.turn_id, scope.step, call.id)] for call in calls]
+
+
+def cancel_call(key: str) -> bool:
+    """Ask one call to stop while its turn goes on; False when it is not running. Asking twice is harmless."""
+    open_states = [ToolCall.State.PENDING, ToolCall.State.STARTED]
+    found = ToolCall.objects.filter(key=key, state__in=open_states).update(cancel_requested_at=timezone.now())
+    call = find_running(key)
+    if call is not None:
+        call.cancel_requested = True
+        call.inbox.wake()
+    return bool(found)
+
+
+class _Step:
+    """The calls of one step on their way from asked to answered."""
+
+    def __init__(self, scope: CallScope, journal: Journal) -> None:
+        self.scope = scope
+        self.journal = journal
+        self.inbox = Inbox()
+        self.running: list[RunningCall] = []
+        self.finished: dict[str, FinishedCall] = {}
+        self.next_check_at = time.monotonic() + limits.TOOL_CANCEL_CHECK_SECONDS
+
+    # --- what is to be done -----------------------------------------------------------------------
+
+    def plan(self, calls: Sequence[ToolCallRequest]) -> None:
+        """Decide for each call: answered already, refused, or to be run."""
+        rows = {row.key: row for row in calls_of(self.scope.turn_id, self.scope.step)}
+        close_old_connections()
+        uses = Counter(call.id for call in calls)
+        for index, call in enumerate(calls):
+            key = call_key(self.scope.turn_id, self.scope.step, call.id)
+            row = rows.get(key)
+            if key in self.finished:
+                continue
+            if row is not None and row.is_finished:
+                self._replay(row, call)
+                continue
+            planned = _Planned(call, index, key, row)
+            try:
+                if uses[call.id] > 1:
+                    raise InvalidArguments(
+                        f"Several calls of this step share the id {call.id[:100]!r}. None was run."
+                    )
+                if index >= limits.MAX_CALLS_PER_STEP:
+                    raise ModelRetry(
+                        f"At most {limits.MAX_CALLS_PER_STEP} calls fit in one step. This one was not run."
+                    )
+                admitted = self._admit(planned)
+            except ToolOutcome as error:
+                self._refuse(planned, error)
+            except DATABASE_AWAY:
+                raise
+            except Exception:
+                log.exception("A tool call could not be prepared", extra={"tool": call.name, "call": key})
+                self._refuse(planned, Crashed())
+            else:
+                self._take(planned, admitted)
+
+    def _take(self, planned: _Planned, call: RunningCall) -> None:
+        """Run it with the others; a long-running tool is only started here, and answered at once."""
+        if not call.tool.long_running:
+            self.running.append(call)
+            return
+        started = start(call.tool, call.arguments, call.context)
+        state = ToolCall.State.SUCCEEDED
+        self._answer(planned, Outcome(state=state, output=started.answer, works=(started.save,)))
+        crashpoints.reached("operation_started")
+        started.after_commit()
+
+    def _admit(self, planned: _Planned) -> RunningCall:
+        """The call, ready to run; raises a ToolOutcome when it must not."""
+        planned.arguments = arguments.clean(arguments.parse(planned.call.arguments))
+        tool = planned.tool = self._tool(planned.call.name)
+        planned.refuse_if_stopped(self.scope)
+        if planned.in_doubt and tool.effect is Effect.FOREIGN:
+            raise Interrupted(
+                f"{tool.name} was interrupted while it ran: it may or may not have happened. It was not run again. "
+                "Check, or ask the user, before you try again."
+            )
+        args = arguments.validate(tool, planned.arguments)
+        call = RunningCall(
+            tool=tool,
+            args=args,
+            arguments=planned.arguments,
+            scope=self.scope,
+            call_id=planned.call.id,
+            key=planned.key,
+            index=planned.index,
+            recorded=planned.row is not None,
+            in_doubt=planned.in_doubt,
+            journal=self.journal,
+            inbox=self.inbox,
+        )
+        gates.check(tool, call.context)
+        return call
+
+    def _tool(self, name: str) -> Tool:
+        known = registry.current()
+        tool = known.get(name)
+        if tool is None or not tool.available():
+            close = ", ".join(known.similar(name))
+            hint = f" Did you mean {close}?" if close else ""
+            raise ToolError(f"There is no tool named {name[:100]!r}.{hint}", code="unknown_tool")
+        return tool
+
+    def _replay(self, row: ToolCall, call: ToolCallRequest) -> None:
+        """Finished before a crash: its answer stands, and is only shown again."""
+        finished = FinishedCall.of(row, call_id=call.id)
+        self.journal.commit(lambda: None, finished=finished)
+        self.finished[row.key] = finished
+
+    def _refuse(self, planned: _Planned, error: ToolOutcome) -> None:
+        """Answer a call without running it."""
+        self._answer(planned, Outcome.of(error, self.scope.session_id))
+
+    def _answer(self, planned: _Planned, outcome: Outcome) -> None:
+        finished = planned.finished(outcome)
+        now = timezone.now()
+
+        def write() -> None:
+            for work in outcome.works:
+                work()
+            ToolCall.objects.update_or_create(
+                key=planned.key,
+                defaults=_ended(outcome) | {"attempt": self.scope.attempt},
+                create_defaults=planned.fields(self.scope) | _ended(outcome) | {"started_at": now},
+            )
+
+        self.journal.commit(write, finished=finished)
+        self.finished[planned.key] = finished
+
+    # --- written down before ----------------------------------------------------------------------
+
+    def write_intents(self) -> None:
+        """One transaction for all calls: from here on a crash leaves them in doubt, never unknown."""
+        if not self.running:
+            return
+        self.journal.commit(self._save_intents)
+        crashpoints.reached("after_intent")
+
+    def _save_intents(self) -> None:
+        now = timezone.now()
+        started = {"state": ToolCall.State.STARTED, "attempt": self.scope.attempt, "started_at": now}
+        known = [call.key for call in self.running if call.recorded]
+        if known:
+            ToolCall.objects.filter(key__in=known).update(**started)
+        ToolCall.objects.bulk_create(
+            ToolCall(
+                key=call.key,
+                turn_id=self.scope.turn_id,
+                session_id=self.scope.session_id,
+                user_id=self.scope.user_id,
+                step=self.scope.step,
+                index=call.index,
+                call_id=clean_text(call.call_id),
+                name=call.tool.name,
+                arguments=call.arguments,
+                effect=call.tool.effect,
+                **started,
+            )
+            for call in self.running
+            if not call.recorded
+        )
+
+    # --- run ----------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        for call in self.running:
+            call.start()
+        while self.running:
+            self._pass_on_stops()
+            ended = self.inbox.next(self._next_wake_at() - time.monotonic())
+            if ended is not None:
+                self._end(*ended)
+            self._leave_behind()
+
+    def let_go(self) -> None:
+        """Whatever still runs is told to stop, and nothing it says counts any more."""
+        for call in self.running:
+            call.stop.set(self.scope.cancelled.reason or StopReason.LOST)
+            call.close()
+
+    def _pass_on_stops(self) -> None:
+        """From the turn, from a person, from the clock, to the calls they concern."""
+        match self.scope.cancelled.reason:
+            case None:
+                pass
+            case StopReason.LOST:
+                raise LeaseLost
+            case StopReason.HAND_OVER:
+                raise HandOver
+            case StopReason.CANCELLED | StopReason.TIMED_OUT as reason:
+                for call in self.running:
+                    call.tell_to_stop(Cancelled("The turn was stopped while this call ran."), reason)
+            case never:
+                assert_never(never)
+        now = time.monotonic()
+        requested = self._requested_cancels(now)
+        for call in self.running:
+            if call.cancel_requested or call.key in requested:
+                call.tell_to_stop(Cancelled("The user stopped this call. Go on without it, or ask them why."))
+            elif now >= call.context.deadline:
+                text = (
+                    f"{call.tool.name} was stopped after {call.tool.cap_seconds:.0f} seconds, its time cap."
+                )
+                call.tell_to_stop(TimedOut(text), StopReason.TIMED_OUT)
+
+    def _requested_cancels(self, now: float) -> set[str]:
+        """Keys of calls that another process asked to stop; looked up about once a second."""
+        if now < self.next_check_at:
+            return set()
+        self.next_check_at = now + limits.TOOL_CANCEL_CHECK_SECONDS
+        asked = calls_of(self.scope.turn_id, self.scope.step).filter(cancel_requested_at__isnull=False)
+        keys = set(asked.values_list("key", flat=True))
+        close_old_connections()
+        return keys
+
+    def _next_wake_at(self) -> float:
+        ends = [call.give_up_at if call.told_why else call.context.deadline for call in self.running]
+        return min(self.next_check_at, *ends)
+
+    def _leave_behind(self) -> None:
+        """A tool that ignores the signal is answered for."""
+        now = time.monotonic()
+        for call in [call for call in self.running if call.told_why is not None and now >= call.give_up_at]:
+            assert call.told_why is not None
+            log.warning("A tool did not stop in time", extra={"tool": call.tool.name, "call": call.key})
+            self._end(call, Outcome.of(call.told_why, self.scope.session_id))
+
+    # --- written down after -------------------------------------------------------------------------
+
+    def _end(self, call: RunningCall, outcome: Outcome) -> None:
+        """Save and show one call's answer. A late answer of a call left behind is dropped."""
+        if call not in self.running:
+            return
+        crashpoints.reached("after_effect")
+        call.close()
+        try:
+            finished = self._save(call, outcome)
+        except _WorkFailed as error:
+            log.error(
+                "A tool's result could not be saved", exc_info=error.__cause__, extra={"call": call.key}
+            )
+            finished = self._save(call, Outcome.of(Crashed(), self.scope.session_id))
+        self.running.remove(call)
+        self.finished[call.key] = finished
+        crashpoints.reached("after_result")
+
+    def _save(self, call: RunningCall, outcome: Outcome) -> FinishedCall:
+        finished = FinishedCall(
+            call_id=call.call_id,
+            name=call.tool.name,
+            arguments=call.arguments,
+            state=outcome.state,
+            output=outcome.output,
+            error_text=outcome.error_text,
+        )
+
+        def write() -> None:
+            for work in outcome.works:
+                _run_work(work)
+            ToolCall.objects.filter(key=call.key, state=ToolCall.State.STARTED).update(**_ended(outcome))
+
+        self.journal.commit(write, finished=finished)
+        return finished
+
+
+class _Planned:
+    """A call as the model asked for it, as far as it could be understood."""
+
+    def __init__(self, call: ToolCallRequest, index: int, key: str, row: ToolCall | None) -> None:
+        self.call = call
+        self.index = index
+        self.key = key
+        self.row = row
+        self.in_doubt = row is not None and row.state == ToolCall.State.STARTED
+        self.arguments: dict[str, Any] | None = None
+        self.tool: Tool | None = None
+
+    def refuse_if_stopped(self, scope: CallScope) -> None:
+        """Nothing starts after a stop; what may have started before a crash is not repeated."""
+        asked = self.row is not None and self.row.cancel_requested_at is not None
+        if not asked and scope.cancelled.reason not in (StopReason.CANCELLED, StopReason.TIMED_OUT):
+            return
+        assert self.tool is not None
+        if self.in_doubt and self.tool.effect in UNREPEATABLE:
+            raise Cancelled("This call was stopped. It may have happened.", may_have_happened=True)
+        raise Cancelled("This call was stopped before it ran.")
+
+    @property
+    def shown_arguments(self) -> dict[str, Any] | str:
+        if self.arguments is not None:
+            return self.arguments
+        return clean_text(self.call.arguments[:MAX_KEPT_TEXT])
+
+    @property
+    def name(self) -> str:
+        return clean_text(self.call.name[:MAX_KEPT_NAME])
+
+    def fields(self, scope: CallScope) -> dict[str, Any]:
+        return {
+            "turn_id": scope.turn_id,
+            "session_id": scope.session_id,
+            "user_id": scope.user_id,
+            "step": scope.step,
+            "index": self.index,
+            "call_id": clean_text(self.call.id),
+            "name": self.name,
+            "arguments": self.shown_arguments,
+            "effect": self.tool.effect if self.tool else Effect.PURE,
+            "attempt": scope.attempt,
+        }
+
+    def finished(self, outcome: Outcome) -> FinishedCall:
+        return FinishedCall(
+            call_id=self.call.id,
+            name=self.call.name,
+            arguments=self.shown_arguments,
+            state=outcome.state,
+            output=outcome.output,
+            error_text=outcome.error_text,
+        )
+
+
+class _WorkFailed(Exception):
+    """What should be saved together with a result could not be saved."""
+
+
+def _run_work(work: Callable[[], object]) -> None:
+    try:
+        work()
+    except DATABASE_AWAY:
+        raise
+    except Exception as error:
+        raise _WorkFailed from error
+
+
+def _ended(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "state": outcome.state,
+        "result": outcome.output,
+        "error": outcome.error_text or "",
+        "ended_at": timezone.now(),
+    }

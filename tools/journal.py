@@ -1,0 +1,65 @@
+"""The values and the port between whoever runs a turn and the dispatch of its tool calls."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from durable.stop import StopSignal
+from tools.models import ToolCall
+from tools.permissions import Permissions
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallScope:
+    """The step of the turn that the calls belong to."""
+
+    user_id: int | None
+    session_id: uuid.UUID
+    turn_id: uuid.UUID
+    step: int
+    attempt: int
+    permissions: Permissions
+    cancelled: StopSignal
+
+
+@dataclass(frozen=True, kw_only=True)
+class FinishedCall:
+    """A call with its answer. `error_text` is None when the output is for showing, whatever it says."""
+
+    call_id: str
+    name: str
+    arguments: dict[str, Any] | str
+    state: ToolCall.State
+    output: dict[str, Any]
+    error_text: str | None
+
+    @classmethod
+    def of(cls, row: ToolCall, *, call_id: str) -> FinishedCall:
+        return cls(
+            call_id=call_id,
+            name=row.name,
+            arguments=row.arguments,
+            state=ToolCall.State(row.state),
+            output=row.result or {},
+            error_text=row.error or None,
+        )
+
+
+class Journal(Protocol):
+    """Where dispatch writes; filled in by the owner of the turn. Both methods may be called from any thread."""
+
+    def commit(self, work: Callable[[], T], *, finished: FinishedCall | None = None) -> T:
+        """Run `work` in one transaction fenced by the turn's attempt; raise LeaseLost when the turn is not ours.
+
+        The work may be run again when the database failed. When a call finished, its event goes out after it.
+        """
+        ...
+
+    def progress(self, call_id: str, name: str, output: dict[str, Any]) -> None:
+        """Show a preliminary output of a running call."""
+        ...

@@ -1,0 +1,56 @@
+"""What the copilot has learned about a person and their business."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models, transaction
+
+from durable import limits
+
+Facts = dict[str, str | list[str]]
+
+
+class Understanding(models.Model):
+    """The facts one user told us, by topic: a text, or a list of texts. Nobody else's session reads them."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="understanding"
+    )
+    facts = models.JSONField(default=dict)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        verbose_name_plural = "understandings"
+
+    def __str__(self) -> str:
+        return f"facts about user {self.pk}"
+
+    @classmethod
+    @transaction.atomic
+    def add(cls, user_id: int, new: Facts) -> Facts:
+        """Merge facts in: a text replaces, a list grows without doubles. Adding the same twice changes nothing."""
+        cls.objects.get_or_create(user_id=user_id)
+        row = cls.objects.select_for_update().get(user_id=user_id)
+        row.facts = merge(row.facts, new)
+        row.save(update_fields=["facts", "updated_at"])
+        return Facts(row.facts)
+
+    @classmethod
+    def of(cls, user_id: int) -> Facts:
+        """What is known about a user; empty when nothing is."""
+        found = cls.objects.filter(user_id=user_id).values_list("facts", flat=True).first()
+        return Facts(found or {})
+
+
+def merge(known: Facts, new: Facts) -> Facts:
+    """The newest items of a list are kept when it grows past its limit."""
+    merged = dict(known)
+    for topic, fact in new.items():
+        before = merged.get(topic)
+        if isinstance(fact, list):
+            earlier = before if isinstance(before, list) else []
+            items = [item for item in earlier if item not in fact] + list(dict.fromkeys(fact))
+            merged[topic] = items[-limits.MAX_FACTS_PER_TOPIC :]
+        else:
+            merged[topic] = fact
+    return merged

@@ -1,0 +1,254 @@
+"""Running the function of a long-running tool on the operations queue."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar, assert_never
+
+from django.db import InterfaceError, OperationalError, connection
+from django.utils import timezone
+
+from durable import crashpoints, limits
+from durable.errors import DurableError, HandOver, LeaseLost
+from durable.lease import Lease
+from durable.stop import StopReason
+from tools import arguments, registry
+from tools.base import Effect
+from tools.errors import AcceptedElsewhere, Cancelled, Interrupted, TimedOut, ToolError, ToolOutcome
+from tools.journal import CallScope, FinishedCall
+from tools.models import Operation, ToolCall
+from tools.operations.context import OperationContext
+from tools.permissions import Permissions
+from tools.running import Crashed, Inbox, Outcome, RunningCall
+
+logger = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+def run(lease: Lease) -> None:
+    """Run one operation. May start again after a crash: then the tool's kind of effect says what is repeated."""
+    operation = Operation.objects.get(pk=lease.job_id)
+    operation.tell_changed()
+    Working(operation, lease).run()
+
+
+class Working:
+    """One attempt at one operation."""
+
+    def __init__(self, operation: Operation, lease: Lease) -> None:
+        self.operation = operation
+        self.lease = lease
+        self.inbox = Inbox()
+
+    def run(self) -> None:
+        """Every way out ends the operation or lets it wait, except a lost lease and a hand-over."""
+        if self.operation.external:
+            return self.wait_for_outside()
+        try:
+            call = self.prepare()
+            self.begin()
+            outcome = self.outcome_of(call)
+        except ToolOutcome as error:
+            return self.end(Outcome.of(error, self.operation.session_id))
+        except (DurableError, OperationalError, InterfaceError):
+            raise
+        except (
+            Exception
+        ):  # the task's boundary: an unknown error ends the operation visibly and is written down
+            logger.exception("operation failed", extra=self.operation.log_context())
+            return self.end(Outcome.of(Crashed(), self.operation.session_id))
+        crashpoints.reached("operation_worked")
+        if call.accepted is not None and call.told_why is None:
+            return self.accept(call.accepted)
+        return self.end(outcome)
+
+    # --- before -----------------------------------------------------------------------------------
+
+    def prepare(self) -> OperationCall:
+        """The call, ready to run; raises a ToolOutcome when it must not."""
+        operation = self.operation
+        if self.lease.stop.reason is StopReason.CANCELLED:
+            raise Cancelled("The operation was cancelled.")
+        tool = registry.current().get(operation.tool_name)
+        if tool is None or not tool.available():
+            raise ToolError(f"There is no tool named {operation.tool_name!r} any more.", code="unknown_tool")
+        if operation.begun and tool.effect is Effect.FOREIGN:
+            raise Interrupted(
+                f"{tool.name} was interrupted while it ran: it may or may not have happened. It was not run again."
+            )
+        call = OperationCall(
+            tool=tool,
+            args=arguments.validate(tool, operation.arguments),
+            arguments=operation.arguments,
+            scope=CallScope(
+                user_id=operation.user_id,
+                session_id=operation.session_id,
+                turn_id=operation.turn_id,
+                step=operation.step,
+                attempt=self.lease.attempt,
+                permissions=Permissions.parse(operation.permissions),
+                cancelled=self.lease.stop,
+            ),
+            call_id=operation.call_id,
+            key=operation.key,
+            index=0,
+            recorded=True,
+            in_doubt=operation.begun,
+            journal=Progress(operation, self.lease),
+            inbox=self.inbox,
+        )
+        call.context = OperationContext(
+            **{name: getattr(call.context, name) for name in call.context.__dataclass_fields__},
+            operation_id=operation.pk,
+            task_id=operation.task_id,
+        )
+        return call
+
+    def begin(self) -> None:
+        """From here on a crash leaves the operation in doubt, never unknown."""
+        self.lease.commit(lambda: None, begun=True)
+        crashpoints.reached("operation_begun")
+
+    # --- at work ----------------------------------------------------------------------------------
+
+    def outcome_of(self, call: OperationCall) -> Outcome:
+        stop_listening = self.lease.stop.add_callback(self.inbox.wake)
+        if not connection.in_atomic_block:
+            connection.close()  # nothing is held while the tool works
+        call.start()
+        try:
+            while True:
+                self.pass_on_stops(call)
+                wake_at = call.give_up_at if call.told_why else call.context.deadline
+                ended = self.inbox.next(wake_at - time.monotonic())
+                if ended is not None:
+                    return ended[1]
+                if call.told_why is not None and time.monotonic() >= call.give_up_at:
+                    logger.warning("A tool did not stop in time", extra=self.operation.log_context())
+                    return Outcome.of(call.told_why, self.operation.session_id)
+        finally:
+            stop_listening()
+            call.stop.set(self.lease.stop.reason or StopReason.LOST)
+            call.close()
+
+    def pass_on_stops(self, call: OperationCall) -> None:
+        match self.lease.stop.reason:
+            case None:
+                pass
+            case StopReason.LOST:
+                raise LeaseLost
+            case StopReason.HAND_OVER:
+                raise HandOver
+            case StopReason.CANCELLED | StopReason.TIMED_OUT as reason:
+                call.tell_to_stop(Cancelled("The operation was cancelled."), reason)
+            case never:
+                assert_never(never)
+        if time.monotonic() >= call.context.deadline:
+            text = f"{call.tool.name} was stopped after {call.tool.cap_seconds:.0f} seconds, its time cap."
+            call.tell_to_stop(TimedOut(text), StopReason.TIMED_OUT)
+
+    # --- after ------------------------------------------------------------------------------------
+
+    def end(self, outcome: Outcome) -> None:
+        """Save the result; whatever the tool wanted saved with it is in the same transaction."""
+        try:
+            self.finish(outcome)
+        except (DurableError, OperationalError, InterfaceError):
+            raise
+        except Exception:  # of the tool's own work: the operation failed, and says so
+            logger.exception("An operation's result could not be saved", extra=self.operation.log_context())
+            self.finish(Outcome.of(Crashed(), self.operation.session_id))
+
+    def finish(self, outcome: Outcome) -> None:
+        message = str(outcome.output.get("message", ""))
+        changes: dict[str, Any] = {"completed_by": "worker", "message": message}
+        if outcome.state == ToolCall.State.SUCCEEDED:
+            status, reason, error = Operation.COMPLETED, "done", ""
+            changes |= {"result": outcome.output, "progress": 1.0}
+        else:
+            asked = self.lease.stop.reason is StopReason.CANCELLED
+            cancelled = asked and outcome.state == ToolCall.State.CANCELLED
+            status = Operation.CANCELLED if cancelled else Operation.FAILED
+            reason, error = str(outcome.output.get("error") or "failed")[:32], message
+
+        def work() -> None:
+            for piece in outcome.works:
+                piece()
+
+        self.lease.finish(status, reason=reason, error=error, work=work, **changes)
+
+    def accept(self, accepted: AcceptedElsewhere) -> None:
+        """An outside service has the work now. Its answer may have come before this: then the lease is lost."""
+        seconds = min(accepted.wait_seconds, limits.MAX_OUTSIDE_ANSWER_SECONDS)
+        self.lease.commit(
+            lambda: None,
+            external=True,
+            message=accepted.message,
+            answer_due_at=Operation.clock.after(seconds),
+        )
+        self.lease.wait_until_due(seconds)
+        self.operation.refresh_from_db()
+        self.operation.tell_changed()
+
+    def wait_for_outside(self) -> None:
+        """Claimed while an outside service has the work: its time is over, or a worker died on the way to wait."""
+        due_at = self.operation.answer_due_at
+        left = (due_at - timezone.now()).total_seconds() if due_at else 0.0
+        if self.lease.stop.reason is StopReason.CANCELLED:
+            return self.end(Outcome.of(Cancelled("The operation was cancelled."), self.operation.session_id))
+        if left > 0:
+            return self.lease.wait_until_due(left)
+        late = TimedOut("The outside service that took this over has not answered in time.")
+        return self.end(Outcome.of(late, self.operation.session_id))
+
+
+@dataclass(kw_only=True, eq=False)
+class OperationCall(RunningCall):
+    """A tool's function at work, which may also say that an outside service took over."""
+
+    accepted: AcceptedElsewhere | None = None
+
+    def _failed(self, error: ToolOutcome) -> Outcome:
+        if isinstance(error, AcceptedElsewhere):
+            self.accepted = error
+        return super()._failed(error)
+
+
+class Progress:
+    """Fills in `tools.journal.Journal` for an operation: its progress is columns of the row, and a ring."""
+
+    def __init__(self, operation: Operation, lease: Lease) -> None:
+        self._operation = operation
+        self._lease = lease
+        self._told_at = -math.inf
+
+    def commit(self, work: Callable[[], T], *, finished: FinishedCall | None = None) -> T:
+        return self._lease.commit(work)
+
+    def progress(self, call_id: str, name: str, output: dict[str, Any]) -> None:
+        """Fenced like every write. Too frequent ones are left out; one the database missed, the next makes up for."""
+        now = time.monotonic()
+        if now - self._told_at < limits.OPERATION_PROGRESS_GAP_SECONDS:
+            return
+        self._told_at = now
+        share, message = output.get("progress"), output.get("message")
+        if isinstance(share, int | float) and math.isfinite(share):
+            self._operation.progress = share
+        self._operation.message = message if isinstance(message, str) else json.dumps(message)
+        mine = Operation.objects.filter(
+            pk=self._operation.pk, attempt=self._lease.attempt, status=Operation.RUNNING
+        )
+        try:
+            kept = mine.update(progress=self._operation.progress, message=self._operation.message)
+        except (OperationalError, InterfaceError) as error:
+            logger.warning("Progress was not written down: %s", error)
+            return
+        if not kept:
+            raise LeaseLost
+        self._operation.status = Operation.RUNNING
+        self._operation.tell_changed()

@@ -1,0 +1,102 @@
+"""What a session may use: allow and deny lists of tools and blocks, which a child can only narrow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tools.errors import BadPermissions
+
+MAX_NAMES = 500
+MAX_NAME_CHARACTERS = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class NameList:
+    """Names that are allowed (None: all of them) minus names that are denied; a denial always wins."""
+
+    allow: frozenset[str] | None = None
+    deny: frozenset[str] = frozenset()
+
+    def allows(self, *names: str) -> bool:
+        """Whether a thing known under any of these names may be used: none is denied, and one is allowed."""
+        if any(name in self.deny for name in names):
+            return False
+        return self.allow is None or any(name in self.allow for name in names)
+
+    def narrowed(self, child: NameList) -> NameList:
+        """What both allow."""
+        if self.allow is None or child.allow is None:
+            allow = child.allow if self.allow is None else self.allow
+        else:
+            allow = self.allow & child.allow
+        return NameList(allow=allow, deny=self.deny | child.deny)
+
+    def as_json(self) -> dict[str, list[str] | None]:
+        return {"allow": None if self.allow is None else sorted(self.allow), "deny": sorted(self.deny)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Permissions:
+    """The permissions of one session; the default allows everything."""
+
+    tools: NameList = field(default_factory=NameList)
+    blocks: NameList = field(default_factory=NameList)
+
+    @classmethod
+    def parse(cls, value: object) -> Permissions:
+        """Read the JSON form; None means everything is allowed. Raises BadPermissions with the place that is wrong."""
+        if value is None:
+            return cls()
+        found = _mapping(value, "permissions", {"tools", "blocks"})
+        return cls(
+            tools=_name_list(found.get("tools"), "tools"), blocks=_name_list(found.get("blocks"), "blocks")
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        return {"tools": self.tools.as_json(), "blocks": self.blocks.as_json()}
+
+    def allows_tool(self, name: str) -> bool:
+        return self.tools.allows(name)
+
+    def allows_block(self, *names: str) -> bool:
+        """A block is known by its id and by its name; give both."""
+        return self.blocks.allows(*names)
+
+
+def narrow(parent: Permissions, child: Permissions) -> Permissions:
+    """The permissions of a child session: what it asks for, as far as its parent has it."""
+    return Permissions(tools=parent.tools.narrowed(child.tools), blocks=parent.blocks.narrowed(child.blocks))
+
+
+def _name_list(value: object, place: str) -> NameList:
+    if value is None:
+        return NameList()
+    found = _mapping(value, place, {"allow", "deny"})
+    allow, deny = found.get("allow"), found.get("deny")
+    return NameList(
+        allow=None if allow is None else _names(allow, f"{place}.allow"),
+        deny=frozenset() if deny is None else _names(deny, f"{place}.deny"),
+    )
+
+
+def _mapping(value: object, place: str, keys: set[str]) -> Mapping[str, object]:
+    if not isinstance(value, Mapping):
+        raise BadPermissions(f"{place} must be an object with {' and '.join(sorted(keys))}.")
+    unknown = sorted(str(key) for key in value if key not in keys)
+    if unknown:
+        raise BadPermissions(f"{place} has the unknown key {unknown[0]!r}. Known: {', '.join(sorted(keys))}.")
+    return value
+
+
+def _names(value: object, place: str) -> frozenset[str]:
+    if not isinstance(value, list | tuple | set | frozenset) or not all(
+        isinstance(name, str) for name in value
+    ):
+        raise BadPermissions(f"{place} must be a list of names.")
+    if len(value) > MAX_NAMES or any(not 0 < len(name) <= MAX_NAME_CHARACTERS for name in value):
+        raise BadPermissions(
+            f"{place} must have at most {MAX_NAMES} names of 1 to {MAX_NAME_CHARACTERS} characters."
+        )
+    return frozenset(value)

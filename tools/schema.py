@@ -1,0 +1,74 @@
+"""The JSON schema the model is given for a tool, as small as it can be without losing meaning."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+from llm.types import ToolSpec
+from tools.base import Tool, ToolArgs
+from tools.errors import BadTool
+
+MAX_SCHEMA_DEPTH = 20
+
+
+def spec(tool: Tool) -> ToolSpec:
+    """What the model is told about a tool."""
+    return ToolSpec(name=tool.name, description=tool.description, parameters=parameters(tool.args))
+
+
+def size(tool: Tool) -> int:
+    """Characters the tool takes in a request."""
+    found = spec(tool)
+    whole = {"name": found.name, "description": found.description, "parameters": found.parameters}
+    return len(json.dumps(whole, ensure_ascii=False, separators=(",", ":")))
+
+
+@cache
+def parameters(model: type[ToolArgs]) -> dict[str, Any]:
+    """The argument model's schema: definitions inlined, titles and null alternatives dropped."""
+    whole = model.model_json_schema()
+    schema = _compact(whole, whole.pop("$defs", {}), 0)
+    assert isinstance(schema, dict)
+    schema.pop("description", None)  # the model class's docstring; the tool has its own description
+    return {"type": "object", "properties": {}, **schema}
+
+
+def _compact(node: Any, definitions: dict[str, Any], depth: int) -> Any:
+    if depth > MAX_SCHEMA_DEPTH:
+        raise BadTool("An argument model refers to itself. Use plain JSON (dict[str, Any]) for trees.")
+    if isinstance(node, list):
+        return [_compact(item, definitions, depth + 1) for item in node]
+    if not isinstance(node, dict):
+        return node
+    node = _without_null(node)
+    if "$ref" in node:
+        target = definitions[node["$ref"].rpartition("/")[2]]
+        node = {**target, **{key: value for key, value in node.items() if key != "$ref"}}
+    return {key: _value(key, value, definitions, depth) for key, value in node.items() if _keep(key, value)}
+
+
+def _value(key: str, value: Any, definitions: dict[str, Any], depth: int) -> Any:
+    """Below `properties` the keys are names chosen by the tool; everywhere else they are words of JSON Schema."""
+    if key == "properties":
+        return {name: _compact(schema, definitions, depth + 1) for name, schema in value.items()}
+    if key in ("default", "enum", "const", "examples"):
+        return value
+    return _compact(value, definitions, depth + 1)
+
+
+def _keep(key: str, value: Any) -> bool:
+    if key == "title":
+        return False
+    return not (key == "default" and value is None) and not (key == "additionalProperties" and value is True)
+
+
+def _without_null(node: dict[str, Any]) -> dict[str, Any]:
+    """`X or null` becomes X: an argument that may be left out is not in `required` anyway."""
+    choices = node.get("anyOf")
+    if not choices or {"type": "null"} not in choices:
+        return node
+    others = [choice for choice in choices if choice != {"type": "null"}]
+    rest = {key: value for key, value in node.items() if key != "anyOf"}
+    return {**others[0], **rest} if len(others) == 1 else {**rest, "anyOf": others}
