@@ -1,0 +1,293 @@
+"""Conversations as operators see them: who talks, what runs, where it is stuck; cancelling and requeueing."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+
+from chat import sessions, turns
+from chat.errors import NothingToRetry
+from chat.models import Attempt, Message, Session, Step, Turn
+from durable.redaction import redact
+
+SHOWN_CHARACTERS = 20_000
+PREVIEW_CHARACTERS = 80
+
+
+class ReadOnly:
+    """Rows that tell what happened; they are looked at, not edited."""
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+class Looking(ReadOnly, admin.TabularInline):  # type: ignore[type-arg]
+    extra = 0
+    can_delete = False
+    show_change_link = True
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+class AttemptInline(Looking):
+    model = Attempt
+    fields = readonly_fields = ("number", "owner", "first_step", "started_at")
+    show_change_link = False
+
+
+class StepInline(Looking):
+    model = Step
+    fields = readonly_fields = (
+        "number",
+        "attempt",
+        "whole",
+        "finish_reason",
+        "model_name",
+        "cost",
+        "created_at",
+    )
+
+
+class MessageInline(Looking):
+    model = Message
+    fields = readonly_fields = ("seq", "role", "preview", "created_at")
+    ordering = ("seq",)
+
+    @admin.display(description="text")
+    def preview(self, message: Message) -> str:
+        return preview_of(message)
+
+
+class TurnInline(Looking):
+    model = Turn
+    fk_name = "session"
+    fields = readonly_fields = ("status", "end_reason", "kind", "attempt", "queued_at", "ended_at")
+    ordering = ("-queued_at",)
+
+
+@admin.register(Session)
+class SessionAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg]
+    list_display = ("__str__", "user", "visitor_id", "pinned", "parent", "depth", "created_at", "active_at")
+    list_filter = ("pinned", "active_at")
+    list_select_related = ("user", "parent")
+    search_fields = ("=id", "title", "user__username", "client_key")
+    ordering = ("-active_at",)
+    show_full_result_count = False
+    fields = readonly_fields = (
+        "id",
+        "title",
+        "titled_by",
+        "user",
+        "visitor_id",
+        "client_key",
+        "pinned",
+        "parent",
+        "depth",
+        "permissions",
+        "summary",
+        "created_at",
+        "active_at",
+    )
+    inlines = (TurnInline,)
+    actions = ("cancel_all",)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return admin.ModelAdmin.has_delete_permission(self, request, obj)
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Who may delete a conversation may delete what it is made of."""
+        shown, counts, _, protected = super().get_deleted_objects(objs, request)
+        return shown, counts, set(), protected
+
+    def delete_model(self, request: HttpRequest, obj: Session) -> None:
+        sessions.delete(obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Session]) -> None:
+        for session in queryset:
+            sessions.delete(session)
+
+    @admin.action(description="Cancel everything that runs or waits", permissions=["change"])
+    def cancel_all(self, request: HttpRequest, queryset: QuerySet[Session]) -> None:
+        live = Turn.objects.filter(session__in=queryset).exclude(status__in=Turn.TERMINAL)
+        cancel_turns(self, request, live)
+
+
+@admin.register(Turn)
+class TurnAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg]
+    list_display = (
+        "id",
+        "status",
+        "end_reason",
+        "user",
+        "session",
+        "kind",
+        "attempt",
+        "crashes",
+        "owner",
+        "queued_at",
+        "ended_at",
+        "cost",
+    )
+    list_filter = ("status", "end_reason", "kind", "mode", "queued_at")
+    list_select_related = ("user", "session")
+    search_fields = ("=id", "=session__id", "=answer_id", "user__username", "owner", "=client_id")
+    ordering = ("-queued_at",)
+    show_full_result_count = False
+    date_hierarchy = "queued_at"
+    fields = readonly_fields = (
+        "id",
+        "session",
+        "user",
+        "status",
+        "end_reason",
+        "error",
+        "kind",
+        "mode",
+        "client_id",
+        "answer_id",
+        "absorbed_by",
+        "superseded_at",
+        "attempt",
+        "crashes",
+        "owner",
+        "lease_until",
+        "poked_at",
+        "run_at",
+        "cancel_requested_at",
+        "queued_at",
+        "started_at",
+        "ended_at",
+        "model_name",
+        "input_tokens",
+        "output_tokens",
+        "cached_tokens",
+        "reasoning_tokens",
+        "cost",
+        "files_seen",
+        "tool_calls",
+    )
+    inlines = (MessageInline, StepInline, AttemptInline)
+    actions = ("cancel", "requeue")
+
+    @admin.display(description="tool calls")
+    def tool_calls(self, turn: Turn) -> str:
+        address = reverse("admin:tools_toolcall_changelist")
+        return format_html('<a href="{}?q={}">Tool calls of this turn</a>', address, turn.pk)
+
+    @admin.action(description="Cancel", permissions=["change"])
+    def cancel(self, request: HttpRequest, queryset: QuerySet[Turn]) -> None:
+        cancel_turns(self, request, queryset)
+
+    @admin.action(
+        description="Requeue: ended ones as a new turn, stuck ones to another worker", permissions=["change"]
+    )
+    def requeue(self, request: HttpRequest, queryset: QuerySet[Turn]) -> None:
+        count = 0
+        for turn in queryset.select_related("session", "session__user"):
+            try:
+                fresh = turns.requeue(turn)
+            except NothingToRetry:
+                self.message_user(request, f"Turn {turn.pk} has no input of its own.", messages.WARNING)
+                continue
+            told = f"Requeued as turn {fresh.pk}." if fresh.pk != turn.pk else "Given to another worker."
+            self.log_change(request, turn, told)
+            count += 1
+        self.message_user(request, f"{count} requeued.")
+
+
+def cancel_turns(site: Any, request: HttpRequest, queryset: QuerySet[Turn]) -> None:
+    """Ask all of them at once, without waiting for each; the page shows how they end."""
+    count = 0
+    for turn in queryset:
+        if turns.stop(turn):
+            site.log_change(request, turn, "Cancelled.")
+            count += 1
+    site.message_user(request, f"{count} asked to stop; turns that had ended stay as they ended.")
+
+
+@admin.register(Message)
+class MessageAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg]
+    list_display = ("id", "role", "session", "turn", "seq", "preview", "created_at")
+    list_filter = ("role", "created_at")
+    list_select_related = ("session", "turn")
+    search_fields = ("=id", "=session__id", "=turn__id", "text")
+    ordering = ("-created_at",)
+    show_full_result_count = False
+    fields = readonly_fields = (
+        "id",
+        "session",
+        "turn",
+        "role",
+        "seq",
+        "text",
+        "attachments",
+        "context",
+        "steered_step",
+        "created_at",
+    )
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    @admin.display(description="text")
+    def preview(self, message: Message) -> str:
+        return preview_of(message)
+
+
+@admin.register(Step)
+class StepAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg]
+    list_display = ("turn", "number", "attempt", "whole", "finish_reason", "model_name", "cost", "created_at")
+    list_filter = ("whole", "finish_reason", "model_name")
+    list_select_related = ("turn",)
+    search_fields = ("=turn__id", "=turn__session__id")
+    ordering = ("-id",)
+    show_full_result_count = False
+    fields = readonly_fields = (
+        "turn",
+        "number",
+        "attempt",
+        "whole",
+        "finish_reason",
+        "model_name",
+        "input_tokens",
+        "output_tokens",
+        "cost",
+        "shown_parts",
+        "created_at",
+    )
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    @admin.display(description="parts")
+    def shown_parts(self, step: Step) -> str:
+        text = json.dumps(redact(step.parts), indent=2, ensure_ascii=False)
+        return format_html("<pre>{}</pre>", text[:SHOWN_CHARACTERS])
+
+
+@admin.register(Attempt)
+class AttemptAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg]
+    list_display = ("turn", "number", "owner", "first_step", "started_at")
+    list_select_related = ("turn",)
+    search_fields = ("=turn__id", "owner")
+    ordering = ("-id",)
+    show_full_result_count = False
+    fields = readonly_fields = ("turn", "number", "owner", "first_step", "started_at")
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+def preview_of(message: Message) -> str:
+    text = message.text[:PREVIEW_CHARACTERS]
+    return f"{text}…" if len(message.text) > PREVIEW_CHARACTERS else text

@@ -1,0 +1,74 @@
+"""/api/config: what a client may need to know before it talks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.middleware.csrf import get_token
+from drf_spectacular.utils import extend_schema, inline_serializer
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.visitors import plain
+from chat.api.view import ChatView
+from durable import limits
+from llm.catalog import model_info
+from llm.endpoint import configured_model
+from llm.errors import BadModelRequest
+
+ANSWER = inline_serializer(
+    "Config",
+    {
+        "stream_ttl_seconds": serializers.IntegerField(),
+        "keep_alive_seconds": serializers.FloatField(),
+        "model": serializers.CharField(allow_blank=True, help_text="Empty when the model server decides."),
+        "sees_images": serializers.BooleanField(),
+        "allow_anonymous": serializers.BooleanField(),
+        "allow_signup": serializers.BooleanField(),
+        "limits": serializers.DictField(child=serializers.IntegerField()),
+    },
+)
+
+
+class Config(ChatView):
+    """What a client may need."""
+
+    @extend_schema(responses=ANSWER)
+    def get(self, request: Request) -> Response:
+        """Limits, times and the model. Leaves a CSRF cookie, so that the next request can carry its token."""
+        get_token(plain(request))
+        name = model_name()
+        return Response(
+            {
+                "stream_ttl_seconds": settings.COPILOT_STREAM_TTL_SECONDS,
+                "keep_alive_seconds": limits.KEEP_ALIVE_SECONDS,
+                "model": name,
+                "sees_images": model_info(name).sees_images,
+                "allow_anonymous": settings.COPILOT_ALLOW_ANONYMOUS,
+                "allow_signup": settings.COPILOT_ALLOW_SIGNUP,
+                "limits": caps(),
+            }
+        )
+
+
+def model_name() -> str:
+    try:
+        return configured_model()
+    except BadModelRequest:
+        return ""
+
+
+def caps() -> dict[str, Any]:
+    return {
+        "message_characters": limits.MAX_MESSAGE_CHARACTERS,
+        "title_characters": limits.MAX_TITLE_CHARACTERS,
+        "attachments": limits.MAX_ATTACHMENTS,
+        "file_bytes": limits.MAX_FILE_BYTES,
+        "frame_bytes": limits.MAX_FRAME_BYTES,
+        "page_size": limits.MAX_PAGE_SIZE,
+        "running_turns": settings.COPILOT_MAX_RUNNING_TURNS_PER_USER,
+        "in_flight_turns": settings.COPILOT_MAX_IN_FLIGHT_TURNS_PER_USER,
+        "tool_wait_seconds": int(limits.MAX_TOOL_WAIT_SECONDS),
+    }

@@ -1,0 +1,123 @@
+"""A session's messages in the AI SDK's form, a page at a time and in a constant number of queries."""
+
+from __future__ import annotations
+
+import uuid
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rest_framework.exceptions import ValidationError
+
+from chat import attachments, closing, replay
+from chat.models import Message, Session, Step, Turn
+from chat.owners import Owner
+from tools.models import ToolCall
+from workspace.models import WorkspaceFile
+
+UIMessage = dict[str, Any]
+Calls = dict[tuple[int, str], ToolCall]
+Steers = dict[int, list[Message]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """Messages, oldest first; `before` is the id to ask for the page before it."""
+
+    messages: list[UIMessage]
+    before: str | None
+
+
+def page_of(session: Session, *, before: str = "", size: int) -> Page:
+    """The newest messages, or those before one of them. What was answered anew is left out."""
+    rows = session.messages.exclude(seq=None).filter(turn__superseded_at=None).select_related("turn")
+    if before:
+        rows = rows.filter(seq__lt=place_of(session, before))
+    found = list(rows.order_by("-seq")[: size + 1])
+    shown = found[:size][::-1]
+    first = str(shown[0].pk) if len(found) > size else None
+    return Page(messages=ui_messages(shown, Owner(user=session.user)), before=first)
+
+
+def place_of(session: Session, message_id: str) -> int:
+    try:
+        place = session.messages.values_list("seq", flat=True).get(pk=uuid.UUID(message_id))
+    except (ValueError, Message.DoesNotExist):
+        place = None
+    if place is None:
+        raise ValidationError({"before": ["This is not the id of a message in this session."]})
+    return place
+
+
+def ui_messages(messages: Sequence[Message], owner: Owner) -> list[UIMessage]:
+    """Five queries, however many messages: their steps, tool calls, steering messages and files at once."""
+    turns = [message.turn for message in messages if message.role == Message.Role.ASSISTANT and message.turn]
+    shown = Rows(turns)
+    files = attachments.found(owner, sorted({name for message in messages for name in message.attachments}))
+    return [
+        answer(message, shown) if message.role == Message.Role.ASSISTANT else question(message, files)
+        for message in messages
+    ]
+
+
+class Rows:
+    """Everything the answers of some turns are made of."""
+
+    def __init__(self, turns: Sequence[Turn]) -> None:
+        ids = [turn.pk for turn in turns]
+        self.steps: dict[uuid.UUID, list[Step]] = defaultdict(list)
+        self.calls: dict[uuid.UUID, Calls] = defaultdict(dict)
+        self.steers: dict[uuid.UUID, Steers] = defaultdict(dict)
+        if not ids:
+            return
+        for step in Step.objects.filter(turn__in=ids).order_by("number"):
+            self.steps[step.turn_id].append(step)
+        for call in ToolCall.objects.filter(turn_id__in=ids):
+            self.calls[call.turn_id][call.step, call.call_id] = call
+        for message in Message.objects.filter(turn__in=ids).exclude(steered_step=None).order_by("seq"):
+            assert message.turn_id is not None
+            self.steers[message.turn_id].setdefault(message.steered_step or 0, []).append(message)
+
+
+def answer(message: Message, rows: Rows) -> UIMessage:
+    turn = message.turn
+    assert turn is not None
+    steps = rows.steps[turn.pk]
+    return {
+        "id": str(message.pk),
+        "role": message.role,
+        "parts": replay.answer_parts(turn, steps, rows.calls[turn.pk], rows.steers[turn.pk]),
+        "metadata": answer_metadata(turn),
+        "content": "".join(step.text for step in steps),
+    }
+
+
+def answer_metadata(turn: Turn) -> dict[str, Any]:
+    known = closing.final_metadata(turn)
+    if turn.status == Turn.FAILED:
+        known["error"] = turn.error or closing.SENTENCES.get(
+            turn.end_reason, closing.SENTENCES["internal_error"]
+        )
+    return known
+
+
+def question(message: Message, files: dict[str, WorkspaceFile]) -> UIMessage:
+    parts: list[dict[str, Any]] = [{"type": "text", "text": message.text}] if message.text else []
+    parts += [attachments.ui_part(files[name]) for name in message.attachments if name in files]
+    metadata: dict[str, Any] = {
+        "turn_id": str(message.turn_id),
+        "session_id": str(message.session_id),
+        "created_at": message.created_at.isoformat(),
+    }
+    if message.steered_step is not None:
+        metadata["steered_step"] = message.steered_step
+    if message.context:
+        metadata["context"] = {"url": message.context.get("url", "")}
+    return {
+        "id": str(message.pk),
+        "role": message.role,
+        "parts": parts,
+        "metadata": metadata,
+        "content": message.text,
+    }

@@ -1,0 +1,161 @@
+"""/api/sessions: list, open, read, rename, delete and claim conversations; cancel what runs in one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import Case, CharField, Exists, OuterRef, Prefetch, Q, QuerySet, Value, When
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import status
+from rest_framework.exceptions import ValidationError
+from rest_framework.generics import GenericAPIView
+from rest_framework.permissions import IsAuthenticated
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.authentication import current_user
+from accounts.visitors import visitor_id
+from chat import sessions, turns
+from chat.api.fields import read
+from chat.api.messages import page_of
+from chat.api.serializers import (
+    Cancelled,
+    NewSession,
+    QueuedTurnShape,
+    SessionChange,
+    SessionDetail,
+    SessionShape,
+    TurnShape,
+)
+from chat.api.view import ChatView, future_owner
+from chat.models import Message, Session, Turn
+from chat.turns import CancelAnswer
+from durable import limits
+
+SEARCH = OpenApiParameter("search", str, description="Words in the title or the messages.")
+PINNED = OpenApiParameter("pinned", bool, description="Only pinned (true) or only other (false) sessions.")
+BEFORE = OpenApiParameter("before", str, description="Id of a message: the page of messages before it.")
+LIMIT = OpenApiParameter("limit", int, description=f"Messages per page, at most {limits.MAX_PAGE_SIZE}.")
+
+
+class Sessions(ChatView, GenericAPIView[Session]):
+    """The conversations of the person asking."""
+
+    queryset = Session.objects.none()
+    serializer_class = SessionShape
+
+    @extend_schema(parameters=[SEARCH, PINNED], responses=SessionShape(many=True))
+    def get(self, request: Request) -> Response:
+        """Own sessions, newest first."""
+        rows = with_status(filtered(self.owner.sessions(), request)).order_by("-active_at", "-id")
+        page = self.paginate_queryset(rows)
+        return self.get_paginated_response(SessionShape(page, many=True).data)
+
+    @extend_schema(request=NewSession, responses={201: SessionShape})
+    def post(self, request: Request) -> Response:
+        """Open a conversation."""
+        made = sessions.create(future_owner(request), **read(NewSession, request.data))
+        return Response(shape(made), status=status.HTTP_201_CREATED)
+
+
+class OneSession(ChatView):
+    """One conversation."""
+
+    @extend_schema(parameters=[BEFORE, LIMIT], responses=SessionDetail)
+    def get(self, request: Request, key: str) -> Response:
+        """The session with its newest page of messages, its active turn and what is queued."""
+        session = self.session(key)
+        page = page_of(session, before=request.query_params.get("before", ""), size=page_size(request))
+        live = live_turns(session)
+        active = next((turn for turn in live if turn.status in Turn.ACTIVE), None)
+        queued = [turn for turn in live if turn.status == Turn.QUEUED]
+        return Response(
+            shape(session)
+            | {
+                "messages": page.messages,
+                "before": page.before,
+                "active_turn": TurnShape(active).data if active else None,
+                "queued_turns": QueuedTurnShape(queued, many=True).data,
+            }
+        )
+
+    @extend_schema(request=SessionChange, responses=SessionShape)
+    def patch(self, request: Request, key: str) -> Response:
+        """Rename or pin it."""
+        session = self.session(key)
+        return Response(shape(sessions.change(session, **read(SessionChange, request.data))))
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, key: str) -> Response:
+        """Delete it with everything in it; what runs is stopped."""
+        sessions.delete(self.session(key))
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class AssignUser(ChatView):
+    """Claim a session."""
+
+    permission_classes = [IsAuthenticated]
+
+    @extend_schema(request=None, responses=SessionShape)
+    def patch(self, request: Request, key: str) -> Response:
+        """Make a session this browser started without an account one's own."""
+        return Response(shape(sessions.claim(current_user(request), visitor_id(request), key)))
+
+
+class CancelSession(ChatView):
+    """Stop what runs in a session."""
+
+    @extend_schema(request=None, responses=Cancelled)
+    def post(self, request: Request, key: str) -> Response:
+        """Cancel the running turn; where none runs, everything queued."""
+        return Response(cancel_shape(turns.cancel_session(self.session(key))))
+
+
+def cancel_shape(answer: CancelAnswer) -> dict[str, Any]:
+    shown: dict[str, Any] = {"cancelled": answer.cancelled}
+    return shown | {"reason": answer.reason} if answer.reason else shown
+
+
+def shape(session: Session) -> dict[str, Any]:
+    """A session with its status, read again: it may have been made or changed just now."""
+    return dict(SessionShape(with_status(Session.objects.filter(pk=session.pk)).get()).data)
+
+
+def with_status(rows: QuerySet[Session]) -> QuerySet[Session]:
+    """Add `status`, computed by the database."""
+    own = Turn.objects.filter(session=OuterRef("pk"))
+    status = Case(
+        When(Exists(own.filter(status__in=Turn.ACTIVE)), then=Value("running")),
+        When(Exists(own.filter(status=Turn.QUEUED)), then=Value("queued")),
+        default=Value("idle"),
+        output_field=CharField(),
+    )
+    return rows.annotate(status=status)
+
+
+def filtered(rows: QuerySet[Session], request: Request) -> QuerySet[Session]:
+    words = request.query_params.get("search", "")[: limits.MAX_SEARCH_CHARACTERS].strip()
+    if words:
+        texts = Message.objects.filter(
+            session=OuterRef("pk"), turn__superseded_at=None, text__icontains=words
+        )
+        rows = rows.filter(Q(title__icontains=words) | Exists(texts))
+    pinned = request.query_params.get("pinned", "").lower()
+    if pinned not in ("", "true", "false"):
+        raise ValidationError({"pinned": ["This is neither true nor false."]})
+    return rows.filter(pinned=pinned == "true") if pinned else rows
+
+
+def live_turns(session: Session) -> list[Turn]:
+    inputs = Prefetch("messages", Message.objects.filter(role=Message.Role.USER), to_attr="inputs")
+    rows = session.turns.exclude(status__in=Turn.TERMINAL).order_by("-priority", "queued_at", "id")
+    return list(rows.prefetch_related(inputs))
+
+
+def page_size(request: Request) -> int:
+    text = request.query_params.get("limit", "")
+    try:
+        return max(1, min(int(text[:20]), limits.MAX_PAGE_SIZE)) if text else limits.PAGE_SIZE
+    except ValueError:
+        raise ValidationError({"limit": ["This is not a whole number."]}) from None

@@ -1,0 +1,92 @@
+"""/api/turns: send a message, look at its turn, change it while it waits, cancel it."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from django.http import Http404
+from drf_spectacular.utils import extend_schema
+from rest_framework import status
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from chat import attachments, turns
+from chat.api.fields import read
+from chat.api.serializers import Cancelled, NewTurn, TurnAnswer, TurnChange, TurnShape
+from chat.api.sessions import cancel_shape
+from chat.api.view import ChatView
+from chat.owners import Owner
+from chat.turns import CancelAnswer, Input
+from tools.dispatch import cancel_call
+from tools.models import calls_of
+
+
+class SessionTurns(ChatView):
+    """The inputs of a session."""
+
+    @extend_schema(request=NewTurn, responses={202: TurnAnswer, 200: TurnAnswer})
+    def post(self, request: Request, key: str) -> Response:
+        """Send a message: 202 once it is committed, 200 when this `client_id` was sent before."""
+        session = self.session(key)
+        submitted = turns.submit(session, read_input(self.owner, request.data))
+        code = status.HTTP_202_ACCEPTED if submitted.created else status.HTTP_200_OK
+        return Response({"turn": TurnShape(submitted.turn).data}, status=code)
+
+
+class OneTurn(ChatView):
+    """One turn."""
+
+    @extend_schema(responses=TurnShape)
+    def get(self, request: Request, turn_id: uuid.UUID) -> Response:
+        """How far it is."""
+        return Response(TurnShape(self.turn(turn_id)).data)
+
+    @extend_schema(request=TurnChange, responses=TurnShape)
+    def patch(self, request: Request, turn_id: uuid.UUID) -> Response:
+        """Change a queued input before it runs; 409 once it has."""
+        turn, change = self.turn(turn_id), read(TurnChange, request.data)
+        changed = turns.edit_queued(turn, text=change.get("message"), mode=change.get("while_running"))
+        return Response(TurnShape(changed).data)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, turn_id: uuid.UUID) -> Response:
+        """Remove a queued input before it runs; 409 once it has."""
+        turns.remove_queued(self.turn(turn_id))
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class CancelTurn(ChatView):
+    """Stop a turn."""
+
+    @extend_schema(request=None, responses=Cancelled)
+    def post(self, request: Request, turn_id: uuid.UUID) -> Response:
+        """Stop it in any state; what was written so far is kept. The answer tells what really happened."""
+        return Response(cancel_shape(turns.cancel(self.turn(turn_id))))
+
+
+class CancelToolCall(ChatView):
+    """Stop one tool call."""
+
+    @extend_schema(request=None, responses=Cancelled)
+    def post(self, request: Request, turn_id: uuid.UUID, call_id: str) -> Response:
+        """Stop one tool call while its turn goes on."""
+        call = calls_of(self.turn(turn_id).pk).filter(call_id=call_id).last()
+        if call is None:
+            raise Http404
+        cancelled = cancel_call(call.key)
+        return Response(
+            cancel_shape(CancelAnswer(cancelled=cancelled, reason="" if cancelled else "not_running"))
+        )
+
+
+def read_input(owner: Owner, data: Any) -> Input:
+    """A message as a client sends it, checked."""
+    given = read(NewTurn, data)
+    return Input(
+        text=given["message"],
+        client_id=given.get("client_id") or None,
+        while_running=given["while_running"],
+        attachments=attachments.check(owner, given["attachments"]),
+        context=dict(given["context"]) if given.get("context") else None,
+    )

@@ -1,0 +1,78 @@
+"""When an operation has ended: the turn in which the model tells what came of it, and news for the devices."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from chat import turns
+from chat.models import Session, Turn
+from durable import doorbell
+from tools.models import Operation
+from tools.operations.signals import operation_changed, operation_ended
+
+
+def connect() -> None:
+    """Listen to operations; called once when Django is set up."""
+    operation_ended.connect(continue_session, dispatch_uid="chat.continue_session")
+    operation_changed.connect(ring, dispatch_uid="chat.ring_for_operation")
+
+
+def continue_session(sender: Any, operation: Operation, **kwargs: Any) -> None:
+    """Queue one turn, inside the transaction that ends the operation. Once: its client_id names the operation.
+
+    It waits behind what runs in the session. A person who cancelled an operation knows; no turn is spent on it.
+    """
+    if operation.status == Operation.CANCELLED:
+        return
+    session = Session.objects.select_for_update().filter(pk=operation.session_id).first()
+    if session is None:
+        return  # deleted meanwhile: there is nobody to tell
+    turn, made = Turn.objects.get_or_create(
+        session=session,
+        client_id=f"operation:{operation.pk}",
+        defaults={
+            "user_id": session.user_id,
+            "kind": Turn.Kind.CONTINUATION,
+            "status": Turn.QUEUED,
+            "note": note_about(operation),
+            "poked_at": timezone.now(),
+        },
+    )
+    if made:
+        Session.objects.filter(pk=session.pk).update(active_at=timezone.now())
+        transaction.on_commit(partial(turns.start, turn), robust=True)
+
+
+def note_about(operation: Operation) -> str:
+    """Words of ours alone: what the tool said is data, and stands in its result."""
+    how = "completed" if operation.status == Operation.COMPLETED else "failed"
+    return (
+        f"The operation {operation.pk} ({operation.tool_name}), started earlier in this conversation, has {how}. "
+        f"Its result stands where {operation.tool_name} was called; check_operation_status shows it again. "
+        "The person has not written anything new: tell them what came of it, and go on where that is needed."
+    )
+
+
+def ring(sender: Any, operation: Operation, **kwargs: Any) -> None:
+    """Tell all devices of the session's owner how far an operation is."""
+    session = Session.objects.filter(pk=operation.session_id).first()
+    if session is None:
+        return
+    transaction.on_commit(
+        partial(
+            doorbell.ring,
+            session.owner,
+            "operation.updated",
+            id=str(operation.pk),
+            session_id=str(operation.session_id),
+            tool=operation.tool_name,
+            status=operation.status,
+            progress=operation.progress,
+            message=operation.message,
+        ),
+        robust=True,
+    )

@@ -1,0 +1,180 @@
+"""The one way to read a turn: from any place, live or long over, log or database, without gap or repeat."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from itertools import groupby
+
+from django.db import InterfaceError, OperationalError
+
+from chat import protocol, replay
+from chat.delivery.inbox import Inbox
+from chat.delivery.looks import Look, loop_looks
+from chat.delivery.threads import in_thread
+from durable import limits, log
+from durable.events import START, Entry, Position, standing
+from durable.hub import loop_hub
+from durable.redis import RedisError
+
+Batch = list[Entry]  # entries that came together, in order; an empty one is a sign of silence
+MANY_ENTRIES = 20  # so many at once are a past that is caught up with, not the pace of an answer
+QUIET_CHECKS_PER_READ = 5  # of the database's row, before the log is read again although nobody said so
+
+
+async def read(turn_id: uuid.UUID, *, after: Position = START) -> AsyncGenerator[Batch]:
+    """Everything that follows `after` and stands, then what comes, until the turn's end.
+
+    Subscribed before the past is read, so nothing falls between; doubles are dropped by place. An entry that
+    does not join on to what the reader has is first joined: from the log, and from the database where the log
+    has lost it. An empty batch says that nothing came for a while, and the connection deserves a sign of life.
+    """
+    place = Place(turn_id, after)
+    looks, now = loop_looks(), asyncio.get_running_loop().time
+    quiet_checks = 0
+    with Inbox(limits.STATUS_CHECK_SECONDS) as inbox:
+        async with loop_hub().watching(log.stream_key(turn_id), inbox.put):
+            look = await looks.at(turn_id, since=now())
+            place.correct(look)
+            async for batch in place.catch_up(look):
+                yield batch
+            while not place.ended:
+                news = await inbox.get()
+                if news:
+                    if fresh := place.accept(news):
+                        yield fresh
+                    if place.ended or place.at >= news[-1].at:
+                        continue
+                if news is None:
+                    quiet_checks += 1
+                    look = await looks.at(turn_id, since=now() - limits.STATUS_CHECK_SECONDS / 2)
+                    if quiet_checks % QUIET_CHECKS_PER_READ and not place.lacks(look):
+                        yield []
+                        continue
+                else:
+                    look = await looks.at(turn_id, since=now())
+                found = False
+                async for batch in place.catch_up(look):
+                    found = True
+                    yield batch
+                if not found and news is None:
+                    yield []
+
+
+async def read_compact(turn_id: uuid.UUID) -> AsyncGenerator[Batch]:
+    """For AI SDK clients: what stands in a few chunks from `start` on, then live.
+
+    When something that was shown is void, the reading ends without `finish`: such clients cannot take words
+    back, and a resume replays only what stands.
+    """
+    snapshot = await in_thread(replay.snapshot, turn_id)
+    shown = snapshot.at
+    if snapshot.chunks:
+        yield [Entry(snapshot.at, snapshot.at, body) for body in snapshot.chunks]
+    if snapshot.ended:
+        return
+    async with aclosing(read(turn_id, after=snapshot.at)) as batches:
+        async for batch in batches:
+            kept: Batch = []
+            for entry in batch:
+                if protocol.is_reset(entry.body):
+                    if entry.after < shown:
+                        if kept:
+                            yield kept
+                        return
+                    shown = entry.at
+                    continue
+                if not protocol.is_hint(entry.body):
+                    shown = entry.at
+                kept.append(entry)
+            if kept or not batch:
+                yield merged(kept) if len(kept) > MANY_ENTRIES else kept
+
+
+def merged(batch: Batch) -> Batch:
+    """The same with neighbouring deltas of one part as one: a reader that comes late gets few chunks."""
+    fewer: Batch = []
+    for part, run in groupby(batch, key=lambda entry: protocol.part_of(entry.body)):
+        entries = list(run)
+        if not part or len(entries) == 1:
+            fewer += entries
+        else:
+            joined = protocol.join([entry.body for entry in entries])
+            fewer.append(Entry(entries[-1].at, entries[0].after, joined))
+    return fewer
+
+
+@dataclass
+class Place:
+    """How far one reader has come."""
+
+    turn_id: uuid.UUID
+    at: Position
+    ended: bool = False
+
+    def correct(self, look: Look | None) -> None:
+        """A place in an attempt that never was (the data it came from is lost) leads back to the last commit."""
+        if look is not None and self.at.attempt > look.attempt and not look.is_over:
+            self.at = look.stored
+
+    def lacks(self, look: Look | None) -> bool:
+        """Whether the database has something for this reader."""
+        return look is not None and (look.is_over or look.stored > self.at)
+
+    def accept(self, entries: Sequence[Entry]) -> Batch:
+        """Of entries in order, those that are new, up to the first that does not join on."""
+        fresh = []
+        for entry in entries:
+            if entry.at <= self.at or self.ended:
+                continue
+            if entry.after > self.at:
+                break
+            self.at = entry.at
+            self.ended = protocol.is_end(entry.body)
+            fresh.append(entry)
+        return fresh
+
+    async def catch_up(self, look: Look | None) -> AsyncIterator[Batch]:
+        """What the log has and, where it does not join on or the turn is over, what the database has."""
+        past = standing(await self._from_log())
+        if fresh := self.accept(past):
+            yield fresh
+        has_hole = bool(past) and self.at < past[-1].at
+        if not self.ended and (has_hole or self.lacks(look)):
+            stored = await self._from_database(self.at)
+            if fresh := self.accept(stored or []) + self.accept(past):
+                yield fresh
+            if look is not None and look.is_over and stored is not None and not self.ended:
+                if end := await self._last_word(look):
+                    yield end
+                self.ended = True
+
+    async def _last_word(self, look: Look) -> Batch:
+        """The end once more, for a reader whose place is not in what is left of the log."""
+        if self.at == look.stored:
+            return []
+        stored = await self._from_database(START)
+        return [entry for entry in (stored or [])[-1:] if protocol.is_end(entry.body)]
+
+    async def _from_log(self) -> Batch:
+        entries: Batch = []
+        at = self.at
+        try:
+            while page := await log.read_page(self.turn_id, at):
+                entries += page
+                at = page[-1].at
+                if len(page) < limits.LOG_PAGE:
+                    break
+        except (RedisError, OSError):
+            return []
+        return entries
+
+    async def _from_database(self, after: Position) -> Batch | None:
+        """None while the database is away."""
+        try:
+            return await in_thread(log.stored, self.turn_id, after)
+        except (OperationalError, InterfaceError):
+            return None

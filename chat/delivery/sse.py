@@ -1,0 +1,63 @@
+"""Turns as server-sent events: the AI SDK's UI message stream, with an id on every event."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+from django.db import close_old_connections
+from django.http import StreamingHttpResponse
+
+from chat import protocol
+from chat.delivery import reader
+from durable import limits
+from durable.events import Position
+
+HEADERS = {
+    "Cache-Control": "no-cache",
+    "Connection": "keep-alive",
+    "X-Vercel-AI-UI-Message-Stream": "v1",
+    "X-Accel-Buffering": "no",
+}
+OPENING = b": stream-open\n\n"
+KEEP_ALIVE = b": keep-alive\n\n"
+DONE = b"data: [DONE]\n\n"
+KEEP_ALIVE_AFTER_SECONDS = limits.KEEP_ALIVE_SECONDS - 1.5 * limits.STATUS_CHECK_SECONDS
+
+
+def respond_exact(turn_id: uuid.UUID, after: Position) -> StreamingHttpResponse:
+    """Exactly what follows a place, until the end."""
+    return respond(reader.read(turn_id, after=after), ends_anyway=True)
+
+
+def respond_compact(turn_id: uuid.UUID) -> StreamingHttpResponse:
+    """For AI SDK clients: all that stands in few chunks, then live. Cut short, it has no `[DONE]`."""
+    return respond(reader.read_compact(turn_id), ends_anyway=False)
+
+
+def respond(batches: AsyncGenerator[reader.Batch], *, ends_anyway: bool) -> StreamingHttpResponse:
+    close_old_connections()  # a stream may last for hours and needs no connection of its own
+    return StreamingHttpResponse(
+        events(batches, ends_anyway=ends_anyway), content_type="text/event-stream", headers=HEADERS
+    )
+
+
+async def events(batches: AsyncGenerator[reader.Batch], *, ends_anyway: bool) -> AsyncGenerator[bytes]:
+    """The bytes of a stream: never silent for long, one write per batch."""
+    loop = asyncio.get_running_loop()
+    yield OPENING
+    sent_at, finished = loop.time(), ends_anyway
+    async with aclosing(batches) as open_batches:
+        async for batch in open_batches:
+            if batch:
+                yield "".join([f"id: {entry.at}\ndata: {entry.body}\n\n" for entry in batch]).encode()
+                finished = finished or protocol.is_end(batch[-1].body)
+            elif loop.time() - sent_at >= KEEP_ALIVE_AFTER_SECONDS:
+                yield KEEP_ALIVE
+            else:
+                continue
+            sent_at = loop.time()
+    if finished:
+        yield DONE

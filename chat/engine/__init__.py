@@ -1,0 +1,5 @@
+"""The loop that answers a turn, step by step."""
+
+from chat.engine.run import run
+
+__all__ = ["run"]

@@ -1,0 +1,118 @@
+"""The conversation as the model reads it: always valid, every tool call with its result."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from chat.engine.prompt import system_prompt
+from chat.models import Message, Session, Step, Turn
+from tools.models import ToolCall
+
+ModelMessage = dict[str, Any]
+NO_RESULT = {
+    "type": "error",
+    "message": "This call was interrupted before it had a result. It may have happened.",
+}
+
+
+def messages_for(turn: Turn) -> list[ModelMessage]:
+    """The system prompt, the summary of the older part, and everything since, up to the turn's last commit."""
+    session = Session.objects.select_related("user").get(pk=turn.session_id)
+    opening: list[ModelMessage] = [{"role": "system", "content": system_prompt(session)}]
+    if session.summary:
+        text = f"Summary of the earlier part of this conversation:\n\n{session.summary}"
+        opening.append({"role": "system", "content": text})
+    return opening + [message for _, message in recent(session)]
+
+
+def recent(session: Session) -> list[tuple[int, ModelMessage]]:
+    """The messages since the summary, each with the place of the row it comes from."""
+    placed = session.messages.filter(seq__gte=session.summary_until, turn__superseded_at=None)
+    rows = list(placed.select_related("turn").order_by("seq"))
+    answers = Answers({row.turn_id for row in rows if row.turn_id is not None})
+    return [(row.seq or 0, message) for row in rows for message in render(row, answers)]
+
+
+def render(row: Message, answers: Answers) -> Iterator[ModelMessage]:
+    if row.role == Message.Role.ASSISTANT:
+        if row.turn is not None and row.turn.note:
+            yield {"role": "system", "content": row.turn.note}
+        yield from answers.of(row.turn_id)
+    elif row.steered_step is None:
+        yield from (user_message(row),)
+
+
+def user_message(row: Message) -> ModelMessage:
+    """What the person wrote, with the page they were looking at and the files they attached."""
+    text = row.text
+    if row.context:
+        page = json.dumps(row.context, ensure_ascii=False)
+        text += f"\n\n[The page I am looking at, as data: {page}]"
+    if row.attachments:
+        files = ", ".join(f"workspace://{file_id}" for file_id in row.attachments)
+        text += f"\n\n[Attached files: {files}]"
+    return {"role": "user", "content": text}
+
+
+class Answers:
+    """The steps of many turns, read with a few queries, as the messages of the model's own side."""
+
+    def __init__(self, turn_ids: Iterable[uuid.UUID]) -> None:
+        ids = list(turn_ids)
+        self._steps: dict[uuid.UUID, list[Step]] = defaultdict(list)
+        for step in Step.objects.filter(turn_id__in=ids).order_by("turn_id", "number"):
+            self._steps[step.turn_id].append(step)
+        self._calls = {
+            (call.turn_id, call.step, call.call_id): call for call in ToolCall.objects.filter(turn_id__in=ids)
+        }
+        self._steers: dict[tuple[uuid.UUID, int], list[Message]] = defaultdict(list)
+        steers = Message.objects.filter(turn_id__in=ids).exclude(steered_step=None).order_by("seq")
+        for message in steers:
+            if message.turn_id is not None and message.steered_step is not None:
+                self._steers[message.turn_id, message.steered_step].append(message)
+
+    def of(self, turn_id: uuid.UUID | None) -> Iterator[ModelMessage]:
+        """One turn: for each step what was steered in, what the model said, and what its tools answered."""
+        if turn_id is None:
+            return
+        steps = self._steps[turn_id]
+        for step in steps:
+            yield from self._steered(turn_id, step.number)
+            yield from self._said(step)
+        yield from self._steered(turn_id, len(steps))  # waits before the model for the step that comes
+
+    def _steered(self, turn_id: uuid.UUID, number: int) -> Iterator[ModelMessage]:
+        for message in self._steers.get((turn_id, number), ()):
+            yield user_message(message)
+
+    def _said(self, step: Step) -> Iterator[ModelMessage]:
+        calls = [part for part in step.parts if part["kind"] == "tool"]
+        if not calls and not step.text:
+            return
+        said: ModelMessage = {"role": "assistant", "content": step.text or None}
+        if calls:
+            said["tool_calls"] = [tool_call(part) for part in calls]
+        yield said
+        for part in calls:
+            call = self._calls.get((step.turn_id, step.number, part["id"]))
+            result = call.result if call is not None and call.is_finished else NO_RESULT
+            content = json.dumps(result, ensure_ascii=False)
+            yield {"role": "tool", "tool_call_id": part["id"], "content": content}
+
+
+def tool_call(part: dict[str, Any]) -> dict[str, Any]:
+    """A call as providers want it back: arguments must be JSON, also where the model had written something else."""
+    arguments = part["arguments"]
+    try:
+        json.loads(arguments)
+    except (ValueError, RecursionError):
+        arguments = json.dumps({"unreadable": arguments[:1000]}) if arguments else "{}"
+    return {
+        "id": part["id"],
+        "type": "function",
+        "function": {"name": part["name"], "arguments": arguments},
+    }

@@ -1,0 +1,33 @@
+"""Where tool calls of a turn are written down: fenced by the turn's lease, told to its readers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from chat.events import ToolOutput
+from chat.protocol import Framed
+from chat.replay import result_event
+from durable.lease import Lease
+from tools.dispatch import FinishedCall
+
+T = TypeVar("T")
+
+
+class TurnJournal:
+    """Fills in `tools.dispatch.Journal`. `told` are the calls whose results readers have from an earlier attempt."""
+
+    def __init__(self, lease: Lease, told: frozenset[str], touch: Callable[[], None]) -> None:
+        self._lease = lease
+        self._told = told
+        self._touch = touch
+
+    def commit(self, work: Callable[[], T], *, finished: FinishedCall | None = None) -> T:
+        events = []
+        if finished is not None and finished.call_id not in self._told:
+            events.append(Framed(result_event(finished.call_id, finished.output, finished.error_text or "")))
+        return self._lease.commit(work, events=events)
+
+    def progress(self, call_id: str, name: str, output: dict[str, Any]) -> None:
+        self._touch()
+        self._lease.emitter.hint(Framed(ToolOutput(call_id, output, preliminary=True)))

@@ -1,0 +1,360 @@
+"""Running one turn: ask the model, commit the step, run its tools, until there is nothing more to do."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from django.db import connection
+from django.utils import timezone
+
+import llm
+from accounts.ledger import OverBudget, charge_once, check_budget
+from chat import closing, news, titles
+from chat.engine import compaction, history, steering
+from chat.engine.journal import TurnJournal
+from chat.engine.pictures import show_pictures
+from chat.engine.silence import Silence
+from chat.engine.streaming import StepStream
+from chat.events import Status, Steered, StepFinished, StepStarted, TurnEvent
+from chat.models import Message, Step, Turn
+from chat.protocol import Framed
+from chat.replay import steers_of
+from durable import crashpoints, limits
+from durable.errors import HandOver, JobCancelled, LeaseLost, TimedOut
+from durable.lease import Lease
+from durable.loop import background_loop
+from durable.stop import StopReason
+from llm.types import Completion, Request, ToolCallRequest
+from tools import registry
+from tools.dispatch import CallScope, run_calls
+from tools.models import calls_of
+from tools.permissions import Permissions
+
+logger = logging.getLogger(__name__)
+Reason = Turn.EndReason
+
+
+def run(lease: Lease) -> None:
+    """Answer a turn. May start at any step: what an earlier attempt has committed is not done again."""
+    crashpoints.reached("after_claim")
+    turn = Turn.objects.select_related("session", "session__user").get(pk=lease.job_id)
+    news.turn_changed(turn)
+    answering = Answering(turn, lease)
+    with TimeCap(turn, lease):
+        answering.run()
+
+
+class TooManySteps(Exception):
+    """The turn has taken more steps than a turn may."""
+
+
+class TimeCap:
+    """Stops a turn whose time is over, wherever it is."""
+
+    def __init__(self, turn: Turn, lease: Lease) -> None:
+        started = turn.started_at or timezone.now()
+        left = limits.MAX_TURN_SECONDS - (timezone.now() - started).total_seconds()
+        self._left = max(left, 0.0)
+        self._stop = lease.stop
+        self._timer: Any = None
+
+    def __enter__(self) -> None:
+        background_loop().call_soon_threadsafe(self._arm)
+
+    def _arm(self) -> None:
+        self._timer = background_loop().call_later(self._left, self._stop.set, StopReason.TIMED_OUT)
+
+    def __exit__(self, *exc: object) -> None:
+        background_loop().call_soon_threadsafe(lambda: self._timer and self._timer.cancel())
+
+
+@dataclass
+class Round:
+    """The step that is being asked for."""
+
+    number: int
+    stream: StepStream
+
+
+class Answering:
+    """One attempt at one turn."""
+
+    def __init__(self, turn: Turn, lease: Lease) -> None:
+        self.turn = turn
+        self.lease = lease
+        self.permissions = Permissions.parse(turn.session.permissions or None)
+        self.round: Round | None = None
+
+    def run(self) -> None:
+        """Every way out ends the turn, except a lost lease and a hand-over, which leave it to another worker."""
+        try:
+            self.answer()
+        except (LeaseLost, HandOver):
+            raise
+        except JobCancelled:
+            self.end(Turn.CANCELLED, Reason.CANCELLED)
+        except TimedOut:
+            self.end(Turn.FAILED, Reason.TIMED_OUT)
+        except TooManySteps:
+            self.end(Turn.FAILED, Reason.TOO_MANY_STEPS)
+        except OverBudget as error:
+            self.end(Turn.FAILED, Reason.BUDGET, str(error.detail))
+        except llm.RateLimited as error:
+            self.wait(error)
+        except llm.ModelRefused as error:
+            self.end(Turn.FAILED, Reason.MODEL_REFUSED, error.user_message)
+        except llm.ModelIdle as error:
+            self.end(Turn.FAILED, Reason.IDLE, error.user_message)
+        except llm.LLMError as error:
+            logger.warning("model failed: %s", error, extra=self.turn.log_context())
+            self.end(Turn.FAILED, Reason.MODEL_ERROR, error.user_message)
+        except Exception:  # the task's boundary: an unknown error ends the turn visibly and is written down
+            logger.exception("turn failed", extra=self.turn.log_context())
+            self.end(Turn.FAILED, Reason.INTERNAL_ERROR)
+
+    def answer(self) -> None:
+        steps = list(self.turn.steps.all())
+        number = len(steps)
+        if steps:
+            last = steps[-1]
+            if not self.run_tools(last.number, requested(last)):
+                return self.end_done()  # the answer was whole; only its end had not been written
+        while True:
+            completion = self.ask(number)
+            calls = self.commit_step(completion)
+            if not calls:
+                return None
+            crashpoints.reached("after_step_commit")
+            self.run_tools(number, calls)
+            crashpoints.reached("before_next_step")
+            number += 1
+
+    # --- asking the model -------------------------------------------------------------------------
+
+    def ask(self, number: int) -> Completion:
+        """One model round, streamed to the readers as it comes."""
+        self.boundary(number)
+        steering.take_in(self.turn, self.lease, number)
+        model = self.turn.model_name or llm.default_model()
+        pictures = show_pictures(self.fitting_messages(model), self.turn.session.user, model)
+        self.note_seen(pictures.file_ids)
+        with Silence(self.say_waiting, "the model") as silence:
+            stream = StepStream(
+                self.lease.emitter,
+                number=number,
+                opening=self.opening(number),
+                taken_ids={call.call_id for call in calls_of(self.turn.pk) if call.step != number},
+                silence=silence,
+            )
+            self.round = Round(number, stream)
+            connection.close()  # nothing is held while the model thinks
+            stream.open()
+            crashpoints.reached("before_model")
+            request = Request(
+                model=model,
+                messages=pictures.messages,
+                tools=registry.offered(self),
+                user=str(self.turn.user_id or ""),
+            )
+            completion = self.stream(request, stream)
+        crashpoints.reached("after_model")
+        return completion
+
+    def stream(self, request: Request, stream: StepStream) -> Completion:
+        try:
+            return llm.stream(request, stream.hear, cancelled=self.lease.stop)
+        except llm.Cancelled:
+            self.lease.check()
+            raise
+
+    def boundary(self, number: int) -> None:
+        """Between two steps: may this go on, and here?"""
+        self.lease.check()
+        if self.lease.draining:
+            raise HandOver
+        if number >= limits.MAX_STEPS_PER_TURN:
+            raise TooManySteps
+        check_budget(self.turn.session.user)
+
+    def fitting_messages(self, model: str) -> list[history.ModelMessage]:
+        messages = history.messages_for(self.turn)
+        if compaction.needed(self.turn, messages, model):
+            note = Status("The conversation is long: summarising its older part.", {"waiting_for": "summary"})
+            self.lease.emitter.hint(Framed(note))
+            if compaction.compact(self.turn, self.lease, model):
+                messages = history.messages_for(self.turn)
+        return messages
+
+    def note_seen(self, file_ids: list[str]) -> None:
+        self.turn.files_seen = list(dict.fromkeys([*self.turn.files_seen, *file_ids]))
+
+    def opening(self, number: int) -> list[TurnEvent]:
+        events: list[TurnEvent] = [StepFinished()] if number else []
+        events.append(StepStarted())
+        return events + [
+            Steered(str(message.pk), message.text) for message in steers_of(self.turn).get(number, [])
+        ]
+
+    def say_waiting(self, waiting_for: str, seconds: int) -> None:
+        note = Status(
+            f"Waiting for {waiting_for} for {seconds} seconds.",
+            {"waiting_for": waiting_for, "seconds": seconds},
+        )
+        self.lease.emitter.hint(Framed(note))
+
+    # --- committing -------------------------------------------------------------------------------
+
+    def commit_step(self, completion: Completion) -> list[ToolCallRequest]:
+        """Write the round down before anything of it is acted on; without tool calls the turn ends with it."""
+        assert self.round is not None
+        stream, number = self.round.stream, self.round.number
+        calls = stream.calls(completion)
+        parts = stream.final_parts(completion)
+        events = stream.finish(completion)
+        self.count(completion)
+        if not calls:
+            crashpoints.reached("before_final_commit")
+            self.end_done(events, work=lambda: self.write_step(number, parts, completion))
+            return []
+        self.lease.commit(
+            lambda: self.write_step(number, parts, completion), events=framed(events), **self.totals()
+        )
+        self.round = None
+        return calls
+
+    def count(self, completion: Completion) -> None:
+        self.turn.input_tokens += completion.usage.input_tokens
+        self.turn.output_tokens += completion.usage.output_tokens
+        self.turn.cached_tokens += completion.usage.cached_tokens
+        self.turn.reasoning_tokens += completion.usage.reasoning_tokens
+        self.turn.cost += completion.cost
+        self.turn.model_name = completion.model[:128]
+
+    def totals(self) -> dict[str, Any]:
+        names = (
+            "input_tokens",
+            "output_tokens",
+            "cached_tokens",
+            "reasoning_tokens",
+            "cost",
+            "model_name",
+            "files_seen",
+        )
+        return {name: getattr(self.turn, name) for name in names}
+
+    def write_step(self, number: int, parts: list[dict[str, Any]], completion: Completion) -> None:
+        """The step's rows. Once: a second run of the same commit writes the same."""
+        values = {
+            "attempt": self.lease.attempt,
+            "parts": parts,
+            "finish_reason": completion.finish_reason,
+            "model_name": completion.model[:128],
+            "input_tokens": completion.usage.input_tokens,
+            "output_tokens": completion.usage.output_tokens,
+            "cost": completion.cost,
+        }
+        Step.objects.update_or_create(turn=self.turn, number=number, defaults=values)
+        charge_once(
+            user_id=self.turn.user_id,
+            key=f"turn:{self.turn.pk}:step:{number}",
+            kind="model",
+            amount=Decimal(completion.cost),
+            input_tokens=completion.usage.input_tokens,
+            output_tokens=completion.usage.output_tokens,
+            job_id=self.turn.pk,
+            description=completion.model,
+        )
+        self.write_text()
+
+    def write_text(self) -> None:
+        Message.objects.filter(pk=self.turn.answer_id).update(text=closing.answer_text(self.turn))
+
+    # --- tools ------------------------------------------------------------------------------------
+
+    def run_tools(self, number: int, calls: list[ToolCallRequest]) -> bool:
+        """Run what the step asked for and has no result yet; False when it asked for nothing."""
+        if not calls:
+            return False
+        done = {call.call_id for call in calls_of(self.turn.pk, number) if call.is_finished}
+        names = ", ".join(sorted({call.name for call in calls}))
+        with Silence(self.say_waiting, names) as silence:
+            scope = CallScope(
+                user_id=self.turn.user_id,
+                session_id=self.turn.session_id,
+                turn_id=self.turn.pk,
+                step=number,
+                attempt=self.lease.attempt,
+                permissions=self.permissions,
+                cancelled=self.lease.stop,
+            )
+            run_calls(calls, scope, TurnJournal(self.lease, frozenset(done), silence.touch))
+        return True
+
+    # --- ending -----------------------------------------------------------------------------------
+
+    def end_done(self, events: list[TurnEvent] | None = None, *, work: Any = lambda: None) -> None:
+        self.finish(Turn.COMPLETED, Reason.DONE, "", events or [], work, in_step=True)
+        titles.request_title(self.turn.session)
+
+    def end(self, status: str, reason: Reason, error: str = "") -> None:
+        """End a turn that was stopped; what had been shown of the open step is kept."""
+        stream = self.round.stream if self.round is not None else None
+        open_prose = stream.open_prose if stream is not None else {}
+        in_step = self.round is not None or self.turn.steps.exists()
+        self.turn.status, self.turn.end_reason = status, reason
+
+        def keep() -> None:
+            if self.round is not None and stream is not None and stream.prose:
+                values = {"attempt": self.lease.attempt, "parts": stream.prose, "whole": False}
+                Step.objects.update_or_create(turn=self.turn, number=self.round.number, defaults=values)
+                self.write_text()
+
+        prose_ends = closing.prose_ends(open_prose)
+        unanswered = closing.unanswered_calls(self.turn)
+        self.finish(status, reason, error, [*prose_ends, *unanswered], keep, in_step=in_step)
+
+    def finish(
+        self, status: str, reason: Reason, error: str, events: list[TurnEvent], work: Any, *, in_step: bool
+    ) -> None:
+        self.turn.status, self.turn.end_reason, self.turn.error = status, reason, error
+        closing_events = closing.closing_events(self.turn, open_prose={}, in_step=in_step)
+
+        def ending() -> None:
+            work()
+            closing.close_calls(self.turn)
+
+        self.lease.finish(
+            status,
+            reason=reason,
+            error=self.turn.error or (closing.SENTENCES.get(reason, "") if status == Turn.FAILED else ""),
+            work=ending,
+            events=framed([*events, *closing_events]),
+            **self.totals(),
+        )
+        crashpoints.reached("after_finish")
+
+    def wait(self, error: llm.RateLimited) -> None:
+        """The model wants a long pause: free the worker and come back by ourselves."""
+        seconds = error.retry_after
+        note = Status(
+            f"The model is rate limited; the next try is in {int(seconds)} seconds.",
+            {"waiting_for": "model", "seconds": seconds},
+        )
+        self.lease.emitter.hint(Framed(note))
+        self.lease.wait_until_due(seconds)
+
+
+def requested(step: Step) -> list[ToolCallRequest]:
+    """The tool calls of a committed step."""
+    return [
+        ToolCallRequest(id=part["id"], name=part["name"], arguments=part["arguments"])
+        for part in step.parts
+        if part["kind"] == "tool"
+    ]
+
+
+def framed(events: list[TurnEvent]) -> list[Framed]:
+    return [Framed(event) for event in events]

@@ -1,0 +1,39 @@
+"""Messages sent to steer a running turn: taken in before its next step, as part of the same conversation."""
+
+from __future__ import annotations
+
+from chat import closing
+from chat.models import Message, Turn
+from durable import log
+from durable.lease import Lease
+
+
+def take_in(turn: Turn, lease: Lease, step: int) -> None:
+    """Make queued steering messages part of this turn, before `step`. Once: a message taken in is no longer queued."""
+    waiting = list(turn.session.turns.filter(status=Turn.QUEUED, mode=Turn.Mode.STEER).order_by("queued_at"))
+    if not waiting:
+        return
+
+    def take() -> None:
+        for other in waiting:
+            absorb(other, turn, step)
+
+    lease.commit(take)
+    for other in waiting:
+        log.nudge(other.pk)
+
+
+def absorb(other: Turn, into: Turn, step: int) -> None:
+    now = Turn.clock.now()
+    ended = {
+        "status": Turn.COMPLETED,
+        "end_reason": Turn.EndReason.STEERED,
+        "ended_at": now,
+        "absorbed_by": into,
+    }
+    if not Turn.objects.filter(pk=other.pk, status=Turn.QUEUED).update(**ended):
+        return  # removed or cancelled meanwhile
+    place = into.session.take_places(1)
+    Message.objects.filter(turn=other, role=Message.Role.USER).update(turn=into, steered_step=step, seq=place)
+    other.refresh_from_db()
+    closing.close_absorbed(other, into)

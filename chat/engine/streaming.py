@@ -1,0 +1,162 @@
+"""One model round on its way to the readers: deltas become events, events become the parts of a step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, assert_never
+
+from chat.engine.silence import Silence
+from chat.events import (
+    AttemptStarted,
+    Prose,
+    ProseDelta,
+    ProseEnded,
+    ProseStarted,
+    Status,
+    ToolInputDelta,
+    ToolInputReady,
+    ToolInputStarted,
+    TurnEvent,
+)
+from chat.protocol import Framed
+from chat.replay import tool_input
+from durable import crashpoints
+from durable.emitter import Emitter
+from llm.types import (
+    Completion,
+    Delta,
+    ReasoningDelta,
+    RetryNote,
+    StreamReset,
+    TextDelta,
+    ToolCallDelta,
+    ToolCallRequest,
+    ToolCallStart,
+)
+
+CRASH_AT_DELTA = 3  # where fault tests cut an answer in two
+
+
+class StepStream:
+    """Hears the deltas of one round. `opening` is said again when the model has to be asked anew."""
+
+    def __init__(
+        self,
+        emitter: Emitter,
+        *,
+        number: int,
+        opening: Sequence[TurnEvent],
+        taken_ids: Iterable[str],
+        silence: Silence,
+    ) -> None:
+        self.parts: list[dict[str, Any]] = []
+        self._emitter = emitter
+        self._number = number
+        self._opening = opening
+        self._taken_ids = frozenset(taken_ids)
+        self._silence = silence
+        self._open: tuple[Prose, str] | None = None
+        self._calls: dict[int, dict[str, Any]] = {}
+        self._heard = 0
+
+    def open(self) -> None:
+        for event in self._opening:
+            self._emitter.emit(Framed(event))
+
+    def hear(self, delta: Delta) -> None:
+        """Called by the model client for each delta; must not wait."""
+        self._silence.touch()
+        self._heard += 1
+        if self._heard == CRASH_AT_DELTA:
+            crashpoints.reached("mid_model")
+        match delta:
+            case TextDelta(text=text):
+                self._prose("text", text)
+            case ReasoningDelta(text=text):
+                self._prose("reasoning", text)
+            case ToolCallStart(index=index, id=call_id, name=name):
+                self._begin_call(index, call_id, name)
+            case ToolCallDelta(index=index, arguments=arguments):
+                self._more_arguments(index, arguments)
+            case StreamReset():
+                self._begin_again()
+            case RetryNote(message=message, seconds=seconds):
+                self._emitter.hint(Framed(Status(message, {"waiting_for": "model", "seconds": seconds})))
+            case _:
+                assert_never(delta)
+
+    def finish(self, completion: Completion) -> list[TurnEvent]:
+        """What closes the round once it is committed; tool calls are shown whole only then."""
+        events: list[TurnEvent] = self._closing_prose()
+        for call in self.calls(completion):
+            events.append(ToolInputReady(call.id, call.name, tool_input(call.arguments)))
+        return events
+
+    def calls(self, completion: Completion) -> list[ToolCallRequest]:
+        """The tool calls as the model asked for them, each under an id that is its own in the whole turn."""
+        return [
+            ToolCallRequest(id=self._own_id(call.id), name=call.name, arguments=call.arguments)
+            for call in completion.tool_calls
+        ]
+
+    def final_parts(self, completion: Completion) -> list[dict[str, Any]]:
+        """The parts of the committed step: the prose in the order it was shown, each call with its whole arguments."""
+        arguments = {call.id: call.arguments for call in self.calls(completion)}
+        shown = [
+            part | {"arguments": arguments.get(part["id"], "")} if part["kind"] == "tool" else part
+            for part in self.parts
+        ]
+        return [part for part in shown if part["kind"] == "tool" or part["text"]]
+
+    @property
+    def open_prose(self) -> dict[str, Prose]:
+        return {} if self._open is None else {self._open[1]: self._open[0]}
+
+    @property
+    def prose(self) -> list[dict[str, Any]]:
+        """What is kept of a round that was cut off."""
+        return [part for part in self.parts if part["kind"] != "tool" and part["text"]]
+
+    def _prose(self, kind: Prose, text: str) -> None:
+        if not text:
+            return
+        if self._open is None or self._open[0] != kind:
+            self._close_prose()
+            self._open = (kind, f"s{self._number}-p{len(self.parts)}")
+            self.parts.append({"kind": kind, "text": ""})
+            self._emitter.emit(Framed(ProseStarted(*self._open)))
+        self.parts[-1]["text"] += text
+        self._emitter.emit(Framed(ProseDelta(*self._open, text)))
+
+    def _close_prose(self) -> None:
+        for event in self._closing_prose():
+            self._emitter.emit(Framed(event))
+
+    def _closing_prose(self) -> list[TurnEvent]:
+        if self._open is None:
+            return []
+        ended = ProseEnded(*self._open)
+        self._open = None
+        return [ended]
+
+    def _begin_call(self, index: int, call_id: str, name: str) -> None:
+        self._close_prose()
+        call = {"kind": "tool", "id": self._own_id(call_id), "name": name, "arguments": ""}
+        self.parts.append(call)
+        self._calls[index] = call
+        self._emitter.emit(Framed(ToolInputStarted(call["id"], name)))
+
+    def _more_arguments(self, index: int, arguments: str) -> None:
+        if not arguments:
+            return
+        self._emitter.emit(Framed(ToolInputDelta(self._calls[index]["id"], arguments)))
+
+    def _begin_again(self) -> None:
+        self.parts.clear()
+        self._calls.clear()
+        self._open = None
+        self._emitter.reset(Framed(AttemptStarted(self._emitter.attempt, self._number)))
+        self.open()
+
+    def _own_id(self, call_id: str) -> str:
+        return f"{call_id}.{self._number}" if call_id in self._taken_ids else call_id

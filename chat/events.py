@@ -1,0 +1,177 @@
+"""The events of a turn: one closed union of everything a reader can be told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+Prose: TypeAlias = Literal["text", "reasoning"]
+FinishReason: TypeAlias = Literal["stop", "length", "content-filter", "error", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStarted:
+    """The turn began; once per turn."""
+
+    message_id: str
+    metadata: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptStarted:
+    """A new attempt goes on, or a step is asked again: what was shown of this step and later ones is void."""
+
+    attempt: int
+    reset_to_step: int
+
+
+@dataclass(frozen=True, slots=True)
+class StepStarted:
+    """A model round begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepFinished:
+    """A model round and its tools are over."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProseStarted:
+    """A part of text or reasoning opens."""
+
+    kind: Prose
+    part_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProseDelta:
+    """More of an open part."""
+
+    kind: Prose
+    part_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProseEnded:
+    """A part is whole."""
+
+    kind: Prose
+    part_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolInputStarted:
+    """The model begins to write a tool call."""
+
+    call_id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolInputDelta:
+    """More of a tool call's arguments."""
+
+    call_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolInputReady:
+    """The tool call is whole."""
+
+    call_id: str
+    name: str
+    input: Any
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutput:
+    """What a tool answered; a preliminary one shows progress and is replaced."""
+
+    call_id: str
+    output: Any
+    preliminary: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFailed:
+    """A tool ended without an answer."""
+
+    call_id: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Steered:
+    """A message sent meanwhile was put before the model here."""
+
+    message_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class FilesSeen:
+    """The workspace images the model was shown."""
+
+    file_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What is happening now; a passing note."""
+
+    message: str
+    detail: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Absorbed:
+    """This input became part of another turn."""
+
+    turn_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFailed:
+    """The turn ended with an error, in words for the person."""
+
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnAborted:
+    """The turn was stopped."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFinished:
+    """The end, after the final status was committed; once per turn."""
+
+    reason: FinishReason
+    metadata: dict[str, Any]
+
+
+TurnEvent: TypeAlias = (
+    TurnStarted
+    | AttemptStarted
+    | StepStarted
+    | StepFinished
+    | ProseStarted
+    | ProseDelta
+    | ProseEnded
+    | ToolInputStarted
+    | ToolInputDelta
+    | ToolInputReady
+    | ToolOutput
+    | ToolFailed
+    | Steered
+    | FilesSeen
+    | Status
+    | Absorbed
+    | TurnFailed
+    | TurnAborted
+    | TurnFinished
+)

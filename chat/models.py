@@ -1,0 +1,296 @@
+"""Conversations: sessions, their messages, the turns that answer them, and the steps of a turn."""
+
+from __future__ import annotations
+
+import uuid
+from decimal import Decimal
+from typing import Any, ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+
+from accounts.models import User
+from chat import closing, news
+from durable import log
+from durable.ids import new_id
+from durable.lease import Lease
+from durable.models import Job
+from durable.poke import poke
+
+
+class Session(models.Model):
+    """One conversation; it belongs to a user, or to a visitor without an account."""
+
+    class TitledBy(models.TextChoices):
+        NOBODY = ""
+        MODEL = "model"
+        USER = "user"
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="chat_sessions",
+    )
+    visitor_id = models.UUIDField(null=True, blank=True, db_index=True)
+    client_key = models.CharField(
+        max_length=64, null=True, blank=True, help_text="The id a client chose, where it is not a UUID."
+    )
+    title = models.CharField(max_length=200, blank=True, default="")
+    titled_by = models.CharField(max_length=8, choices=TitledBy.choices, default=TitledBy.NOBODY, blank=True)
+    pinned = models.BooleanField(default=False)
+    parent = models.ForeignKey(
+        "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="children"
+    )
+    depth = models.PositiveSmallIntegerField(default=0)
+    permissions = models.JSONField(default=dict)
+    summary = models.TextField(
+        blank=True, default="", help_text="The older part of the conversation, for the model."
+    )
+    summary_until = models.PositiveIntegerField(
+        default=0, help_text="Messages before this place are in the summary."
+    )
+    next_seq = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField(auto_now_add=True)
+    active_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["user", "client_key"], name="chat_one_session_per_user_key"),
+            models.UniqueConstraint(
+                fields=["visitor_id", "client_key"], name="chat_one_session_per_visitor_key"
+            ),
+        ]
+        indexes = [models.Index(fields=["user", "-active_at"], name="chat_session_recent")]
+
+    def __str__(self) -> str:
+        return self.title or f"Session {self.pk}"
+
+    @property
+    def owner(self) -> str:
+        """Who hears about this session."""
+        return f"user:{self.user_id}" if self.user_id else f"visitor:{self.visitor_id}"
+
+    def take_places(self, count: int) -> int:
+        """Reserve places for messages; only the session's running turn may call it, inside its transaction."""
+        Session.objects.filter(pk=self.pk).update(next_seq=F("next_seq") + count)
+        return Session.objects.values_list("next_seq", flat=True).get(pk=self.pk) - count
+
+
+class Message(models.Model):
+    """What a person wrote, or what one turn answered. Its place is taken when its turn starts."""
+
+    class Role(models.TextChoices):
+        USER = "user"
+        ASSISTANT = "assistant"
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="messages")
+    turn = models.ForeignKey("Turn", on_delete=models.CASCADE, null=True, related_name="messages")
+    role = models.CharField(max_length=10, choices=Role.choices)
+    seq = models.PositiveIntegerField(null=True, blank=True)
+    text = models.TextField(blank=True, default="")
+    attachments = models.JSONField(default=list, help_text="Ids of workspace files.")
+    context = models.JSONField(null=True, blank=True, help_text="The page the person was looking at.")
+    steered_step = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Put before the model at this step."
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["session", "seq"], name="chat_one_message_per_place")]
+        indexes = [models.Index(fields=["session", "created_at"], name="chat_message_order")]
+
+    def __str__(self) -> str:
+        return f"{self.role} message {self.pk}"
+
+
+class Turn(Job):
+    """One answer to one input."""
+
+    class Mode(models.TextChoices):
+        """What to do when a turn of the session is running already."""
+
+        QUEUE = "queue"  # run after it, in order
+        STEER = "steer"  # put before the model at the next step of the running turn
+        INTERRUPT = "interrupt"  # cancel the running turn, then run
+        REJECT = "reject"  # refuse the input
+
+    class Kind(models.TextChoices):
+        MESSAGE = "message"  # a person wrote
+        CONTINUATION = "continuation"  # long work came back
+
+    class EndReason(models.TextChoices):
+        DONE = "done"
+        STEERED = "steered"  # became part of the turn that was running
+        CANCELLED = "cancelled"
+        BUDGET = "budget"
+        TOO_MANY_STEPS = "too_many_steps"
+        MODEL_ERROR = "model_error"
+        MODEL_REFUSED = "model_refused"
+        WORKER_LOST = "worker_lost"
+        TIMED_OUT = "timed_out"
+        IDLE = "idle"
+        INTERNAL_ERROR = "internal_error"
+
+    COMPLETED: ClassVar[str] = "completed"
+    ACTIVE: ClassVar[tuple[str, str]] = (Job.RUNNING, Job.WAITING)
+    task_name = "chat.run_turn"
+    queue = "turns"
+
+    session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="turns")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, related_name="+")
+    kind = models.CharField(max_length=16, choices=Kind.choices, default=Kind.MESSAGE)
+    note = models.TextField(blank=True, default="", help_text="What a continuation is about, for the model.")
+    mode = models.CharField(max_length=16, choices=Mode.choices, default=Mode.QUEUE)
+    priority = models.PositiveSmallIntegerField(default=0, help_text="An interrupting input goes first.")
+    client_id = models.CharField(max_length=128, null=True, blank=True)
+    answer_id = models.UUIDField(
+        default=new_id, help_text="Id of the assistant message, the same in stream and database."
+    )
+    model_name = models.CharField(max_length=128, blank=True, default="")
+    input_tokens = models.PositiveIntegerField(default=0)
+    output_tokens = models.PositiveIntegerField(default=0)
+    cached_tokens = models.PositiveIntegerField(default=0)
+    reasoning_tokens = models.PositiveIntegerField(default=0)
+    cost = models.DecimalField(max_digits=14, decimal_places=6, default=Decimal(0))
+    files_seen = models.JSONField(default=list)
+    absorbed_by = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, related_name="absorbed")
+    superseded_at = models.DateTimeField(
+        null=True, blank=True, help_text="Answered anew: no longer part of the history."
+    )
+
+    class Meta(Job.Meta):
+        abstract = False
+        constraints = [
+            models.UniqueConstraint(
+                fields=["session"],
+                condition=Q(status__in=["running", "waiting"]),
+                name="chat_one_active_turn",
+            ),
+            models.UniqueConstraint(fields=["session", "client_id"], name="chat_one_turn_per_client_id"),
+        ]
+        indexes = [
+            *Job.Meta.indexes,
+            models.Index(fields=["session", "queued_at"], name="chat_turn_of_session"),
+            models.Index(fields=["user", "status"], name="chat_turn_of_user"),
+        ]
+
+    def log_context(self) -> dict[str, Any]:
+        return super().log_context() | {"session_id": str(self.session_id)}
+
+    # --- who may start ----------------------------------------------------------------------------
+
+    @classmethod
+    def admit(cls, job_id: uuid.UUID) -> bool:
+        """A queued turn starts when it is the head of its session and its user has room. Holds the user's row."""
+        turn = cls.objects.select_related("session").get(pk=job_id)
+        if turn.status != cls.QUEUED:
+            return True
+        if turn.user_id:
+            User.objects.select_for_update().get(pk=turn.user_id)
+        return job_id in cls.next_up(turn.session)
+
+    @classmethod
+    def next_up(cls, session: Session) -> list[uuid.UUID]:
+        """The queued turns of the session's owner that may start now, in the order they came."""
+        live = cls.of_owner(session).exclude(status__in=cls.TERMINAL).order_by("-priority", "queued_at", "id")
+        rows = list(live.values_list("pk", "session_id", "status"))
+        taken = {session_id for _, session_id, status in rows if status in cls.ACTIVE}
+        room = settings.COPILOT_MAX_RUNNING_TURNS_PER_USER - sum(
+            status == cls.RUNNING for _, _, status in rows
+        )
+        heads = []
+        for pk, session_id, status in rows:
+            if status == cls.QUEUED and session_id not in taken:
+                heads.append(pk)
+                taken.add(session_id)
+        return heads[: max(room, 0)]
+
+    @classmethod
+    def of_owner(cls, session: Session) -> QuerySet[Turn]:
+        if session.user_id:
+            return cls.objects.filter(user_id=session.user_id)
+        return cls.objects.filter(session__visitor_id=session.visitor_id, user=None)
+
+    @classmethod
+    def startable(cls, queued: QuerySet[Any]) -> QuerySet[Any]:
+        """Leave turns in peace that wait behind another of their session, or whose user has no room."""
+        same_session = cls.objects.filter(session=OuterRef("session")).exclude(pk=OuterRef("pk"))
+        earlier = Q(priority=OuterRef("priority"), queued_at__lt=OuterRef("queued_at"))
+        goes_first = Q(status=cls.QUEUED) & (Q(priority__gt=OuterRef("priority")) | earlier)
+        ahead = Q(status__in=cls.ACTIVE) | goes_first
+        running = cls.objects.filter(user=OuterRef("user"), status=cls.RUNNING).order_by()
+        count = Subquery(running.values("user").annotate(n=Count("pk")).values("n"))
+        counted: QuerySet[Any] = queued.annotate(running_of_user=Coalesce(count, 0))
+        return counted.filter(
+            ~Exists(same_session.filter(ahead)),
+            running_of_user__lt=settings.COPILOT_MAX_RUNNING_TURNS_PER_USER,
+        )
+
+    # --- hooks of the job -------------------------------------------------------------------------
+
+    def claimed(self, lease: Lease) -> None:
+        """Write the attempt down and open its log: with `start` once per turn, else with where it goes on."""
+        closing.open_attempt(self, lease)
+
+    def ended_unowned(self) -> None:
+        """No attempt could write the end: keep what it had shown, and close the log."""
+        closing.close_unowned(self)
+
+    def after_end(self) -> None:
+        news.turn_changed(self)
+        for turn_id in self.next_up(self.session):
+            poke(Turn, turn_id)
+
+    def last_event(self) -> str:
+        return str(log.last_stored(self.pk))
+
+
+class Attempt(models.Model):
+    """One claim of a turn: who ran it, and from which step on."""
+
+    turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="attempts")
+    number = models.PositiveIntegerField()
+    owner = models.CharField(max_length=128)
+    first_step = models.PositiveIntegerField()
+    started_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["turn", "number"], name="chat_one_row_per_attempt")]
+
+    def __str__(self) -> str:
+        return f"attempt {self.number} of {self.turn_id}"
+
+
+class Step(models.Model):
+    """One model round of a turn, committed before its tools start; `parts` are in the order they were shown."""
+
+    turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="steps")
+    number = models.PositiveIntegerField()
+    attempt = models.PositiveIntegerField()
+    parts = models.JSONField(default=list)
+    whole = models.BooleanField(
+        default=True, help_text="False: the answer was cut off by a cancel or a failure."
+    )
+    finish_reason = models.CharField(max_length=32, blank=True, default="")
+    model_name = models.CharField(max_length=128, blank=True, default="")
+    input_tokens = models.PositiveIntegerField(default=0)
+    output_tokens = models.PositiveIntegerField(default=0)
+    cost = models.DecimalField(max_digits=14, decimal_places=6, default=Decimal(0))
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["turn", "number"], name="chat_one_row_per_step")]
+        ordering = ["number"]
+
+    def __str__(self) -> str:
+        return f"step {self.number} of {self.turn_id}"
+
+    @property
+    def text(self) -> str:
+        return "".join(part["text"] for part in self.parts if part["kind"] == "text")

@@ -1,0 +1,130 @@
+"""What a person can do with conversations: open, find, rename, delete, claim."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.http import Http404
+
+from accounts.models import User
+from chat import news, turns
+from chat.models import Session, Turn
+from chat.owners import Owner
+from durable import limits, log
+from durable.models import EventPage
+from tools.models import Operation, ToolCall
+from tools.operations.cancelling import stop_all as stop_operations
+from tools.permissions import Permissions
+
+UUID_FORM = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+KEY_FORM = re.compile(rf"[^/\x00-\x1f\x7f\ud800-\udfff]{{1,{limits.MAX_CLIENT_KEY_CHARACTERS}}}")
+
+
+class BadKey(ValueError):
+    """A session's id has 1 to 64 characters, none of them a slash or a control character."""
+
+    def __init__(self) -> None:
+        super().__init__(self.__doc__)
+
+
+def create(
+    owner: Owner, *, title: str = "", permissions: dict[str, Any] | None = None, **fields: Any
+) -> Session:
+    """A new conversation of this owner."""
+    allowed = Permissions.parse(permissions)
+    session = Session.objects.create(
+        user=owner.user,
+        visitor_id=None if owner.user else owner.visitor_id,
+        title=title,
+        titled_by=Session.TitledBy.USER if title else Session.TitledBy.NOBODY,
+        permissions=allowed.as_json(),
+        **fields,
+    )
+    news.session_changed(session)
+    return session
+
+
+def find(owner: Owner, key: str) -> Session:
+    """The owner's session by its id, or by the id its client chose; Http404, also for what is another's."""
+    session = owner.sessions().select_related("user").filter(**by_key(key)).first()
+    if session is None:
+        raise Http404
+    return session
+
+
+def find_or_create(owner: Owner, key: str) -> Session:
+    """The session a client calls by `key`, made when new. Once: of two at the same time one makes it."""
+    if not KEY_FORM.fullmatch(key):
+        raise BadKey
+    try:
+        return find(owner, key)
+    except Http404:
+        pass
+    try:
+        with transaction.atomic():
+            return create(owner, **by_key(key))
+    except IntegrityError:
+        return find(owner, key)  # made meanwhile; an id that is another's stays not found
+
+
+def by_key(key: str) -> dict[str, Any]:
+    return {"pk": uuid.UUID(key)} if UUID_FORM.fullmatch(key) else {"client_key": key}
+
+
+def change(session: Session, *, title: str | None = None, pinned: bool | None = None) -> Session:
+    """Rename or pin. A name that a person gave is theirs: no title is made for it any more."""
+    if title is not None:
+        session.title = title
+        session.titled_by = Session.TitledBy.USER if title else Session.TitledBy.NOBODY
+    if pinned is not None:
+        session.pinned = pinned
+    session.save(update_fields=["title", "titled_by", "pinned"])
+    news.session_changed(session)
+    return session
+
+
+def delete(session: Session) -> None:
+    """Stop what runs in it and remove everything of it."""
+    for turn in session.turns.exclude(status__in=Turn.TERMINAL):
+        turns.stop(turn)
+    stop_operations(session.pk)
+    ids = list(session.turns.values_list("pk", flat=True))
+    with transaction.atomic():
+        EventPage.objects.filter(job_id__in=ids).delete()
+        Operation.objects.filter(session_id=session.pk).delete()
+        ToolCall.objects.filter(turn_id__in=ids).delete()
+        news.session_changed(session, deleted=True)
+        session.delete()
+    for turn_id in ids:
+        log.nudge(turn_id)
+
+
+def claim(user: User, visitor_id: uuid.UUID | None, key: str) -> Session:
+    """Make a visitor's session, and those it started, the user's. Again: it is theirs already."""
+    owner = Owner(user=user)
+    visitor = Owner(visitor_id=visitor_id)
+    try:
+        return find(owner, key)
+    except Http404:
+        session = find(visitor, key)
+    with transaction.atomic():
+        family = [session.pk]
+        for _ in range(limits.MAX_SESSION_DEPTH):
+            family += (
+                visitor.sessions()
+                .filter(parent__in=family)
+                .exclude(pk__in=family)
+                .values_list("pk", flat=True)
+            )
+        taken = owner.sessions().exclude(client_key=None).values("client_key")
+        visitor.sessions().filter(pk__in=family, client_key__in=taken).update(client_key=None)
+        visitor.sessions().filter(pk__in=family).update(user=user, visitor_id=None)
+        Turn.objects.filter(session__in=family).update(user=user)
+        ToolCall.objects.filter(session_id__in=family).update(user=user)
+        Operation.objects.filter(session_id__in=family).update(user=user)
+    session = find(owner, str(session.pk))
+    news.session_changed(session)
+    return session

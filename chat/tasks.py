@@ -1,0 +1,38 @@
+"""Celery tasks: each is a poke that names a row."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from typing import Any
+
+from celery import shared_task, signals
+
+import llm
+from chat import engine, titles
+from chat.models import Turn
+from durable.runtime import runtime
+from tools import registry
+
+
+@shared_task(name="chat.run_turn")
+def run_turn(turn_id: str) -> None:
+    """Run one turn. Once: a second delivery finds the lease held and returns."""
+    runtime().run(Turn, uuid.UUID(turn_id), engine.run)
+
+
+@shared_task(name="chat.make_title")
+def make_title(session_id: str) -> None:
+    """Name a session that has no name yet."""
+    titles.make_title(uuid.UUID(session_id))
+
+
+@signals.worker_ready.connect
+def warm_up(**kwargs: Any) -> None:
+    """Load what the first turn needs (the model client, the tools, the sandbox's self-test) before it comes."""
+
+    def load() -> None:
+        llm.warm_up()
+        registry.prepare()
+
+    threading.Thread(target=load, name="warm-up", daemon=True).start()

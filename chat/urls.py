@@ -1,0 +1,29 @@
+"""The addresses of the chat API, under /api/."""
+
+from django.urls import path
+
+from chat.api import config, operations, sessions, streams, turns
+
+urlpatterns = [
+    path("config", config.Config.as_view(), name="config"),
+    path("sessions", sessions.Sessions.as_view(), name="sessions"),
+    path("sessions/<str:key>", sessions.OneSession.as_view(), name="session"),
+    path("sessions/<str:key>/assign-user", sessions.AssignUser.as_view(), name="session-assign-user"),
+    path("sessions/<str:key>/cancel", sessions.CancelSession.as_view(), name="session-cancel"),
+    path("sessions/<str:key>/turns", turns.SessionTurns.as_view(), name="session-turns"),
+    path("sessions/<str:key>/stream", streams.SessionStream.as_view(), name="session-stream"),
+    path("turns/<uuid:turn_id>", turns.OneTurn.as_view(), name="turn"),
+    path("turns/<uuid:turn_id>/cancel", turns.CancelTurn.as_view(), name="turn-cancel"),
+    path("turns/<uuid:turn_id>/stream", streams.TurnStream.as_view(), name="turn-stream"),
+    path(
+        "turns/<uuid:turn_id>/tools/<str:call_id>/cancel",
+        turns.CancelToolCall.as_view(),
+        name="turn-tool-cancel",
+    ),
+    path("operations/<uuid:operation_id>", operations.OneOperation.as_view(), name="operation"),
+    path(
+        "operations/<uuid:operation_id>/cancel", operations.CancelOperation.as_view(), name="operation-cancel"
+    ),
+    path("chat", streams.Chat.as_view(), name="chat"),
+    path("chat/<str:key>/stream", streams.ChatResume.as_view(), name="chat-resume"),
+]
