@@ -1,0 +1,1 @@
+"""One machine, one command: the processes of the product and what keeps them running."""

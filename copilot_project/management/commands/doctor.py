@@ -1,0 +1,37 @@
+"""doctor: check this set-up, one line per part, each with what to do."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+
+from copilot_project.checks import catalog
+from copilot_project.checks.check import Check
+
+
+class Command(BaseCommand):
+    help = "Check this set-up: one line per part, each with what to do. Exit code 1 when a needed part is broken."
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--json", action="store_true", help="Machine-readable output.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        found = [probe() for probe in catalog.ALL]
+        if options["json"]:
+            self.stdout.write(json.dumps([dataclasses.asdict(check) for check in found], indent=2))
+        else:
+            for check in found:
+                self.stdout.write(describe(check))
+        if any(check.needed and not check.ok for check in found):
+            sys.exit(1)
+
+
+def describe(check: Check) -> str:
+    word = "ok     " if check.ok else "BROKEN " if check.needed else "missing"
+    line = f"{word}  {check.name:<11} {check.message.rstrip('.')}"
+    return f"{line}. {check.hint}." if check.hint else line

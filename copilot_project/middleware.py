@@ -1,0 +1,61 @@
+"""What every request passes first: it gets an id, and is refused when it cannot be read safely."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import cast
+
+from asgiref.sync import iscoroutinefunction
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.utils.decorators import sync_and_async_middleware
+from rest_framework.exceptions import APIException
+
+from copilot_project.error_pages import answer
+from copilot_project.refusals import BadRequest, LengthRequired
+from copilot_project.request_id import identify
+
+Handler = Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseBase]]
+
+
+@sync_and_async_middleware
+def screen(get_response: Handler) -> Handler:
+    """X-Request-ID on every answer and in every log line on the way; requests nobody can read stop here.
+
+    The id is not taken back at the end: a stream goes on after this function has returned, and the next
+    request sets its own.
+    """
+    if iscoroutinefunction(get_response):
+
+        async def screen_async(request: HttpRequest) -> HttpResponseBase:
+            name, trouble = identify(request), trouble_with(request)
+            if trouble:
+                return signed(answer(request, trouble), name)
+            return signed(await cast(Awaitable[HttpResponseBase], get_response(request)), name)
+
+        return screen_async
+
+    def screen_sync(request: HttpRequest) -> HttpResponseBase:
+        name, trouble = identify(request), trouble_with(request)
+        if trouble:
+            return signed(answer(request, trouble), name)
+        return signed(cast(HttpResponseBase, get_response(request)), name)
+
+    return screen_sync
+
+
+def trouble_with(request: HttpRequest) -> APIException | None:
+    """What makes this request unreadable: a NUL no database takes, or a body of unknown length.
+
+    Django reads a body without Content-Length as empty, which would silently drop what was sent.
+    """
+    if "\x00" in request.path_info or "%00" in request.META.get("QUERY_STRING", ""):
+        return BadRequest("The address contains a NUL character. Remove it.")
+    if "Transfer-Encoding" in request.headers and not request.headers.get("Content-Length"):
+        return LengthRequired()
+    return None
+
+
+def signed(response: HttpResponseBase, name: str) -> HttpResponseBase:
+    response["X-Request-ID"] = name
+    return response

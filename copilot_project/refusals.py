@@ -1,0 +1,61 @@
+"""The errors the site itself answers with, whichever view was asked.
+
+APIException
+├── BadRequest        400
+├── LengthRequired    411
+├── PayloadTooLarge   413
+├── Internal          500
+└── Unavailable       503
+"""
+
+from __future__ import annotations
+
+from rest_framework import exceptions, status
+
+from copilot_project.request_id import current_request_id
+from durable.limits import DATABASE_RETRY_SECONDS
+
+
+class PayloadTooLarge(exceptions.APIException):
+    """The request's body is too large."""
+
+    status_code = status.HTTP_413_REQUEST_ENTITY_TOO_LARGE
+    default_code = "too_large"
+    default_detail = __doc__
+
+
+class BadRequest(exceptions.APIException):
+    """The request cannot be understood."""
+
+    status_code = status.HTTP_400_BAD_REQUEST
+    default_code = "bad_request"
+    default_detail = __doc__
+
+
+class LengthRequired(exceptions.APIException):
+    """The request's body comes without a Content-Length. Send one."""
+
+    status_code = status.HTTP_411_LENGTH_REQUIRED
+    default_code = "length_required"
+    default_detail = __doc__
+
+
+class Unavailable(exceptions.APIException):
+    """The database cannot be reached right now. Nothing was lost; try again in a moment."""
+
+    status_code = status.HTTP_503_SERVICE_UNAVAILABLE
+    default_code = "unavailable"
+    default_detail = __doc__
+    wait = DATABASE_RETRY_SECONDS
+
+
+class Internal(exceptions.APIException):
+    """Something went wrong on our side."""
+
+    status_code = status.HTTP_500_INTERNAL_SERVER_ERROR
+    default_code = "internal"
+    default_detail = __doc__
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hint = f"Give the people who run this site the request id {current_request_id()}."

@@ -1,0 +1,51 @@
+"""Keys of a development set-up: made once, kept in the home folder with mode 600."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from cryptography.fernet import Fernet
+
+
+def secret_key(home: Path) -> str:
+    return kept(home / "keys" / "secret_key", make_secret_key)
+
+
+def encryption_key(home: Path) -> str:
+    return kept(home / "keys" / "encryption_key", make_encryption_key)
+
+
+def flower_auth(home: Path) -> str:
+    return kept(home / "keys" / "flower_auth", lambda: f"admin:{secrets.token_urlsafe(12)}")
+
+
+def make_secret_key() -> str:
+    return secrets.token_urlsafe(50)
+
+
+def make_encryption_key() -> str:
+    return Fernet.generate_key().decode()
+
+
+def kept(path: Path, make: Callable[[], str]) -> str:
+    """Read the key at `path`; make it first when there is none. Two processes at once end with the same key."""
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        draft = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+        draft.touch(mode=0o600)
+        try:
+            draft.write_text(make())
+            os.link(draft, path)
+        except FileExistsError:
+            pass  # another process was first, and its key is the one
+        finally:
+            draft.unlink()
+    return path.read_text().strip()
+
+
+if __name__ == "__main__":
+    sys.stdout.write(f"SECRET_KEY={make_secret_key()}\nENCRYPTION_KEYS={make_encryption_key()}\n")

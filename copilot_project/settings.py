@@ -1,0 +1,317 @@
+"""Django's settings, all of them, read from the environment table."""
+
+from __future__ import annotations
+
+import os
+from decimal import Decimal
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+from copilot_project import secrets
+from copilot_project.env import ROOT, BadEnvironment, Environment, split
+
+try:
+    ENV = Environment.read(os.environ)
+except BadEnvironment as error:
+    raise ImproperlyConfigured(str(error)) from None
+
+BASE_DIR = ROOT
+HOME = ENV.home_path
+PRODUCTION = ENV.production
+DEBUG = ENV.debug
+SITE_URL = ENV.effective_site_url
+
+if PRODUCTION:
+    missing = [
+        name
+        for name, value in {"SECRET_KEY": ENV.secret_key, "ENCRYPTION_KEYS": ENV.encryption_keys}.items()
+        if not value
+    ]
+    if missing:
+        raise ImproperlyConfigured(
+            f"Production needs {' and '.join(missing)}. Make one with `./copilot makekeys` and set it."
+        )
+    if DEBUG:
+        raise ImproperlyConfigured("Production refuses DEBUG. Unset it.")
+    if "*" in split(ENV.allowed_hosts):
+        raise ImproperlyConfigured("Production refuses a wildcard in ALLOWED_HOSTS. Name the hosts.")
+
+SECRET_KEY = ENV.secret_key or secrets.secret_key(HOME)
+ENCRYPTION_KEYS = split(ENV.encryption_keys) or [secrets.encryption_key(HOME)]
+ALLOWED_HOSTS = split(ENV.allowed_hosts)
+CSRF_TRUSTED_ORIGINS = split(ENV.csrf_trusted_origins)
+
+INSTALLED_APPS = [
+    "copilot_project",
+    "chat",
+    "tools",
+    "executions",
+    "llm",
+    "workspace",
+    "accounts",
+    "durable",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "channels",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "django_celery_beat",
+]
+if ENV.test_tools:
+    INSTALLED_APPS.append("tests.testtools")
+INSTALLED_APPS += split(ENV.test_apps)
+
+MIDDLEWARE = [
+    "copilot_project.middleware.screen",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+ROOT_URLCONF = "copilot_project.urls"
+ASGI_APPLICATION = "copilot_project.asgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [ROOT / "copilot_project" / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+
+# --- database -----------------------------------------------------------------------------------
+
+SQLITE_PRAGMAS = (
+    "PRAGMA journal_mode=WAL;PRAGMA synchronous=NORMAL;PRAGMA foreign_keys=ON;PRAGMA busy_timeout=20000;"
+)
+POSTGRES_TIMEOUTS = "-c statement_timeout=15s -c idle_in_transaction_session_timeout=30s -c lock_timeout=5s"
+
+
+# A server that vanished without a word is noticed before a lease runs out; the URL may say otherwise.
+POSTGRES_PATIENCE: dict[str, Any] = {
+    "connect_timeout": 5,
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+}
+
+
+def sqlite(path: str) -> dict[str, Any]:
+    """WAL alone fails on upgrade from read to write; IMMEDIATE transactions measured 0 lock errors."""
+    options = {"timeout": 20, "transaction_mode": "IMMEDIATE", "init_command": SQLITE_PRAGMAS}
+    return {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": path,
+        "OPTIONS": options,
+        "CONN_MAX_AGE": 5,  # to open one costs four times a query, and web threads and tools ask in bursts
+        "TEST": {"NAME": f"{path}.test"},  # a file: threads on an in-memory database lock each other out
+    }
+
+
+def postgres(url: str) -> dict[str, Any]:
+    """A pool per process: a job that waits gives its connection back and takes one again for a transaction."""
+    parts = urlsplit(url)
+    options: dict[str, Any] = (
+        POSTGRES_PATIENCE | dict(parse_qsl(parts.query)) | {"options": POSTGRES_TIMEOUTS}
+    )
+    options["pool"] = {"min_size": 1, "max_size": 32, "timeout": 10}
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": unquote(parts.path.lstrip("/")),
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": unquote(parts.hostname or ""),
+        "PORT": str(parts.port or ""),
+        "OPTIONS": options,
+        "CONN_MAX_AGE": 0,
+        "CONN_HEALTH_CHECKS": True,
+    }
+
+
+def database(url: str) -> dict[str, Any]:
+    if not url:
+        HOME.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return sqlite(str(HOME / "copilot.sqlite3"))
+    scheme = urlsplit(url).scheme
+    if scheme in ("postgres", "postgresql"):
+        return postgres(url)
+    if scheme == "sqlite":
+        return sqlite(url.removeprefix("sqlite://"))
+    raise ImproperlyConfigured(
+        f"DATABASE_URL has the scheme {scheme!r}. Use postgres:// or sqlite://, or unset it."
+    )
+
+
+DATABASES = {"default": database(ENV.database_url)}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# --- Redis, Celery, Channels --------------------------------------------------------------------
+
+REDIS_URL = ENV.effective_redis_url
+CHANNEL_LAYERS = {
+    "default": {
+        "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+        "CONFIG": {"hosts": [REDIS_URL], "prefix": "ratchet"},
+    }
+}
+
+CELERY_BROKER_URL = ENV.effective_broker_url
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TASK_ACKS_LATE = False  # a message is only a poke; the database is the queue of record
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_TASK_CREATE_MISSING_QUEUES = True
+CELERY_TASK_DEFAULT_QUEUE = "turns"
+CELERY_WORKER_DIRECT = True  # each worker has a queue of its own, for the watchdog's canary
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_POOL_LIMIT = 8
+CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_WORKER_SEND_TASK_EVENTS = True
+CELERY_TASK_SEND_SENT_EVENT = True
+CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
+CELERY_TIMEZONE = "UTC"
+CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = (
+    {"confirm_publish": False, "max_retries": 0}
+    if CELERY_BROKER_URL.startswith("amqp")
+    else {
+        "ack_emulation": False,  # nothing to restore after a Redis restart; see docs/decisions
+        "max_retries": 0,  # of a poke: without it a message waits 6 s for a broker that is away
+        "socket_timeout": 5,
+        "socket_connect_timeout": 2,
+        "socket_keepalive": not CELERY_BROKER_URL.startswith("redis+socket"),
+        "health_check_interval": 10,
+        "retry_on_timeout": False,
+        "global_keyprefix": "ratchet:",
+    }
+)
+
+# --- durable jobs, model, chat ------------------------------------------------------------------
+
+COPILOT_LEASE_SECONDS = ENV.lease_seconds
+COPILOT_HEARTBEAT_SECONDS = ENV.heartbeat_seconds
+COPILOT_SWEEP_SECONDS = ENV.sweep_seconds
+COPILOT_STREAM_TTL_SECONDS = ENV.stream_ttl_seconds
+COPILOT_MAX_RUNNING_TURNS_PER_USER = ENV.max_running_turns
+COPILOT_MAX_IN_FLIGHT_TURNS_PER_USER = ENV.max_in_flight_turns
+COPILOT_MAX_WRITES_PER_MINUTE = ENV.max_writes
+COPILOT_WORKER_CONCURRENCY = ENV.worker_concurrency
+COPILOT_ALLOW_ANONYMOUS = ENV.allow_anonymous
+COPILOT_ALLOW_SIGNUP = ENV.allow_signup
+COPILOT_DAY_BUDGET = Decimal(str(ENV.day_budget)) or None
+COPILOT_MONTH_BUDGET = Decimal(str(ENV.month_budget)) or None
+COPILOT_VISITORS_DAY_BUDGET = Decimal(str(ENV.visitors_day_budget)) or None
+COPILOT_TRUSTED_PROXIES = split(ENV.trusted_proxies)
+OPENAI_API_KEY = ENV.openai_api_key
+OPENAI_BASE_URL = ENV.openai_base_url
+COPILOT_MODEL = ENV.model
+COPILOT_TITLE_MODEL = ENV.title_model
+COPILOT_FALLBACK_MODEL = ENV.fallback_model
+INTERNAL_API_KEY = ENV.internal_api_key
+
+# --- the outside ---------------------------------------------------------------------------------
+
+SANDBOX = ENV.sandbox
+BOUNDARY_ALLOWED_HOSTS: list[
+    str
+] = []  # "host:port" of internal services that may be fetched; docs/boundary.md
+
+# --- web ----------------------------------------------------------------------------------------
+
+AUTH_USER_MODEL = "accounts.User"
+LOGIN_URL = "/login/"
+LOGIN_REDIRECT_URL = "/"
+LOGOUT_REDIRECT_URL = "/login/"
+LANGUAGE_CODE = "en-us"
+TIME_ZONE = "UTC"
+USE_TZ = True
+STATIC_URL = "/static/"
+STATIC_ROOT = HOME / "static"
+STORAGES = {
+    "default": {
+        "BACKEND": "django.core.files.storage.FileSystemStorage",
+        "OPTIONS": {"location": HOME / "files"},
+    },
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+}
+WHITENOISE_USE_FINDERS = True
+UI_BUILD = ROOT / "frontend" / "dist"
+STATICFILES_DIRS = [("ui", UI_BUILD)]
+SILENCED_SYSTEM_CHECKS = ["staticfiles.W004"]  # the page may not be built yet
+DATA_UPLOAD_MAX_MEMORY_SIZE = 5 * 1024 * 1024
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PRODUCTION
+COOKIE_PREFIX = "__Host-" if PRODUCTION else ""  # browsers then insist on https, path / and this very host
+SESSION_COOKIE_NAME = f"{COOKIE_PREFIX}sessionid"
+CSRF_COOKIE_NAME = f"{COOKIE_PREFIX}csrftoken"
+COPILOT_VISITOR_COOKIE = f"{COOKIE_PREFIX}visitor"
+CSRF_FAILURE_VIEW = "copilot_project.error_pages.csrf_failure"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+X_FRAME_OPTIONS = "DENY"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "accounts.authentication.ApiKeyAuthentication",
+        "accounts.authentication.CookieAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["copilot_project.parsers.StrictJSONParser"],
+    "DEFAULT_PAGINATION_CLASS": "copilot_project.pagination.CursorPages",
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "copilot_project.errors.handle",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Ratchet",
+    "DESCRIPTION": "A self-hosted AI copilot that never loses a turn.",
+    "VERSION": "1",
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "REDOC_DIST": "SIDECAR",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "copilot_project.openapi.add_errors",
+    ],
+}
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "filters": {"request_id": {"()": "copilot_project.request_id.RequestIdFilter"}},
+    "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s"}},
+    "handlers": {
+        "console": {"class": "logging.StreamHandler", "formatter": "plain", "filters": ["request_id"]}
+    },
+    "root": {"handlers": ["console"], "level": ENV.log_level},
+}

@@ -1,0 +1,1 @@
+"""Talking to Ratchet in a terminal, over the public HTTP API alone."""

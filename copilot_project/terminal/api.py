@@ -1,0 +1,74 @@
+"""The few calls of the HTTP API a conversation needs."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from copilot_project.terminal.cleaning import clean
+from copilot_project.terminal.errors import ConnectionLost, Refused
+from durable import limits
+
+LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+
+
+def open_client(url: str, api_key: str) -> httpx.Client:
+    """No proxy stands between this machine and itself, whatever the environment says."""
+    return httpx.Client(
+        base_url=url,
+        headers={"Authorization": f"Bearer {api_key}"},
+        timeout=httpx.Timeout(limits.CHAT_SILENCE_SECONDS, connect=limits.CHAT_CONNECT_SECONDS),
+        trust_env=urlsplit(url).hostname not in LOOPBACK,
+    )
+
+
+def check_key(client: httpx.Client) -> None:
+    """Raise before anyone has typed anything when the key is not accepted."""
+    request(client, "GET", "/api/sessions")
+
+
+def create_session(client: httpx.Client) -> str:
+    return str(post(client, "/api/sessions", {})["id"])
+
+
+def submit_turn(client: httpx.Client, session_id: str, message: str) -> str:
+    """Send a message and return its turn. Sent again after a lost answer, it is still one message."""
+    body = {"message": message, "client_id": uuid.uuid4().hex}
+    path = f"/api/sessions/{session_id}/turns"
+    try:
+        answer = post(client, path, body)
+    except ConnectionLost:
+        answer = post(client, path, body)
+    return str(answer["turn"]["id"])
+
+
+def cancel_turn(client: httpx.Client, turn_id: str) -> None:
+    post(client, f"/api/turns/{turn_id}/cancel", {})
+
+
+def post(client: httpx.Client, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = request(client, "POST", path, json=body).json()
+    return found
+
+
+def request(client: httpx.Client, method: str, path: str, **options: Any) -> httpx.Response:
+    try:
+        answer = client.request(method, path, **options)
+    except httpx.TransportError as error:
+        raise ConnectionLost from error
+    if answer.is_error:
+        raise refusal(answer)
+    return answer
+
+
+def refusal(answer: httpx.Response) -> Refused:
+    """The site's own words, or its status where it has none."""
+    try:
+        error = answer.json()["error"]
+        text = " ".join(str(error[part]) for part in ("message", "hint") if error.get(part))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        text = f"The site answered {answer.status_code} {answer.reason_phrase}."
+    return Refused(answer.status_code, clean(text))

@@ -1,0 +1,91 @@
+"""A conversation: send a message, show its turn, cancel it on Ctrl-C, until there is nothing more to say."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from types import FrameType
+
+import httpx
+
+from copilot_project.terminal import api
+from copilot_project.terminal.errors import ChatFailed
+from copilot_project.terminal.screen import Screen
+from copilot_project.terminal.stream import TurnStream
+
+ANSWERED, FAILED, CANCELLED = 0, 1, 130
+EXIT_CODES = {"answered": ANSWERED, "failed": FAILED, "cancelled": CANCELLED}
+LEAVE_WORDS = {"/exit", "/quit", "exit", "quit"}
+
+
+class Conversation:
+    """One session, many messages."""
+
+    def __init__(
+        self,
+        client: httpx.Client,
+        session_id: str = "",
+        *,
+        make_screen: Callable[[], Screen] = Screen,
+    ) -> None:
+        self.client = client
+        self.session_id = session_id
+        self.make_screen = make_screen
+
+    def ask(self, message: str) -> int:
+        """Send one message and show its answer; the exit code says how it ended."""
+        self.session_id = self.session_id or api.create_session(self.client)
+        turn_id = api.submit_turn(self.client, self.session_id, message)
+        screen = self.make_screen()
+        try:
+            with cancelled_by_interrupt(self.client, turn_id):
+                for chunk in TurnStream(self.client, turn_id):
+                    screen.show(chunk)
+        except KeyboardInterrupt:
+            screen.outcome = "cancelled"
+        finally:
+            screen.end()
+        return EXIT_CODES.get(screen.outcome, FAILED)
+
+    def talk(self, read_line: Callable[[str], str], say: Callable[[str], None]) -> int:
+        """Ask until the person leaves; a message that fails does not end the conversation."""
+        while True:
+            try:
+                line = read_line("> ").strip()
+            except (EOFError, KeyboardInterrupt):
+                return ANSWERED
+            if line in LEAVE_WORDS:
+                return ANSWERED
+            if not line:
+                continue
+            try:
+                self.ask(line)
+            except ChatFailed as error:
+                say(str(error))
+
+
+@contextlib.contextmanager
+def cancelled_by_interrupt(client: httpx.Client, turn_id: str) -> Iterator[None]:
+    """The first Ctrl-C asks the site to cancel, and the stream is read on to its end; the second one leaves."""
+    presses = 0
+
+    def on_interrupt(number: int, frame: FrameType | None) -> None:
+        nonlocal presses
+        presses += 1
+        if presses > 1:
+            raise KeyboardInterrupt
+        threading.Thread(target=cancel, args=(client, turn_id), daemon=True).start()
+
+    before = signal.signal(signal.SIGINT, on_interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def cancel(client: httpx.Client, turn_id: str) -> None:
+    # Should this fail, the turn goes on and is shown; a second Ctrl-C leaves it running.
+    with contextlib.suppress(ChatFailed):
+        api.cancel_turn(client, turn_id)

@@ -1,0 +1,27 @@
+"""What can go wrong between a terminal and the site.
+
+ChatFailed
+├── Refused          the site answered with an error, in its own words
+└── ConnectionLost   the site could not be reached for too long
+"""
+
+from __future__ import annotations
+
+
+class ChatFailed(Exception):
+    """The message could not be answered."""
+
+
+class Refused(ChatFailed):
+    """The site refused the request."""
+
+    def __init__(self, status: int, message: str) -> None:
+        self.status = status
+        super().__init__(message)
+
+
+class ConnectionLost(ChatFailed):
+    """The site cannot be reached. Is it running? Try ./copilot doctor."""
+
+    def __init__(self) -> None:
+        super().__init__(self.__doc__)

@@ -1,0 +1,156 @@
+"""What a person sees of a turn: its text as it comes, and a line for each thing that happens beside it."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import unicodedata
+from typing import Any, TextIO
+
+from copilot_project.terminal.cleaning import Cleaner, clean
+from copilot_project.terminal.stream import Chunk
+
+DIM, PLAIN = "\x1b[2m", "\x1b[0m"
+NOTE_CHARACTERS = 200
+TAKEN_OVER = "The answer was interrupted and goes on from here."
+
+
+class Screen:
+    """Shows chunks. On a terminal text appears at once and void text is taken back; into a pipe, which cannot take
+    anything back, the whole answer is written at the end and notes go to standard error."""
+
+    def __init__(
+        self, out: TextIO = sys.stdout, notes: TextIO = sys.stderr, *, live: bool | None = None
+    ) -> None:
+        self.out = out
+        self.notes = notes
+        self.live = out.isatty() if live is None else live
+        self.outcome = ""
+        self._steps: list[str] = []  # the text of each step
+        self._shown: list[str] = [""]  # what stands on the terminal: before the first step, then per step
+        self._cleaner = Cleaner()
+        self._tools: dict[str, str] = {}
+
+    @property
+    def text(self) -> str:
+        return "\n\n".join(text.strip() for text in self._steps if text.strip())
+
+    def show(self, chunk: Chunk) -> None:
+        match chunk:
+            case {"type": "start-step"}:
+                self._steps.append("")
+                self._shown.append("")
+            case {"type": "text-start"}:
+                self._cleaner = Cleaner()
+                self._begin_line()
+            case {"type": "text-delta", "delta": str(delta)}:
+                self._say(self._cleaner.feed(delta))
+            case {"type": "tool-input-available", "toolCallId": call, "toolName": name, "input": value}:
+                self._tools[call] = name
+                self._note(f"→ {name}({arguments(value)})")
+            case {"type": "tool-output-available", "toolCallId": call, "output": output}:
+                mark = "…" if chunk.get("preliminary") else "✓"
+                self._note(f"{mark} {self._tools.get(call, 'tool')}: {summary(output)}")
+            case {"type": "tool-output-error" | "tool-input-error", "toolCallId": call, "errorText": text}:
+                self._note(f"✗ {self._tools.get(call, 'tool')}: {text}")
+            case {"type": "data-status", "data": {"message": str(message)}}:
+                self._note(message)
+            case {"type": "data-turn", "data": {"reset_to_step": int(step)}}:
+                self._reset(step)
+            case {"type": "data-operation" | "data-execution", "data": dict(data)}:
+                self._note(progress(data))
+            case {"type": "error", "errorText": text}:
+                self.outcome = "failed"
+                self._note(f"✗ {text}")
+            case {"type": "abort"}:
+                self.outcome = self.outcome or "cancelled"
+                self._note("Stopped. What was written stays.")
+            case {"type": "finish"}:
+                reason = chunk.get("finishReason")
+                self.outcome = self.outcome or ("failed" if reason == "error" else "answered")
+
+    def end(self) -> None:
+        """Close the turn's output; into a pipe, this is when the answer is written."""
+        if not self.live and self.text:
+            self.out.write(f"{self.text}\n")
+        self._begin_line()
+        self.out.flush()
+
+    # --- writing --------------------------------------------------------------------------------
+
+    def _say(self, text: str) -> None:
+        if not self._steps:
+            self._steps.append("")
+            self._shown.append("")
+        self._steps[-1] += text
+        self._write(text)
+
+    def _note(self, text: str) -> None:
+        line = clean(text).replace("\n", " ")
+        if len(line) > NOTE_CHARACTERS:
+            line = f"{line[:NOTE_CHARACTERS]}…"
+        if not self.live:
+            self.notes.write(f"{line}\n")
+            self.notes.flush()
+            return
+        self._begin_line()
+        self._write(f"{line}\n", dim=True)
+
+    def _begin_line(self) -> None:
+        standing = "".join(self._shown)
+        if self.live and standing and not standing.endswith("\n"):
+            self._write("\n")
+
+    def _write(self, text: str, *, dim: bool = False) -> None:
+        if self.live and text:
+            self._shown[-1] += text
+            self.out.write(f"{DIM}{text}{PLAIN}" if dim else text)
+            self.out.flush()
+
+    def _reset(self, step: int) -> None:
+        """Take back what was shown of this step and later ones."""
+        if len(self._steps) <= step:
+            return
+        del self._steps[step:]
+        standing, kept = "".join(self._shown), self._shown[: step + 1]
+        self._shown = kept
+        size = shutil.get_terminal_size()
+        up = rows(standing, size.columns) - 1
+        if self.live and up < size.lines:
+            self.out.write(f"\r\x1b[{up}A\x1b[J" if up else "\r\x1b[J")
+            self.out.write("".join(kept))
+        elif self.live:
+            self.out.write("\n\n" + "".join(kept))
+        self._note(TAKEN_OVER)
+
+
+def arguments(value: Any) -> str:
+    """A tool call's arguments in one line."""
+    if not isinstance(value, dict):
+        return str(value)
+    return ", ".join(f"{name}={item!r}" for name, item in value.items())
+
+
+def summary(output: Any) -> str:
+    """A tool's answer in one line."""
+    if isinstance(output, dict) and isinstance(output.get("message"), str):
+        return str(output["message"])
+    return str(output)
+
+
+def progress(data: dict[str, Any]) -> str:
+    share = data.get("progress")
+    percent = f" {share:.0%}" if isinstance(share, int | float) else ""
+    words = [str(data[name]) for name in ("tool", "status", "message") if data.get(name)]
+    return f"… {' · '.join(words)}{percent}"
+
+
+def rows(text: str, width: int) -> int:
+    """Rows the text takes on a terminal of this width."""
+    return sum(max(1, -(-columns(line) // max(width, 1))) for line in text.split("\n"))
+
+
+def columns(line: str) -> int:
+    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in line)
+    narrow = sum(bool(unicodedata.combining(letter)) for letter in line)
+    return len(line) + wide - narrow

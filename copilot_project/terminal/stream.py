@@ -1,0 +1,88 @@
+"""The stream of one turn: read to its end, resumed at the exact place whenever the connection drops."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx
+
+from copilot_project.terminal.api import refusal
+from copilot_project.terminal.errors import ConnectionLost
+from durable import limits
+
+FIRST_PAUSE_SECONDS = 0.25
+MAX_PAUSE_SECONDS = 8.0
+DONE = "[DONE]"
+
+Chunk = dict[str, Any]
+
+
+class TurnStream:
+    """Remembers the last event it handed out, so that a new connection goes on behind it."""
+
+    def __init__(
+        self, client: httpx.Client, turn_id: str, *, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        self.client = client
+        self.path = f"/api/turns/{turn_id}/stream"
+        self.last_event_id = ""
+        self.is_done = False
+        self._sleep = sleep
+
+    def __iter__(self) -> Iterator[Chunk]:
+        """Every chunk once, in order; ConnectionLost when nothing came for CHAT_RESUME_SECONDS."""
+        pause, alive_at = FIRST_PAUSE_SECONDS, time.monotonic()
+        while not self.is_done:
+            try:
+                for chunk in self._read():
+                    pause, alive_at = FIRST_PAUSE_SECONDS, time.monotonic()
+                    yield chunk
+            except httpx.TransportError as error:
+                if time.monotonic() - alive_at > limits.CHAT_RESUME_SECONDS:
+                    raise ConnectionLost from error
+            if not self.is_done:
+                self._sleep(random.uniform(0, pause))  # noqa: S311
+                pause = min(2 * pause, MAX_PAUSE_SECONDS)
+
+    def _read(self) -> Iterator[Chunk]:
+        """One connection's worth."""
+        headers = {"Accept": "text/event-stream"}
+        if self.last_event_id:
+            headers["Last-Event-ID"] = self.last_event_id
+        with self.client.stream("GET", self.path, headers=headers) as answer:
+            if answer.status_code >= 500:
+                raise httpx.RemoteProtocolError(f"The site answered {answer.status_code}.")
+            if answer.is_error:
+                answer.read()
+                raise refusal(answer)
+            for event_id, data in parse_events(answer.iter_lines()):
+                if data == DONE:
+                    self.is_done = True
+                    return
+                try:
+                    chunk = json.loads(data)
+                except ValueError as error:
+                    raise httpx.RemoteProtocolError(f"The site sent {data[:80]!r}.") from error
+                self.last_event_id = event_id or self.last_event_id
+                yield chunk
+
+
+def parse_events(lines: Iterator[str]) -> Iterator[tuple[str, str]]:
+    """(id, data) of each whole server-sent event; one that was cut off is dropped, and so comes again."""
+    event_id, data = "", list[str]()
+    for line in lines:
+        if not line:
+            if data:
+                yield event_id, "\n".join(data)
+            event_id, data = "", []
+            continue
+        name, _, value = line.partition(":")
+        value = value.removeprefix(" ")
+        if name == "data":
+            data.append(value)
+        elif name == "id":
+            event_id = value

@@ -1,0 +1,32 @@
+"""Every address of the site."""
+
+from django.contrib import admin
+from django.urls import include, path
+from drf_spectacular.views import SpectacularAPIView, SpectacularRedocView, SpectacularSwaggerSplitView
+
+from accounts.views import admin_log_in
+from copilot_project import health, metrics, pages
+
+admin.site.login = admin_log_in  # type: ignore[method-assign]
+
+urlpatterns = [
+    path("admin/", admin.site.urls),
+    path("", pages.chat, name="chat"),
+    path("c/<str:session>", pages.chat, name="conversation"),
+    path("healthz", health.healthz, name="healthz"),
+    path("metrics", metrics.metrics, name="metrics"),
+    path("readyz", health.readyz, name="readyz"),
+    path("", include("accounts.urls")),
+    path("api/", include("accounts.api.urls")),
+    path("api/", include("chat.urls")),
+    path("api/", include("tools.api.urls")),
+    path("api/", include("workspace.urls")),
+    path("api/schema/", SpectacularAPIView.as_view(), name="schema"),
+    path("api/docs/", SpectacularSwaggerSplitView.as_view(), name="api-docs"),
+    path("api/redoc/", SpectacularRedocView.as_view(), name="api-redoc"),
+]
+
+handler400 = "copilot_project.error_pages.bad_request"
+handler403 = "copilot_project.error_pages.permission_denied"
+handler404 = "copilot_project.error_pages.not_found"
+handler500 = "copilot_project.error_pages.server_error"
