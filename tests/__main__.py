@@ -1,0 +1,76 @@
+"""Run the tests: `./copilot test [pytest arguments]`.
+
+Tests that drive a browser run in a process of their own, after the others: the browser's event loop and those of
+the asyncio tests do not get along. The last line counts both.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+NOTHING_COLLECTED = 5
+COUNTED = ("passed", "failed", "error", "skipped", "xfailed", "xpassed")
+BAD = ("failed", "error")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """How one pytest process ended."""
+
+    code: int
+    counts: dict[str, int]
+    browser_tests_left: int
+
+
+def main(arguments: list[str]) -> int:
+    if any(word == "-m" or word.startswith("-m=") for word in arguments):
+        runs = [run(arguments)]
+    else:
+        runs = [run([*arguments, "-m", "not browser"])]
+        if runs[0].browser_tests_left and runs[0].code in (0, 1, NOTHING_COLLECTED):
+            build_interface()
+            runs.append(run([*arguments, "-m", "browser"]))
+    sys.stdout.write(f"\n{closing_line(runs)}\n")
+    return exit_code(runs)
+
+
+def run(arguments: list[str]) -> Run:
+    with tempfile.TemporaryDirectory() as folder:
+        tally = Path(folder) / "tally.json"
+        command = [sys.executable, "-m", "pytest", "-p", "tests.tally", *arguments]
+        code = subprocess.run(command, cwd=ROOT, env=os.environ | {"TEST_TALLY": str(tally)}).returncode
+        found: dict[str, Any] = (
+            json.loads(tally.read_text()) if tally.exists() else {"counts": {}, "browser": 0}
+        )
+    return Run(code=code, counts=found["counts"], browser_tests_left=found["browser"])
+
+
+def build_interface() -> None:
+    """Browser tests look at the built chat UI; without one they say so themselves."""
+    if (ROOT / "frontend" / "package.json").exists():
+        subprocess.run([sys.executable, "-m", "copilot_project.embedded.ui", "--if-stale"], cwd=ROOT)
+
+
+def closing_line(runs: list[Run]) -> str:
+    total = {name: sum(run.counts.get(name, 0) for run in runs) for name in COUNTED}
+    failed = sum(total.pop(name) for name in BAD)
+    rest = [f"{count} {name}" for name, count in total.items() if count and name != "passed"]
+    return ", ".join([f"{total['passed']} passed", f"{failed} failed", *rest])
+
+
+def exit_code(runs: list[Run]) -> int:
+    """The first code that is not well. No test at all is only well when another run had some."""
+    collected = [run.code for run in runs if run.code != NOTHING_COLLECTED]
+    return next((code for code in collected if code), 0) if collected else NOTHING_COLLECTED
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

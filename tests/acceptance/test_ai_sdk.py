@@ -1,0 +1,139 @@
+"""Stock AI SDK clients, versions 6 and 7, over SSE and websocket: send, stream, tools, cut, resume, stop."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.rig import Stack, as_text, eventually
+
+pytestmark = pytest.mark.node
+NODE_TESTS = Path(__file__).resolve().parent.parent / "node"
+CLIENTS = [("6", "sse"), ("7", "sse"), ("7", "ws")]
+
+
+@pytest.fixture(scope="session")
+def packages() -> Path:
+    """The client libraries, installed once; without Node the tests skip at home and fail in CI."""
+    npm = shutil.which("npm")
+    if npm is None or shutil.which("node") is None:
+        if os.environ.get("CI"):
+            pytest.fail("Node and npm are needed for the client tests.")
+        pytest.skip("Node and npm are not installed.")
+    if not (NODE_TESTS / "node_modules" / "ai7").exists():
+        command = [npm, "install", "--no-audit", "--no-fund", "--no-package-lock"]
+        subprocess.run(command, cwd=NODE_TESTS, check=True, timeout=170, capture_output=True)
+    return NODE_TESTS
+
+
+class SdkChat:
+    """One chat of a real client library in a Node process of its own."""
+
+    def __init__(self, stack: Stack, version: str, kind: str, chat_id: str) -> None:
+        self.process = subprocess.Popen(
+            ["node", "client.mjs", version, kind, stack.url(), stack.keys["ann"], chat_id],
+            cwd=NODE_TESTS,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def do(self, action: str, **more: Any) -> dict[str, Any]:
+        assert self.process.stdin and self.process.stdout
+        self.process.stdin.write(json.dumps({"do": action, **more}) + "\n")
+        self.process.stdin.flush()
+        answer: dict[str, Any] = json.loads(self.process.stdout.readline() or "{}")
+        assert answer.get("ok"), answer
+        return answer
+
+
+@pytest.fixture
+def open_chat(stack: Stack, packages: Path) -> Iterator[Callable[..., SdkChat]]:
+    chats: list[SdkChat] = []
+
+    def opening(version: str, kind: str, chat_id: str) -> SdkChat:
+        chats.append(SdkChat(stack, version, kind, chat_id))
+        return chats[-1]
+
+    yield opening
+    for chat in chats:
+        chat.process.kill()
+        chat.process.wait(10)
+
+
+@pytest.mark.parametrize(("version", "kind"), CLIENTS)
+def test_send_stream_and_tool_parts(open_chat: Callable[..., SdkChat], version: str, kind: str) -> None:
+    chat = open_chat(version, kind, str(uuid.uuid4()))
+    calls = [
+        {"name": "test_pure", "arguments": {"value": "seven"}},
+        {"name": "no_such_tool", "arguments": {}},
+    ]
+    steps = [{"reasoning": "Hm.", "text": "Looking it up.", "tool_calls": calls}, {"text": " Here it is."}]
+    chat.do("send", text=as_text({"id": f"sdk-{uuid.uuid4()}", "steps": steps}))
+    state = chat.do("wait", **{"for": "ready"})
+    assert state["text"] == "Looking it up. Here it is."
+    assert state["assistants"] == 1 and not state["errors"]
+    assert [tool["type"] for tool in state["tools"]] == ["tool-test_pure", "tool-no_such_tool"]
+    assert state["tools"][0]["state"] == "output-available"
+    assert state["tools"][0]["output"]["value"] == "seven"
+    assert state["parts"].count("step-start") == 2
+
+
+@pytest.mark.parametrize(("version", "kind"), CLIENTS)
+def test_drop_mid_answer_and_resume_gives_the_text_once(
+    open_chat: Callable[..., SdkChat], version: str, kind: str
+) -> None:
+    chat = open_chat(version, kind, str(uuid.uuid4()))
+    chat.do("send", text=as_text({"id": f"sdk-{uuid.uuid4()}", "steps": [{"chunks": 80, "delay": 0.03}]}))
+    chat.do("wait", **{"for": "text", "value": "5 "})
+    chat.do("drop")
+    chat.do("wait", **{"for": "ended"})
+    chat.do("resume")
+    state = chat.do("wait", **{"for": "ready"})
+    assert state["text"].split() == [str(number) for number in range(80)]
+    assert state["assistants"] == 1
+
+
+@pytest.mark.parametrize(("version", "kind"), CLIENTS)
+def test_resume_of_an_idle_session_answers_that_there_is_nothing(
+    open_chat: Callable[..., SdkChat], version: str, kind: str
+) -> None:
+    chat = open_chat(version, kind, str(uuid.uuid4()))
+    chat.do("send", text="hello")
+    before = chat.do("wait", **{"for": "ready"})
+    chat.do("resume")
+    after = chat.do("wait", **{"for": "ended"})
+    assert after["text"] == before["text"] and after["assistants"] == 1
+
+
+def test_abort_over_the_websocket_cancels_the_turn(stack: Stack, open_chat: Callable[..., SdkChat]) -> None:
+    session = stack.client().new_session()
+    chat = open_chat("7", "ws", session)
+    chat.do("send", text=as_text({"id": f"sdk-{uuid.uuid4()}", "steps": [{"chunks": 2000, "delay": 0.03}]}))
+    chat.do("wait", **{"for": "some"})
+    chat.do("stop")
+    client = stack.client()
+    eventually(lambda: client.session(session)["active_turn"] is None, what="the cancelled turn")
+    assert client.answer(session)["metadata"]["status"] == "cancelled"
+
+
+@pytest.mark.parametrize(("version", "kind"), CLIENTS)
+def test_regenerate_replaces_the_answer(
+    stack: Stack, open_chat: Callable[..., SdkChat], version: str, kind: str
+) -> None:
+    session = stack.client().new_session()
+    chat = open_chat(version, kind, session)
+    chat.do("send", text="hello")
+    chat.do("wait", **{"for": "ready"})
+    chat.do("regenerate")
+    state = chat.do("wait", **{"for": "ready"})
+    assert state["assistants"] == 1 and not state["errors"]
+    assert len(stack.client().session(session)["messages"]) == 2

@@ -1,0 +1,79 @@
+"""Views that fail in every way a view can, beside the site's own addresses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
+from django.core.exceptions import ValidationError as DjangoValidationError
+from django.db import DataError, InterfaceError, OperationalError
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import path
+from rest_framework import exceptions
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from accounts.errors import OverBudget, TooManyAttempts
+from accounts.models import User
+from copilot_project import urls as site
+
+SECRET = "canary-in-the-traceback"
+FAILURES: dict[str, Exception] = {
+    "not_found": exceptions.NotFound("session 7 of bob does not exist"),
+    "http404": Http404("no such thing"),
+    "does_not_exist": User.DoesNotExist("user 7"),
+    "denied": PermissionDenied(SECRET),
+    "suspicious": SuspiciousOperation(SECRET),
+    "throttled": exceptions.Throttled(wait=2.5),
+    "attempts": TooManyAttempts(wait=61.2),
+    "budget": OverBudget("Your budget for this day is used up."),
+    "database_down": OperationalError(f"connection to {SECRET} refused"),
+    "database_gone": InterfaceError(SECRET),
+    "data": DataError(SECRET),
+    "bug": KeyError(SECRET),
+    "django_invalid": DjangoValidationError("Not like that."),
+    "invalid_list": exceptions.ValidationError(["Not like this.", "Nor like that."]),
+    "invalid_nested": exceptions.ValidationError(
+        {
+            "non_field_errors": ["Dates are the wrong way round."],
+            "title": ["Too long."],
+            "permissions": {"tools": {"allow": [{}, ["Unknown tool."]]}},
+        }
+    ),
+}
+
+
+class Fail(APIView):
+    permission_classes = [AllowAny]
+
+    def get(self, request: Request, name: str) -> Response:
+        raise FAILURES[name]
+
+
+class Echo(APIView):
+    permission_classes = [AllowAny]
+
+    def post(self, request: Request) -> Response:
+        return Response({"data": request.data})
+
+
+def fail_plainly(request: HttpRequest, name: str) -> HttpResponse:
+    raise FAILURES[name]
+
+
+def plain_post(request: HttpRequest) -> HttpResponse:
+    return HttpResponse(len(request.body))
+
+
+urlpatterns: list[Any] = [
+    path("api/fail/<str:name>", Fail.as_view()),
+    path("api/plain/<str:name>", fail_plainly),
+    path("page/<str:name>", fail_plainly),
+    path("api/echo", Echo.as_view()),
+    path("api/plain-post", plain_post),
+    *site.urlpatterns,
+]
+handler400, handler403 = site.handler400, site.handler403
+handler404, handler500 = site.handler404, site.handler500

@@ -1,0 +1,209 @@
+"""State from events == state from fetch: for every kind of event, and however the stream was read."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, get_args
+
+import pytest
+from rest_framework.test import APIClient
+
+from accounts.models import User
+from chat import turns
+from chat.delivery import reader
+from chat.engine import steering
+from chat.events import FilesSeen, Steered, ToolInputDelta, ToolOutput, TurnEvent
+from chat.models import Message, Session, Turn
+from chat.protocol import Framed
+from durable import jobs
+from durable.redis import client as redis
+from tests.chat.delivery.fake_worker import FakeWorker, answer
+from tests.chat.delivery.test_reader import collect
+from tests.chat.delivery.ui_reducer import Reducer
+
+Scenario = Callable[[Turn, Callable[..., Turn]], None]
+
+
+def plain_text(turn: Turn, send: Callable[..., Turn]) -> None:
+    answer(turn, "Hello", " wörld", " \U0001f600\u2028\n")
+
+
+def reasoning_and_text(turn: Turn, send: Callable[..., Turn]) -> None:
+    worker = FakeWorker(turn)
+    worker.open_step()
+    worker.say("Let me", " see", kind="reasoning")
+    worker.say("It is", " so")
+    worker.finish()
+
+
+def tools_of_all_kinds(turn: Turn, send: Callable[..., Turn]) -> None:
+    worker = FakeWorker(turn)
+    worker.open_step()
+    worker.say("Looking")
+    for call_id in ("good", "bad", "odd"):
+        worker.ask_for(call_id, "look", '{"at": [1, {"deep": null}]}' if call_id != "odd" else "{not json")
+        worker.emit(ToolInputDelta(call_id, '{"at"'))
+    worker.commit_step()
+    worker.lease.emitter.hint(Framed(ToolOutput("good", {"progress": 0.5}, preliminary=True)))
+    worker.answer_call("good", {"type": "seen", "message": 'data: {"type":"finish"}\n\n[DONE]'})
+    worker.answer_call("bad", None, error="It failed.")
+    worker.answer_call("odd", {"type": "error", "message": "not JSON"})
+    worker.open_step()
+    worker.say("Both are in")
+    worker.finish()
+
+
+def steered(turn: Turn, send: Callable[..., Turn]) -> None:
+    worker = FakeWorker(turn)
+    worker.open_step()
+    worker.say("First")
+    worker.ask_for("c1", "look", "{}")
+    worker.commit_step()
+    worker.answer_call("c1", {"n": 1})
+    send("do it differently", while_running="steer")
+    turn.session.refresh_from_db()
+    steering.take_in(turn, worker.lease, 1)
+    message = Message.objects.get(steered_step=1)
+    worker.open_step(Steered(str(message.pk), message.text))
+    worker.say("As you wish")
+    worker.finish()
+
+
+def with_files_seen(turn: Turn, send: Callable[..., Turn]) -> None:
+    worker = FakeWorker(turn)
+    worker.open_step()
+    worker.say("A cat")
+    worker.emit(FilesSeen(("0190-file",)))
+    worker.finish(files_seen=["0190-file"])
+
+
+def failed(turn: Turn, send: Callable[..., Turn]) -> None:
+    worker = FakeWorker(turn)
+    worker.open_step()
+    worker.say("Half an")
+    worker.finish(Turn.FAILED, "model_error", "The model went away.")
+
+
+def refused(turn: Turn, send: Callable[..., Turn]) -> None:
+    worker = FakeWorker(turn)
+    worker.finish(Turn.FAILED, "model_refused", "The model declined.")
+
+
+def cancelled_while_queued(turn: Turn, send: Callable[..., Turn]) -> None:
+    turns.cancel(turn)
+
+
+def cancelled_by_force(turn: Turn, send: Callable[..., Turn]) -> None:
+    worker = FakeWorker(turn)
+    worker.open_step()
+    worker.say("Kept words")
+    worker.ask_for("c1", "look", "{}")
+    worker.commit_step()
+    worker.settle()
+    jobs.force_cancel(Turn, turn.pk)
+
+
+def taken_over(turn: Turn, send: Callable[..., Turn]) -> None:
+    first = FakeWorker(turn, owner="first")
+    first.open_step()
+    first.say("Kept")
+    first.ask_for("c1", "look", "{}")
+    first.commit_step()
+    first.answer_call("c1", {"n": 1})
+    first.open_step()
+    first.say("Abandoned", apart=True)
+    first.die()
+    second = FakeWorker(turn, owner="second")
+    second.open_step()
+    second.say("Instead")
+    second.finish()
+
+
+SCENARIOS: list[Scenario] = [
+    plain_text,
+    reasoning_and_text,
+    tools_of_all_kinds,
+    steered,
+    with_files_seen,
+    failed,
+    refused,
+    cancelled_while_queued,
+    cancelled_by_force,
+    taken_over,
+]
+NOT_SEEN_HERE = {"Absorbed"}  # of the input that became part of another turn, which has no answer of its own
+
+
+def fetched(ada: User, session: Session, turn: Turn) -> dict[str, Any]:
+    api = APIClient()
+    api.force_authenticate(ada)
+    messages: list[dict[str, Any]] = api.get(f"/api/sessions/{session.pk}").json()["messages"]
+    return next(message for message in messages if message["id"] == str(turn.answer_id))
+
+
+def as_message(reduced: Reducer) -> dict[str, Any]:
+    """What is left of our own marks when a client drops what is not shown."""
+    return {"id": reduced.id, "parts": reduced.parts, "metadata": reduced.metadata}
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.__name__)
+def test_a_client_that_read_the_stream_has_what_a_client_that_fetches_gets(
+    scenario: Scenario, turn: Turn, send: Callable[..., Turn], ada: User, session: Session
+) -> None:
+    scenario(turn, send)
+    fetch = fetched(ada, session, turn)
+    error = fetch["metadata"].pop("error", None)
+    expected = {name: fetch[name] for name in ("id", "parts", "metadata")}
+    texts = [part["text"] for part in fetch["parts"] if part["type"] == "text"]
+    assert fetch["content"] == "".join(texts)
+    for make in (reader.read, reader.read_compact):
+        for lose in (lambda: None, redis().flushall):
+            lose()
+            entries = asyncio.run(collect(make(turn.pk)))
+            reduced = Reducer().hear_all(entry.body for entry in entries)
+            assert (reduced.starts, reduced.finishes) == (1, 1)
+            assert as_message(reduced) == expected
+            assert reduced.error == error
+
+
+def test_the_scenarios_know_every_event_there_is(
+    send: Callable[..., Turn], ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: set[str] = set()
+    encode = Framed.encode
+
+    def noting(framed: Framed) -> str:
+        seen.add(type(framed.event).__name__)
+        return encode(framed)
+
+    monkeypatch.setattr(Framed, "encode", noting)
+    for scenario in SCENARIOS:
+        session = Session.objects.create(user=ada)
+
+        def send_here(text: str = "Hello", here: Session = session, **more: Any) -> Turn:
+            return turns.submit(here, turns.Input(text=text, **more)).turn
+
+        scenario(send_here(), send_here)
+    worker = FakeWorker(send())
+    worker.hint("waiting")
+    worker.finish()
+    assert {kind.__name__ for kind in get_args(TurnEvent)} <= seen | NOT_SEEN_HERE
+
+
+def test_a_client_in_the_middle_of_a_turn_has_what_was_committed(
+    turn: Turn, ada: User, session: Session
+) -> None:
+    worker = FakeWorker(turn)
+    worker.open_step()
+    worker.say("Looking")
+    worker.ask_for("c1", "look", "{}")
+    worker.commit_step()
+    worker.settle()
+    live = asyncio.run(
+        collect(reader.read_compact(turn.pk), until=lambda entries: "tool-input" in entries[-1].body)
+    )
+    reduced = Reducer().hear_all(entry.body for entry in live)
+    assert reduced.parts == fetched(ada, session, turn)["parts"]
+    worker.answer_call("c1", {"n": 1})
+    worker.finish()

@@ -1,0 +1,103 @@
+"""A turn from message to end, seen in its rows and in its log."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from accounts.models import LedgerEntry
+from chat.models import Message, Session, Step, Turn
+from durable import log
+from llm.offline.embedded import OfflineServer
+from tools.models import calls_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+Send = Callable[..., Turn]
+
+
+def chunks(turn: Turn) -> list[dict[str, Any]]:
+    return [json.loads(entry.body) for entry in log.stored(turn.pk)]
+
+
+def test_text_answer_is_kept_as_one_message_and_streamed_once(send: Send, session: Session) -> None:
+    turn = send({"steps": [{"text": "Hello there, Ann."}]})
+    assert (turn.status, turn.end_reason, turn.attempt) == ("completed", "done", 1)
+    rows = list(session.messages.order_by("seq"))
+    assert [row.role for row in rows] == ["user", "assistant"]
+    assert rows[1].text == "Hello there, Ann."
+    assert rows[1].pk == turn.answer_id
+    kinds = [chunk["type"] for chunk in chunks(turn)]
+    assert kinds[0] == "start" and kinds[-1] == "finish"
+    assert kinds.count("start") == kinds.count("finish") == kinds.count("text-end") == 1
+    told = "".join(chunk["delta"] for chunk in chunks(turn) if chunk["type"] == "text-delta")
+    assert told == "Hello there, Ann."
+
+
+def test_tool_calls_run_and_their_results_reach_the_model(send: Send, model: OfflineServer) -> None:
+    call = {"name": "no_such_tool", "arguments": {"x": 1}, "id": "call_1"}
+    turn = send({"steps": [{"text": "Looking.", "tool_calls": [call]}, {"text": "That did not work."}]})
+    assert turn.end_reason == "done"
+    assert [step.number for step in turn.steps.all()] == [0, 1]
+    assert calls_of(turn.pk).get().state == "failed"
+    request = model.requests[-1]
+    assert request.n_messages >= 4
+    kinds = [chunk["type"] for chunk in chunks(turn)]
+    assert kinds.index("tool-input-available") < kinds.index("finish-step")
+    assert kinds.count("start-step") == kinds.count("finish-step") == 2
+
+
+def test_same_call_id_in_two_steps_becomes_two_ids(send: Send) -> None:
+    call = {"name": "no_such_tool", "arguments": {}, "id": "call_1"}
+    turn = send({"steps": [{"tool_calls": [call]}, {"tool_calls": [call]}, {"text": "ok"}]})
+    ids = [chunk["toolCallId"] for chunk in chunks(turn) if chunk["type"] == "tool-input-available"]
+    assert len(set(ids)) == 2
+    assert turn.end_reason == "done"
+
+
+def test_reasoning_comes_before_the_text_in_parts_of_its_own(send: Send) -> None:
+    turn = send({"steps": [{"reasoning": "Let me think.", "text": "42"}]})
+    parts = Step.objects.get(turn=turn).parts
+    assert parts == [{"kind": "reasoning", "text": "Let me think."}, {"kind": "text", "text": "42"}]
+    assert Message.objects.get(pk=turn.answer_id).text == "42"
+
+
+def test_cut_answer_is_replaced_and_not_doubled(send: Send) -> None:
+    step = {"chunks": ["one ", "two ", "three"], "fault": {"cut_after_chunks": 2}}
+    turn = send({"id": "cut", "steps": [step]})
+    assert turn.end_reason == "done"
+    assert Message.objects.get(pk=turn.answer_id).text == "one two three"
+    told = [chunk for chunk in chunks(turn) if chunk["type"] == "text-delta"]
+    assert "".join(chunk["delta"] for chunk in told) == "one two three"
+
+
+def test_refused_request_fails_the_turn_with_a_sentence(send: Send, session: Session) -> None:
+    turn = send({"steps": [{"fault": {"status": 401, "times": None}}]})
+    assert (turn.status, turn.end_reason) == ("failed", "model_error")
+    assert "OPENAI_API_KEY" in turn.error
+    assert [chunk["type"] for chunk in chunks(turn)][-2:] == ["error", "finish"]
+    again = send({"steps": [{"text": "fine"}]})
+    assert again.end_reason == "done"
+
+
+def test_long_rate_limit_frees_the_worker_and_the_turn_waits(send: Send) -> None:
+    turn = send({"id": "limited", "steps": [{"text": "later", "fault": {"status": 429, "retry_after": 120}}]})
+    assert (turn.status, turn.owner) == ("waiting", "")
+    assert turn.run_at is not None
+
+
+def test_usage_is_counted_and_charged_once_per_step(send: Send, session: Session) -> None:
+    usage = {"prompt_tokens": 11, "completion_tokens": 7}
+    turn = send({"steps": [{"text": "a", "usage": usage}]})
+    assert (turn.input_tokens, turn.output_tokens) == (11, 7)
+    charge = LedgerEntry.objects.get(job_id=turn.pk)
+    assert (charge.user_id, charge.input_tokens, charge.output_tokens) == (session.user_id, 11, 7)
+
+
+def test_turn_with_too_many_steps_is_stopped(send: Send, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("durable.limits.MAX_STEPS_PER_TURN", 2)
+    call = {"name": "no_such_tool", "arguments": {}}
+    turn = send({"steps": [{"tool_calls": [call]}] * 5})
+    assert (turn.status, turn.end_reason) == ("failed", "too_many_steps")

@@ -1,0 +1,58 @@
+"""Which turn goes next: what a claim admits and what a sweep pokes must agree, or a turn could wait for ever."""
+
+from __future__ import annotations
+
+import pytest
+from pytest_django import Settings
+
+from accounts.models import User
+from chat.models import Session, Turn
+from durable import jobs
+
+pytestmark = pytest.mark.django_db
+
+
+def queued(session: Session, **more: object) -> Turn:
+    return Turn.objects.create(session=session, user=session.user, status="queued", **more)
+
+
+def poked() -> set[object]:
+    return set(jobs.to_poke(Turn).values_list("pk", flat=True))
+
+
+@pytest.fixture
+def session() -> Session:
+    return Session.objects.create(user=User.objects.create_user("ann"))
+
+
+def test_first_of_a_session_goes_first(session: Session) -> None:
+    first, second = queued(session), queued(session)
+    assert Turn.next_up(session) == [first.pk]
+    assert poked() == {first.pk}
+    assert Turn.admit(first.pk) and not Turn.admit(second.pk)
+
+
+def test_interrupting_input_goes_before_those_queued_earlier(session: Session) -> None:
+    queued(session)
+    urgent = queued(session, mode="interrupt", priority=1)
+    assert Turn.next_up(session) == [urgent.pk]
+    assert poked() == {urgent.pk}
+
+
+def test_nothing_of_a_session_is_poked_while_one_of_its_turns_runs(session: Session) -> None:
+    Turn.objects.create(session=session, user=session.user, status="waiting")
+    waiting = queued(session)
+    assert Turn.next_up(session) == [] and poked() == set()
+    assert not Turn.admit(waiting.pk)
+
+
+def test_user_without_room_is_left_in_peace_and_others_go(session: Session, settings: Settings) -> None:
+    settings.COPILOT_MAX_RUNNING_TURNS_PER_USER = 1
+    busy = Session.objects.create(user=session.user)
+    Turn.objects.create(session=busy, user=busy.user, status="running")
+    over = queued(session)
+    other = queued(Session.objects.create(user=User.objects.create_user("bob")))
+    assert Turn.next_up(session) == []
+    assert poked() & {over.pk, other.pk} == {other.pk}
+    Turn.objects.filter(session=busy).update(status="completed")
+    assert poked() & {over.pk, other.pk} == {over.pk, other.pk}

@@ -1,0 +1,115 @@
+"""A PostgreSQL of its own for the tests that need one."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+import pytest
+
+PASSWORD = "pg-canary-password"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cluster:
+    """A running server that takes a password on the loopback."""
+
+    port: int
+    user: str = "owner"
+    password: str = PASSWORD
+
+
+def find_program(name: str) -> str | None:
+    newest = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
+    return str(newest[-1]) if newest else shutil.which(name)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Cluster]:
+    """Started once; missing programs skip the test at home and fail it in CI."""
+    initdb, server = find_program("initdb"), find_program("postgres")
+    if initdb is None or server is None:
+        if os.environ.get("CI", "").lower() == "true":
+            pytest.fail("PostgreSQL is missing")
+        pytest.skip("PostgreSQL is missing")
+    folder = Path(mkdtemp(prefix="ratchet-pg-"))
+    runner = as_ordinary_user(folder)
+    (folder / "password").write_text(PASSWORD)
+    (folder / "password").chmod(0o644)
+    data = folder / "data"
+    cluster = Cluster(port=free_port())
+    subprocess.run(
+        [
+            *runner,
+            initdb,
+            "-D",
+            str(data),
+            "-U",
+            cluster.user,
+            "-A",
+            "scram-sha-256",
+            "--pwfile",
+            f"{folder}/password",
+        ],
+        check=True,
+        capture_output=True,
+    )
+    arguments = ["-D", str(data), "-p", str(cluster.port), "-h", "127.0.0.1", "-k", str(folder), "-F"]
+    with subprocess.Popen([*runner, server, *arguments], stderr=subprocess.DEVNULL) as process:
+        try:
+            wait_for(cluster.port)
+            yield cluster
+        finally:
+            process.terminate()
+            process.wait(timeout=30)
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def as_ordinary_user(folder: Path) -> list[str]:
+    """PostgreSQL refuses to run as root."""
+    if os.geteuid() != 0:
+        return []
+    nobody = pwd.getpwnam("nobody")
+    os.chown(folder, nobody.pw_uid, nobody.pw_gid)
+    return ["setpriv", f"--reuid={nobody.pw_uid}", f"--regid={nobody.pw_gid}", "--clear-groups", "--"]
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+def wait_for(port: int) -> None:
+    import psycopg
+
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            psycopg.connect(
+                host="127.0.0.1", port=port, user="owner", password=PASSWORD, dbname="postgres"
+            ).close()
+        except psycopg.OperationalError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+        else:
+            return
+
+
+@pytest.fixture
+def sandbox(settings: Any) -> None:
+    """A machine with bubblewrap: without it the test is skipped at home and fails in CI."""
+    settings.SANDBOX = "auto"
+    if shutil.which("bwrap") is None:
+        if os.environ.get("CI", "").lower() == "true":
+            pytest.fail("bubblewrap is missing")
+        pytest.skip("bubblewrap is missing")

@@ -1,0 +1,142 @@
+"""Mail over a real SMTP server on this machine."""
+
+from __future__ import annotations
+
+import socketserver
+import ssl
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from boundary.policy import AllowList, Policy
+from executions.blocks.adapters.mail import SmtpMail
+from executions.blocks.adapters.reaching import Reach
+from executions.ports import Mail, PortError
+from tests.boundary.servers import ListedResolver
+from tests.executions.blocks.adapters.smtp_server import MailServer, make_certificate, serve_mail
+
+NAME = "mail.example.com"
+Start = Callable[..., tuple[MailServer, SmtpMail, Mail]]
+
+
+@pytest.fixture
+def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
+    """Start a server; its name resolves to this machine, and the operator allows that."""
+    with ExitStack() as running:
+
+        def begin(name: str = NAME, **facts: Any) -> tuple[MailServer, SmtpMail, Mail]:
+            theirs, ours = make_certificate(tmp_path, name)
+            server = running.enter_context(serve_mail(MailServer(tls=theirs, **facts)))
+            if server.tls_from_the_start:
+                monkeypatch.setattr("executions.blocks.adapters.mail.IMPLICIT_TLS_PORT", server.port)
+            allowed = AllowList.of([f"{NAME}:{server.port}"])
+            resolver = ListedResolver(answers={NAME: [["127.0.0.1"]] * 2})
+            mail = Mail(
+                sender="me@example.com",
+                to="ada@example.com",
+                subject="Grüße",
+                body="Hi Ada,\n.\nbye",
+                server=NAME,
+                port=server.port,
+                username="me@example.com",
+                password="right",
+                key="run-1",
+            )
+            return server, SmtpMail(Reach(policy=Policy(allowed=allowed), resolver=resolver), ours), mail
+
+        yield begin
+
+
+def test_a_message_is_sent_encrypted_and_logged_in(start: Start) -> None:
+    server, sender, mail = start()
+    sender.send(mail)
+    (message,) = server.messages
+    assert "To: ada@example.com" in message
+    assert "Subject: =?utf-8?" in message
+    assert "Hi Ada,\n..\nbye" in message
+    assert server.logins == ["\0me@example.com\0right"]
+
+
+def test_a_second_attempt_is_the_same_message(start: Start) -> None:
+    server, sender, mail = start()
+    sender.send(mail)
+    sender.send(mail)
+    ids = {
+        line for message in server.messages for line in message.splitlines() if line.startswith("Message-ID")
+    }
+    assert len(server.messages) == 2
+    assert len(ids) == 1
+
+
+def test_tls_from_the_first_byte_works_too(start: Start) -> None:
+    server, sender, mail = start(tls_from_the_start=True)
+    sender.send(mail)
+    assert len(server.messages) == 1
+
+
+@pytest.mark.parametrize(
+    ("facts", "sentence"),
+    [
+        ({"password": "other"}, "refused the login"),
+        ({"offers_tls": False}, "offers no encryption"),
+        ({"refuses": "RCPT"}, "refused the recipient ada@example.com"),
+        ({"refuses": "MAIL"}, "refused the sender me@example.com"),
+        ({"refuses": "DATA"}, "refused the message"),
+        ({"silent": True}, "ended the connection"),
+        ({"name": "other.example.com"}, "certificate or encryption is not valid"),
+    ],
+)
+def test_each_failure_has_its_own_sentence(start: Start, facts: dict[str, Any], sentence: str) -> None:
+    server, sender, mail = start(**facts)
+    with pytest.raises(PortError, match=sentence) as caught:
+        sender.send(mail)
+    assert server.messages == []
+    assert "right" not in str(caught.value)
+
+
+def test_a_password_is_never_sent_without_encryption(start: Start) -> None:
+    server, sender, mail = start(offers_tls=False)
+    with pytest.raises(PortError):
+        sender.send(mail)
+    assert server.logins == []
+
+
+def test_a_private_server_is_refused_before_any_packet(start: Start) -> None:
+    server, _, mail = start()
+    guarded = SmtpMail(Reach(policy=Policy(), resolver=ListedResolver(answers={NAME: [["127.0.0.1"]]})))
+    with pytest.raises(PortError, match="not on the public internet"):
+        guarded.send(mail)
+    for host in ("127.0.0.1", "localhost", "10.0.0.1", "0x7f000001", "169.254.169.254", "[::1]"):
+        with pytest.raises(PortError, match="cannot be used"):
+            guarded.send(replace(mail, server=host))
+    assert server.logins == []
+
+
+def test_an_unreachable_server_is_told(start: Start) -> None:
+    _, sender, mail = start()
+    closed = socketserver.TCPServer(("127.0.0.1", 0), socketserver.BaseRequestHandler)
+    port = closed.server_address[1]
+    closed.server_close()
+    reach = Reach(
+        policy=Policy(allowed=AllowList.of([f"{NAME}:{port}"])),
+        resolver=ListedResolver(answers={NAME: [["127.0.0.1"]]}),
+    )
+    with pytest.raises(PortError, match="could not be reached"):
+        SmtpMail(reach, ssl.create_default_context()).send(replace(mail, port=port))
+    assert sender is not None
+
+
+def test_a_message_that_cannot_be_written_is_told_before_anything_is_sent(start: Start) -> None:
+    server, sender, mail = start()
+    with pytest.raises(PortError, match="cannot be written"):
+        sender.send(replace(mail, subject="a\nBcc: everyone@example.com"))
+    assert server.logins == []
+
+
+def test_the_password_is_not_shown(start: Start) -> None:
+    _, _, mail = start()
+    assert "right" not in repr(mail)

@@ -1,0 +1,89 @@
+"""Captions: the library's requests go through the port, and nonsense becomes a sentence."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from executions.blocks.adapters.transcripts import YouTubeCaptions
+from executions.blocks.doubles import ScriptedWeb
+from executions.blocks.examples import Page
+from executions.ports import PortError
+
+VIDEO = "dQw4w9WgXcQ"
+WATCH = f"https://www.youtube.com/watch?v={VIDEO}"
+PLAYER = "https://www.youtube.com/youtubei/v1/player?key=key-1"
+GERMAN, ENGLISH = (
+    "https://www.youtube.com/api/timedtext?lang=de",
+    "https://www.youtube.com/api/timedtext?lang=en",
+)
+WATCH_PAGE = Page(body='<script>{"INNERTUBE_API_KEY": "key-1"}</script>')
+
+
+def player(*tracks: tuple[str, str], status: str = "OK") -> Page:
+    listed = [
+        {"baseUrl": url, "languageCode": code, "name": {"runs": [{"text": code}]}, "isTranslatable": False}
+        for code, url in tracks
+    ]
+    body = {
+        "playabilityStatus": {"status": status},
+        "captions": {
+            "playerCaptionsTracklistRenderer": {"captionTracks": listed, "translationLanguages": []}
+        },
+    }
+    return Page(body=json.dumps(body), media_type="application/json")
+
+
+def captions(text: str) -> Page:
+    return Page(body=f'<transcript><text start="0" dur="1">{text}</text></transcript>', media_type="text/xml")
+
+
+def test_english_captions_are_preferred_and_everything_goes_through_the_port() -> None:
+    pages = {
+        WATCH: WATCH_PAGE,
+        PLAYER: player(("de", GERMAN), ("en", ENGLISH)),
+        ENGLISH: captions("Never &amp;#39;gonna"),
+        GERMAN: captions("Nie"),
+    }
+    web = ScriptedWeb(pages=pages)
+    assert YouTubeCaptions(web).transcript(VIDEO) == "Never 'gonna"
+    assert [(request.method, request.url) for request in web.requests] == [
+        ("GET", WATCH),
+        ("POST", PLAYER),
+        ("GET", ENGLISH),
+    ]
+    assert json.loads(web.requests[1].body or b"")["videoId"] == VIDEO
+
+
+def test_another_language_is_better_than_none() -> None:
+    pages = {WATCH: WATCH_PAGE, PLAYER: player(("de", GERMAN)), GERMAN: captions("Nie")}
+    assert YouTubeCaptions(ScriptedWeb(pages=pages)).transcript(VIDEO) == "Nie"
+
+
+@pytest.mark.parametrize(
+    "pages",
+    [
+        {},
+        {WATCH: Page(status=429)},
+        {WATCH: Page(body="nothing known")},
+        {WATCH: Page(body='<div class="g-recaptcha">')},
+        {WATCH: WATCH_PAGE, PLAYER: player()},
+        {WATCH: WATCH_PAGE, PLAYER: player(status="ERROR")},
+        {WATCH: WATCH_PAGE, PLAYER: Page(body="{}", media_type="application/json")},
+        {WATCH: WATCH_PAGE, PLAYER: Page(body="not json", media_type="application/json")},
+        {
+            WATCH: WATCH_PAGE,
+            PLAYER: player(("en", ENGLISH)),
+            ENGLISH: Page(body="<broken", media_type="text/xml"),
+        },
+        {
+            WATCH: WATCH_PAGE,
+            PLAYER: player(("en", ENGLISH)),
+            ENGLISH: Page(body='<!DOCTYPE t [<!ENTITY a "aa">]><t>&a;</t>', media_type="text/xml"),
+        },
+    ],
+)
+def test_what_cannot_be_read_is_told(pages: dict[str, Page]) -> None:
+    with pytest.raises(PortError, match=VIDEO):
+        YouTubeCaptions(ScriptedWeb(pages=pages)).transcript(VIDEO)

@@ -1,0 +1,1 @@
+"""Tests of the launcher, the supervisor and what an operator touches."""

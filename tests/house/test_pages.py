@@ -1,0 +1,57 @@
+"""The pages of the composition root: the chat page and the metrics."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from django.test import Client
+from pytest_django import Settings
+
+from accounts.models import User
+from chat.models import Session, Turn
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def visitor(client: Client) -> Client:
+    client.force_login(User.objects.create_user("ann"))
+    return client
+
+
+def test_chat_page_sends_strangers_to_the_login(client: Client) -> None:
+    answer = client.get("/c/some-session")
+    assert answer.status_code == 302
+    assert answer.headers["Location"] == "/login/?next=/c/some-session"
+
+
+def test_unbuilt_page_says_how_to_build_it(visitor: Client, settings: Settings, tmp_path: Path) -> None:
+    settings.UI_BUILD = tmp_path
+    answer = visitor.get("/")
+    assert answer.status_code == 200
+    assert b"./copilot build_ui" in answer.content
+
+
+def test_built_page_is_served_under_a_strict_policy(
+    visitor: Client, settings: Settings, tmp_path: Path
+) -> None:
+    (tmp_path / "index.html").write_text("<!doctype html><title>built</title>")
+    settings.UI_BUILD = tmp_path
+    answer = visitor.get("/c/anything")
+    assert b"built" in answer.content
+    policy = answer.headers["Content-Security-Policy"]
+    assert "default-src 'self'" in policy and "unsafe" not in policy
+    assert visitor.post("/").status_code == 405
+
+
+def test_metrics_count_what_the_database_says(client: Client) -> None:
+    session = Session.objects.create(user=User.objects.create_user("ann"))
+    for reason in ("done", "done", "model_error"):
+        Turn.objects.create(
+            session=session, status="completed" if reason == "done" else "failed", end_reason=reason
+        )
+    text = client.get("/metrics").content.decode()
+    assert 'ratchet_turns{end_reason="done",status="completed"} 2.0' in text
+    assert 'ratchet_turns{end_reason="model_error",status="failed"} 1.0' in text
+    assert "ratchet_workers 0.0" in text

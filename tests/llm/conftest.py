@@ -1,0 +1,71 @@
+"""A real offline model server per run, and the settings that point at it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+from pytest_django import Settings
+
+from llm import CancelFlag, CancelSignal, Completion, Delta, Policy, Request, TextDelta, stream
+from llm.offline.embedded import OfflineServer
+from llm.types import StreamReset
+
+KEY = "sk-test-canary-0123456789"
+FAST = Policy(backoff_seconds=0.001, backoff_cap_seconds=0.002, idle_seconds=0.4, connect_seconds=2.0)
+
+
+@pytest.fixture(scope="session")
+def running_server() -> Iterator[OfflineServer]:
+    with OfflineServer() as server:
+        yield server
+
+
+@pytest.fixture
+def server(running_server: OfflineServer, settings: Settings) -> OfflineServer:
+    running_server.reset()
+    settings.OPENAI_API_KEY = KEY
+    settings.OPENAI_BASE_URL = running_server.url
+    settings.COPILOT_MODEL = "offline"
+    settings.COPILOT_TITLE_MODEL = ""
+    settings.COPILOT_FALLBACK_MODEL = ""
+    return running_server
+
+
+class Asked:
+    """One question with everything that was heard of it."""
+
+    def __init__(
+        self, text: str = "go", *, model: str = "offline", policy: Policy = FAST, **fields: object
+    ) -> None:
+        self.deltas: list[Delta] = []
+        self.request = Request(model=model, messages=[{"role": "user", "content": text}], **fields)  # type: ignore[arg-type]
+        self.policy = policy
+
+    def run(self, cancelled: CancelSignal | None = None) -> Completion:
+        return stream(
+            self.request, self.deltas.append, cancelled=cancelled or CancelFlag(), policy=self.policy
+        )
+
+    @property
+    def shown(self) -> str:
+        """The text a reader ends with who drops what a reset voids."""
+        text = ""
+        for delta in self.deltas:
+            match delta:
+                case TextDelta():
+                    text += delta.text
+                case StreamReset():
+                    text = ""
+        return text
+
+    def of(self, kind: type[Delta]) -> list[Delta]:
+        return [delta for delta in self.deltas if isinstance(delta, kind)]
+
+
+def wait_for(condition: Callable[[], object], seconds: float = 10.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.005)

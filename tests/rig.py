@@ -1,0 +1,372 @@
+"""The whole product as separate real processes, for tests that look at it from outside and kill parts of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx
+
+from copilot_project.embedded.redis import start_server
+
+T = TypeVar("T")
+ROOT = Path(__file__).resolve().parent.parent
+LEASH = (
+    ROOT / "copilot_project" / "embedded" / "leash.py"
+)  # nothing outlives the tests, not even a killed run
+START_SECONDS = 90.0  # generous: a loaded machine is slow, not broken
+SETTLE_SECONDS = 90.0
+PEOPLE = ("ann", "bob")
+PREPARE = """
+from django.core.management import call_command
+call_command("migrate", verbosity=0)
+from accounts.models import User
+from accounts.api_keys import create_api_key
+import json
+keys = {}
+for name in %r:
+    user = User.objects.create_user(name, password="a good password")
+    keys[name] = create_api_key(user, "rig")
+print("KEYS " + json.dumps(keys))
+"""
+
+
+def eventually(look: Callable[[], T], *, seconds: float = SETTLE_SECONDS, what: str = "") -> T:
+    """Poll until `look` gives something true; fail with what it gave last."""
+    deadline = time.monotonic() + seconds
+    while True:
+        found = look()
+        if found:
+            return found
+        if time.monotonic() > deadline:
+            raise AssertionError(f"{what or look} did not come within {seconds} s; last: {found!r}")
+        time.sleep(0.03)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def base_env(home: Path, database_url: str, redis_url: str) -> dict[str, str]:
+    env = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("COPILOT_", "OPENAI_", "CELERY_"))
+    }
+    return env | {
+        "COPILOT_HOME": str(home),
+        "DATABASE_URL": database_url,
+        "REDIS_URL": redis_url,
+        "PYTHONUNBUFFERED": "1",
+        "COPILOT_TEST_TOOLS": "1",
+        "DJANGO_SETTINGS_MODULE": "copilot_project.settings",
+    }
+
+
+def prepare(home: Path, database_url: str, redis_url: str) -> dict[str, str]:
+    """Make the tables and two people; answers their API keys."""
+    result = subprocess.run(
+        [sys.executable, "manage.py", "shell", "--no-imports", "-c", PREPARE % (PEOPLE,)],
+        cwd=ROOT,
+        env=base_env(home, database_url, redis_url),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    for line in result.stdout.splitlines():
+        if line.startswith("KEYS "):
+            keys: dict[str, str] = json.loads(line.removeprefix("KEYS "))
+            return keys
+    raise RuntimeError(f"The test database could not be made:\n{result.stdout}\n{result.stderr}")
+
+
+@lru_cache(maxsize=1)
+def prepared_sqlite() -> tuple[Path, dict[str, str]]:
+    """A home folder with a ready database, made once per run and copied for each stack."""
+    import tempfile
+
+    home = Path(tempfile.mkdtemp(prefix="ratchet-template-"))
+    keys = prepare(home, "", "")
+    return home, keys
+
+
+@dataclass
+class Stack:
+    """Redis, model, web processes and workers of one test."""
+
+    home: Path
+    database_url: str = ""
+    broker_url: str = ""
+    env: Mapping[str, str] = field(default_factory=dict)
+    append_only: bool = True
+    lease_seconds: float = 3.0
+    keys: dict[str, str] = field(default_factory=dict)
+    processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.socket = self.home / "r.sock"
+        self.model_port = free_port()
+        self.web_ports: list[int] = []
+
+    # --- processes --------------------------------------------------------------------------------
+
+    def start(self, *, workers: int = 1, webs: int = 1) -> None:
+        self.home.mkdir(parents=True, exist_ok=True)
+        self.start_redis()
+        if self.database_url:
+            self.keys = prepare(self.home, self.database_url, "")
+        else:
+            template, self.keys = prepared_sqlite()
+            shutil.copytree(template, self.home, dirs_exist_ok=True)
+        self.launch("model", "manage.py", "offline_model", "--port", str(self.model_port), "--control")
+        for number in range(webs):
+            self.start_web(number)
+        for number in range(workers):
+            self.start_worker(number)
+        self.wait_ready(workers)
+
+    def start_redis(self) -> None:
+        self.processes["redis"] = start_server(self.home / "redis", self.socket, append_only=self.append_only)
+        eventually(self.socket.exists, seconds=10, what="the Redis socket")
+
+    def environment(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
+        env = base_env(self.home, self.database_url, f"unix://{self.socket}") | {
+            "OPENAI_BASE_URL": f"http://127.0.0.1:{self.model_port}/v1",
+            "OPENAI_API_KEY": "offline",
+            "COPILOT_MODEL": "offline",
+            "COPILOT_LEASE_SECONDS": str(self.lease_seconds),
+            "COPILOT_HEARTBEAT_SECONDS": str(self.lease_seconds / 3),
+            "COPILOT_TEST_FOREIGN_FILE": str(self.home / "effects.txt"),
+        }
+        if self.broker_url:
+            env["CELERY_BROKER_URL"] = self.broker_url
+        return env | dict(self.env) | dict(more or {})
+
+    def launch(
+        self, name: str, *command: str, env: Mapping[str, str] | None = None
+    ) -> subprocess.Popen[bytes]:
+        with (self.home / f"{name}.log").open("ab") as out:
+            process = subprocess.Popen(
+                [sys.executable, str(LEASH), str(os.getpid()), sys.executable, *command],
+                cwd=ROOT,
+                env=self.environment(env),
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self.processes[name] = process
+        return process
+
+    def start_web(self, number: int = 0) -> None:
+        while len(self.web_ports) <= number:
+            self.web_ports.append(free_port())
+        env = {"PORT": str(self.web_ports[number]), "HOST": "127.0.0.1"}
+        self.launch(f"web{number}", "-m", "copilot_project.server", env=env)
+
+    def start_worker(self, number: int = 0, *, crash_at: str = "") -> None:
+        command = (
+            "-m", "celery", "-A", "copilot_project", "worker", "-P", "threads", "-c", "32",
+            "-Q", "turns,operations", "-n", f"w{number}@{self.home.name}", "-l", "INFO",
+            "--without-gossip", "--without-mingle",
+        )  # fmt: skip
+        marker = self.home / f"crashed-{crash_at}"
+        env = {"COPILOT_CRASH_AT": f"{crash_at}:{marker}"} if crash_at else {}
+        self.launch(f"worker{number}", *command, env=env)
+
+    def kill(self, name: str, how: int = signal.SIGKILL) -> None:
+        """Signal a process and everything it started."""
+        process = self.processes[name]
+        try:
+            os.killpg(process.pid, how) if name != "redis" else process.send_signal(how)
+        except ProcessLookupError:
+            return
+        if how == signal.SIGKILL:
+            process.wait(10)
+
+    def wait_ready(self, workers: int) -> None:
+        eventually(lambda: self._answers("/healthz"), seconds=START_SECONDS, what="the web process")
+        if workers:
+            eventually(lambda: self._answers("/readyz"), seconds=START_SECONDS, what="a worker")
+
+    def _answers(self, path: str) -> bool:
+        for name, process in self.processes.items():
+            if process.poll() is not None:
+                raise AssertionError(f"{name} ended with {process.returncode}:\n{self.log(name)}")
+        try:
+            return httpx.get(self.url() + path, timeout=2).status_code == 200
+        except httpx.HTTPError:
+            return False
+
+    def log(self, name: str, lines: int = 40) -> str:
+        path = self.home / f"{name}.log"
+        return "\n".join(path.read_text(errors="replace").splitlines()[-lines:]) if path.exists() else ""
+
+    def stop(self) -> None:
+        for name in list(self.processes):
+            self.kill(name)
+
+    # --- as a client ------------------------------------------------------------------------------
+
+    def url(self, web: int = 0) -> str:
+        return f"http://127.0.0.1:{self.web_ports[web]}"
+
+    def client(self, person: str = "ann", web: int = 0) -> Client:
+        return Client(self.url(web), self.keys[person])
+
+    def model_requests(self) -> list[dict[str, Any]]:
+        found = httpx.get(f"http://127.0.0.1:{self.model_port}/control/requests", timeout=5).json()
+        return found if isinstance(found, list) else list(found["requests"])
+
+    def release(self, gate: str) -> None:
+        httpx.post(
+            f"http://127.0.0.1:{self.model_port}/control/release", json={"gate": gate}, timeout=5
+        ).raise_for_status()
+
+    def effects(self) -> list[str]:
+        path = self.home / "effects.txt"
+        return path.read_text().splitlines() if path.exists() else []
+
+
+class Client:
+    """One person's way in, by HTTP and API key."""
+
+    def __init__(self, url: str, key: str) -> None:
+        self.url = url
+        self.key = key
+        self.http = httpx.Client(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=20)
+
+    def new_session(self, **body: Any) -> str:
+        return str(self._ok(self.http.post("/api/sessions", json=body))["id"])
+
+    def send(self, session: str, message: str | dict[str, Any], **more: Any) -> dict[str, Any]:
+        answer = self._ok(
+            self.http.post(f"/api/sessions/{session}/turns", json={"message": as_text(message), **more})
+        )
+        turn: dict[str, Any] = answer["turn"]
+        return turn
+
+    def turn(self, turn_id: str) -> dict[str, Any]:
+        return self._ok(self.http.get(f"/api/turns/{turn_id}"))
+
+    def session(self, session: str) -> dict[str, Any]:
+        return self._ok(self.http.get(f"/api/sessions/{session}"))
+
+    def wait(self, turn_id: str, *, seconds: float = SETTLE_SECONDS) -> dict[str, Any]:
+        def ended() -> dict[str, Any] | None:
+            turn = self.turn(turn_id)
+            return turn if turn["status"] in ("completed", "failed", "cancelled") else None
+
+        found = eventually(ended, seconds=seconds, what=f"the end of turn {turn_id}")
+        assert found is not None
+        return found
+
+    def answer(self, session: str) -> dict[str, Any]:
+        """The newest assistant message."""
+        messages = self.session(session)["messages"]
+        return next(message for message in reversed(messages) if message["role"] == "assistant")
+
+    def _ok(self, response: httpx.Response) -> dict[str, Any]:
+        assert response.is_success, (
+            f"{response.request.method} {response.request.url}: {response.status_code} {response.text}"
+        )
+        body: dict[str, Any] = response.json()
+        return body
+
+    def events(
+        self, turn_id: str, after: str = "", *, timeout: float = 30.0
+    ) -> Iterator[tuple[str, dict[str, Any]]]:
+        """(id, chunk) as they come over SSE, until [DONE] or the connection's end."""
+        headers = {"Last-Event-ID": after} if after else {}
+        limit = httpx.Timeout(5, read=timeout)
+        with self.http.stream(
+            "GET", f"/api/turns/{turn_id}/stream", headers=headers, timeout=limit
+        ) as response:
+            assert response.status_code == 200, response.read()
+            yield from parse_sse(response.iter_lines())
+
+
+def as_text(message: str | dict[str, Any]) -> str:
+    return message if isinstance(message, str) else "SCRIPT:\n" + json.dumps(message)
+
+
+def parse_sse(lines: Iterator[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    at = ""
+    for line in lines:
+        if line.startswith("id:"):
+            at = line[3:].strip()
+        elif line.startswith("data:"):
+            data = line[5:].strip()
+            if data == "[DONE]":
+                return
+            yield at, json.loads(data)
+
+
+class Reader:
+    """A client that keeps its place: rejoins after every cut, drops what a reset voids."""
+
+    def __init__(self, client: Client, turn_id: str) -> None:
+        self.client = client
+        self.turn_id = turn_id
+        self.at = ""
+        self.steps: list[list[dict[str, Any]]] = [[]]
+        self.resets = 0
+        self.finished = False
+        self.kinds: list[str] = []
+
+    def read_to_end(self, *, seconds: float = SETTLE_SECONDS) -> Reader:
+        deadline = time.monotonic() + seconds
+        while not self.finished:
+            try:
+                for at, chunk in self.client.events(self.turn_id, self.at):
+                    self.hear(at, chunk)
+            except (httpx.HTTPError, AssertionError):
+                time.sleep(0.1)
+            if not self.finished and time.monotonic() > deadline:
+                raise AssertionError(f"No finish within {seconds} s after {self.at}; heard {self.kinds[-5:]}")
+        return self
+
+    def hear(self, at: str, chunk: dict[str, Any]) -> None:
+        assert at, chunk
+        self.at = at
+        kind = chunk["type"]
+        self.kinds.append(kind)
+        if kind == "data-turn" and "reset_to_step" in chunk["data"]:
+            self.resets += 1
+            del self.steps[chunk["data"]["reset_to_step"] + 1 :]
+        elif kind == "start-step":
+            self.steps.append([])
+        elif kind == "finish":
+            self.finished = True
+        self.steps[-1].append(chunk)
+
+    @property
+    def text(self) -> str:
+        return "".join(
+            chunk["delta"] for step in self.steps for chunk in step if chunk["type"] == "text-delta"
+        )
+
+
+@contextmanager
+def running_stack(home: Path, *, workers: int = 1, webs: int = 1, **options: Any) -> Iterator[Stack]:
+    stack = Stack(home, **options)
+    try:
+        stack.start(workers=workers, webs=webs)
+        yield stack
+    finally:
+        stack.stop()

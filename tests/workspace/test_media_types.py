@@ -1,0 +1,91 @@
+"""SECURITY.md case 66: what a file is comes from its content."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zipfile
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.workspace.pictures import picture
+from workspace.media_types import HEAD_BYTES, detect
+
+SVG = b'<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>'
+
+
+def zipped() -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("a.txt", "x")
+    return out.getvalue()
+
+
+DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "expected"),
+    [
+        (picture("PNG"), "a.png", "image/png"),
+        (picture("JPEG"), "a.txt", "image/jpeg"),
+        (picture("GIF"), "a", "image/gif"),
+        (picture("WEBP"), "a.html", "image/webp"),
+        (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "a", "application/pdf"),
+        (b"%PDF-1.7 only text", "a.txt", "application/pdf"),
+        (zipped(), "a.zip", "application/zip"),
+        (zipped(), "a.docx", DOCX),
+        (zipped(), "a.png", "application/zip"),
+        (gzip.compress(b"x"), "a.gz", "application/x-gzip"),
+        (b"hello", "a.txt", "text/plain"),
+        (b"", "a", "text/plain"),
+        ("grüße".encode(), "a", "text/plain"),
+        (b"a,b\n1,2\n", "a.csv", "text/csv"),
+        (b"# hi", "a.md", "text/markdown"),
+        (b'{"a": 1}', "a.json", "application/json"),
+        (b"\0\1\2\3", "a.txt", "application/octet-stream"),
+        (b"\xff\xfe\xfd" * 10, "a.png", "application/octet-stream"),
+    ],
+)
+def test_case_66_the_type_is_found_from_the_content(content: bytes, name: str, expected: str) -> None:
+    assert detect(content[:HEAD_BYTES], name) == expected
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"<!DOCTYPE html><p>",
+        b"\n <HTML >",
+        b"<script>alert(1)</script>",
+        b"<!-- x --><body>",
+        b"\xef\xbb\xbf<html>",
+        b"<iframe src=x>",
+    ],
+)
+@pytest.mark.parametrize("name", ["a.png", "a.txt", "a.csv", "a"])
+def test_case_66_html_is_html_whatever_its_name(content: bytes, name: str) -> None:
+    assert detect(content, name) == "text/html"
+
+
+@pytest.mark.parametrize("content", [SVG, b"<svg>", b"text before <SVG onload=alert(1)>"])
+def test_case_66_svg_is_never_a_plain_picture(content: bytes) -> None:
+    assert detect(content, "a.png") == "image/svg+xml"
+
+
+def test_case_66_a_polyglot_is_what_a_picture_reader_makes_of_it() -> None:
+    assert detect(picture("GIF") + b"<script>alert(1)</script>", "a.html") == "image/gif"
+
+
+def test_a_character_cut_at_the_end_of_the_head_is_still_text() -> None:
+    text = ("a" * (HEAD_BYTES - 1) + "ü").encode()
+    assert detect(text[:HEAD_BYTES], "a") == "text/plain"
+
+
+@given(st.binary(max_size=200), st.sampled_from(["a", "a.png", "a.html", "a.svg", "a.txt"]))
+def test_any_content_has_a_type(content: bytes, name: str) -> None:
+    kind = detect(content, name)
+    assert "/" in kind and len(kind) <= 127
+    if kind in ("text/plain", "text/csv"):
+        content.decode()
