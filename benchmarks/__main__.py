@@ -1,0 +1,109 @@
+"""./copilot bench [NAME...] [--quick]: every benchmark, each in a process of its own, with a summary at the end."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.child import RESULTS
+from benchmarks.ground import TEMPLATE, leave_in_order, template
+from benchmarks.side_by_side import Size, table
+
+ROOT = Path(__file__).resolve().parent.parent
+NAMES = {
+    "publish": "what it costs to send an event",
+    "publish_rate": "400 busy turns through one writer",
+    "llm_parse": "what it costs to read a model's stream",
+    "delivery": "from the writer to 1 / 100 / 1,000 websockets",
+    "first_token": "from POST to the first word, against asking the model directly",
+    "holding": "turns that one worker process streams at once, and their memory",
+    "replay": "reopening a turn of 10,000 events",
+    "posting": "accepting a message, against a bare view",
+    "dispatch": "running a tool call, against calling its function",
+    "operations": "from starting long work to its continuation, against asking twice",
+    "output": "making a tool's result fit for the model, against writing it as JSON",
+    "takeover": "how long a turn stands still when its worker dies or leaves",
+    "startup": "the second ./copilot up",
+    "growth": "what a turn costs as history grows",
+}
+STANDALONE = {"llm_parse"}  # prints its own figures and takes no size
+SECONDS = 900
+STOP_SECONDS = 60
+
+
+def main(arguments: list[str]) -> int:
+    options = parse(arguments)
+    size = Size.QUICK if options.quick else Size(options.size)
+    leave_in_order()
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder, template() as (ready, _):
+        os.environ[TEMPLATE] = str(ready)
+        kept = Path(folder) / "results"
+        failed = [name for name in options.names or chosen(size) if not run(name, size, kept)]
+        print("\n".join(summary(kept)))
+    print(
+        f"\nTook {time.monotonic() - started:.0f} s."
+        + (f" Did not run: {', '.join(failed)}." if failed else "")
+    )
+    return 1 if failed else 0
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    listing = "\n".join(f"  {name:<14}{what}" for name, what in NAMES.items())
+    parser = argparse.ArgumentParser(
+        prog="copilot bench",
+        epilog=f"benchmarks:\n{listing}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "names", nargs="*", choices=[*NAMES, []], metavar="NAME", help="which ones; all unless said"
+    )
+    parser.add_argument("--quick", action="store_true", help="smaller sizes, about two minutes in all")
+    parser.add_argument("--size", choices=[size.value for size in Size], default=Size.FULL.value)
+    return parser.parse_args(arguments)
+
+
+def chosen(size: Size) -> list[str]:
+    return [name for name in NAMES if size is Size.FULL or name not in STANDALONE]
+
+
+def run(name: str, size: Size, kept: Path) -> bool:
+    """False when it ended badly; a goal that was missed is a figure, not a failure."""
+    command = [f"benchmarks.{name}"] if name in STANDALONE else ["benchmarks.child", name, size.value]
+    print(f"\n--- {name}: {NAMES[name]}", flush=True)
+    process = subprocess.Popen(
+        [sys.executable, "-m", *command], cwd=ROOT, env=os.environ | {RESULTS: str(kept)}
+    )
+    try:
+        return process.wait(SECONDS) == 0
+    except subprocess.TimeoutExpired:
+        print(f"{name} took longer than {SECONDS} s and was stopped.")
+        return False
+    finally:
+        process.terminate()  # it takes its own processes along; after its end this is nothing
+        process.wait(STOP_SECONDS)
+
+
+def summary(kept: Path) -> list[str]:
+    if not kept.exists():
+        return []
+    reports = [json.loads(line) for line in kept.read_text().splitlines()]
+    rows = [[f"{report['name']}: {row[0]}", *row[1:]] for report in reports for row in report["rows"]]
+    missed = sum(row[-1] == "MISS" for row in rows)
+    heads = ["summary", "baseline", "ours", "ratio", "goal", ""]
+    return [
+        "",
+        *table(heads, rows),
+        "",
+        f"{sum(row[-1] == 'ok' for row in rows)} goals met, {missed} missed.",
+    ]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

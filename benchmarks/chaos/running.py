@@ -1,0 +1,86 @@
+"""Running scenarios one after the other on one stack, and the table of what came of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from benchmarks.chaos import invariants
+from benchmarks.chaos.field import Field
+from benchmarks.chaos.invariants import Findings
+from benchmarks.chaos.scenarios import NOT_HERE, SCENARIOS, Scenario
+from benchmarks.side_by_side import Series, number, table
+from tests.rig import Stack
+
+HEADS = ["scenario", "turns", "faults", "hit", "lost", "doubled", "stuck", "unlike db", "other", "attempts",
+         "recovery p50/p95/max s", "wall s"]  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    scenario: Scenario
+    field: Field
+    findings: Findings
+    seconds: float
+
+    def cells(self) -> list[str]:
+        found, field = self.findings, self.field
+        counts = [len(found.lost), len(found.doubled), len(found.stuck), len(found.unlike), len(found.other)]
+        return [
+            f"{self.scenario.name} {self.scenario.what}",
+            *map(str, [len(field.recorded), len(field.blows), field.hits, *counts, field.attempts()]),
+            spread(field.recoveries()),
+            number(self.seconds),
+        ]
+
+
+def choose(names: Sequence[str], *, short: bool) -> list[Scenario] | None:
+    """The scenarios to run; None when a name is unknown. Says so, and why some do not apply here."""
+    for name in names:
+        if name in NOT_HERE:
+            print(f"{name}: not run here: {NOT_HERE[name]}.", flush=True)
+        elif name not in SCENARIOS:
+            print(f"{name}: there is no such scenario; there is {', '.join(SCENARIOS)}.", flush=True)
+            return None
+    if names:
+        return [SCENARIOS[name] for name in names if name in SCENARIOS]
+    return [one for one in SCENARIOS.values() if (one.in_short if short else not one.only_named)]
+
+
+def run_all(stack: Stack, wanted: Sequence[Scenario], *, short: bool) -> bool:
+    """True when something that must hold did not."""
+    results = [run(stack, scenario, short=short) for scenario in wanted]
+    print("\n" + "\n".join(table(HEADS, [result.cells() for result in results])))
+    broken = [finding for result in results for finding in result.findings.all]
+    print(f"\n{'Every promise was kept.' if not broken else f'{len(broken)} things did not hold.'}")
+    return bool(broken)
+
+
+def run(stack: Stack, scenario: Scenario, *, short: bool) -> Result:
+    field = Field(stack, short)
+    started = time.monotonic()
+    broken = ""
+    try:
+        scenario.run(field)
+        field.revive()
+    except AssertionError as error:  # a wait whose deadline passed is a finding too
+        broken = f"the scenario stopped: {error}"
+    findings = invariants.check(stack, field.recorded)
+    findings.other += [broken] if broken else []
+    result = Result(scenario=scenario, field=field, findings=findings, seconds=time.monotonic() - started)
+    notes = "; ".join(f"{name}: {value}" for name, value in field.notes.items())
+    print(
+        f"{scenario.name} {scenario.what}: {number(result.seconds)} s; {findings.failed} ended badly; {notes}",
+        flush=True,
+    )
+    for finding in findings.all[:10]:
+        print(f"    {finding}", flush=True)
+    return result
+
+
+def spread(values: Sequence[float]) -> str:
+    if not values:
+        return "-"
+    series = Series.of(values)
+    return f"{series.median:.1f} / {series.quantile(0.95):.1f} / {series.high:.1f}"
