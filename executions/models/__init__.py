@@ -1,0 +1,23 @@
+"""The rows of agents and their executions."""
+
+from executions.models.agent import Agent, AgentVersion, StoreListing
+from executions.models.credential import StoredCredential
+from executions.models.execution import Execution, NodeExecution
+from executions.models.memory import StoredValue
+from executions.models.review import Review
+from executions.models.schedule import Schedule
+from executions.models.trigger import Trigger, TriggerDelivery
+
+__all__ = [
+    "Agent",
+    "AgentVersion",
+    "Execution",
+    "NodeExecution",
+    "Review",
+    "Schedule",
+    "StoreListing",
+    "StoredCredential",
+    "StoredValue",
+    "Trigger",
+    "TriggerDelivery",
+]
