@@ -1,0 +1,1 @@
+"""Agents: graphs of blocks, kept in versions, brought in, checked, repaired, searched and published."""

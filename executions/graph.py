@@ -1,0 +1,276 @@
+"""Graphs: the nodes and links of an agent as typed values, read from agent JSON and written back to it.
+
+Fields that are not known here are kept in `extra`, so that a graph read and written is the graph that came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeVar
+
+from executions.agents.errors import NotAGraph
+from executions.blocks.errors import InputError
+from executions.blocks.pins import PinPath, parse_pin
+
+JSON = Any
+Part = TypeVar("Part")
+TOOLS_PIN = "tools"
+TOOLS_PREFIX = "tools_^_"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Link:
+    """From a pin of one node to a pin of another; a static one keeps its value."""
+
+    id: str
+    source_id: str
+    source_name: str
+    sink_id: str
+    sink_name: str
+    is_static: bool = False
+    extra: Mapping[str, JSON] = field(default_factory=dict)
+
+    @cached_property
+    def source(self) -> PinPath:
+        """The source pin taken apart; a name that cannot be is one pin."""
+        return split_pin(self.source_name)
+
+    @cached_property
+    def sink(self) -> PinPath:
+        """The sink pin taken apart; a name that cannot be is one pin."""
+        return split_pin(self.sink_name)
+
+    @property
+    def is_tool_link(self) -> bool:
+        """Whether it leaves the `tools` of an orchestrator: it is routed by its sink, whatever the name says."""
+        return self.source_name == TOOLS_PIN or self.source_name.startswith(TOOLS_PREFIX)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Node:
+    """One use of a block, with the values of the pins that are not linked."""
+
+    id: str
+    block_id: str
+    input_default: Mapping[str, JSON] = field(default_factory=dict)
+    metadata: Mapping[str, JSON] = field(default_factory=dict)
+    extra: Mapping[str, JSON] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Graph:
+    """The nodes and links of one agent, and the agents it came with."""
+
+    id: str = ""
+    version: int = 1
+    is_active: bool = True
+    name: str = ""
+    description: str = ""
+    nodes: tuple[Node, ...] = ()
+    links: tuple[Link, ...] = ()
+    sub_graphs: tuple[Graph, ...] = ()
+    extra: Mapping[str, JSON] = field(default_factory=dict)
+
+    @cached_property
+    def nodes_by_id(self) -> Mapping[str, Node]:
+        """Of nodes that share an id, the first."""
+        return {node.id: node for node in reversed(self.nodes)}
+
+    @cached_property
+    def _incoming(self) -> Mapping[str, tuple[Link, ...]]:
+        return group_links(self.links, lambda link: link.sink_id)
+
+    @cached_property
+    def _outgoing(self) -> Mapping[str, tuple[Link, ...]]:
+        return group_links(self.links, lambda link: link.source_id)
+
+    def node(self, node_id: str) -> Node | None:
+        return self.nodes_by_id.get(node_id)
+
+    def links_into(self, node_id: str) -> tuple[Link, ...]:
+        """The links that end at a node, in the order of the graph."""
+        return self._incoming.get(node_id, ())
+
+    def links_from(self, node_id: str) -> tuple[Link, ...]:
+        """The links that begin at a node, in the order of the graph."""
+        return self._outgoing.get(node_id, ())
+
+
+def split_pin(name: str) -> PinPath:
+    """`values_#_k` in its parts; a nested name that is wrong counts as one pin, and validation reports it."""
+    try:
+        return parse_pin(name)
+    except InputError:
+        return PinPath(pin=name, steps=())
+
+
+def group_links(links: Sequence[Link], key: Callable[[Link], str]) -> dict[str, tuple[Link, ...]]:
+    groups: dict[str, list[Link]] = {}
+    for link in links:
+        groups.setdefault(key(link), []).append(link)
+    return {name: tuple(group) for name, group in groups.items()}
+
+
+# --- reading ------------------------------------------------------------------------------------
+
+GRAPH_FIELDS = frozenset(
+    {"id", "version", "is_active", "name", "description", "nodes", "links", "sub_graphs"}
+)
+NODE_FIELDS = frozenset({"id", "block_id", "input_default", "metadata"})
+LINK_FIELDS = frozenset({"id", "source_id", "source_name", "sink_id", "sink_name", "is_static"})
+MAX_NESTED_GRAPHS = 10
+LONGEST_NUMBER = 10**18
+
+
+def parse_graph(data: JSON) -> Graph:
+    """The graph in agent JSON; what is missing is empty. Raises NotAGraph for what is no graph at all."""
+    return _read_graph(data, "The agent", depth=0)
+
+
+def _read_graph(data: JSON, place: str, *, depth: int) -> Graph:
+    if not isinstance(data, Mapping):
+        raise NotAGraph(f"{place} is {_kind(data)}. Give an object with a list of `nodes` and of `links`.")
+    if not isinstance(data.get("nodes"), list):
+        raise NotAGraph(
+            f"{place} has no list of `nodes`. Give an object with a list of `nodes` and of `links`."
+        )
+    if depth > MAX_NESTED_GRAPHS:
+        raise NotAGraph(
+            f"{place} has sub_graphs nested deeper than {MAX_NESTED_GRAPHS} levels. List them flat."
+        )
+    subs = data.get("sub_graphs")
+    return Graph(
+        id=_text(data.get("id"), f"{place}: id"),
+        version=_whole_number(data.get("version"), f"{place}: version"),
+        is_active=data.get("is_active") is not False,
+        name=_text(data.get("name"), f"{place}: name"),
+        description=_text(data.get("description"), f"{place}: description"),
+        nodes=_read_list(data["nodes"], f"{place}: nodes", _read_node),
+        links=_read_list(data.get("links"), f"{place}: links", _read_link),
+        sub_graphs=_read_list(
+            subs, f"{place}: sub_graphs", lambda sub, at: _read_graph(sub, at, depth=depth + 1)
+        ),
+        extra=_extra(data, GRAPH_FIELDS),
+    )
+
+
+def _read_node(data: JSON, place: str) -> Node:
+    given = _object(data, place)
+    return Node(
+        id=_text(given.get("id"), f"{place}.id"),
+        block_id=_text(given.get("block_id"), f"{place}.block_id"),
+        input_default=_object(given.get("input_default") or {}, f"{place}.input_default"),
+        metadata=_object(given.get("metadata") or {}, f"{place}.metadata"),
+        extra=_extra(given, NODE_FIELDS),
+    )
+
+
+def _read_link(data: JSON, place: str) -> Link:
+    given = _object(data, place)
+    return Link(
+        id=_text(given.get("id"), f"{place}.id"),
+        source_id=_text(given.get("source_id"), f"{place}.source_id"),
+        source_name=_text(given.get("source_name"), f"{place}.source_name"),
+        sink_id=_text(given.get("sink_id"), f"{place}.sink_id"),
+        sink_name=_text(given.get("sink_name"), f"{place}.sink_name"),
+        is_static=given.get("is_static") is True,
+        extra=_extra(given, LINK_FIELDS),
+    )
+
+
+def _read_list(data: JSON, place: str, read: Callable[[JSON, str], Part]) -> tuple[Part, ...]:
+    if data is None or data == {}:
+        return ()
+    if not isinstance(data, list):
+        raise NotAGraph(f"{place} is {_kind(data)}. Give a list.")
+    return tuple(read(item, f"{place}[{number}]") for number, item in enumerate(data))
+
+
+def _object(data: JSON, place: str) -> Mapping[str, JSON]:
+    if not isinstance(data, Mapping):
+        raise NotAGraph(f"{place} is {_kind(data)}. Give an object.")
+    return data
+
+
+def _text(data: JSON, place: str) -> str:
+    """Text, or a number as text; nothing is empty text."""
+    if data is None:
+        return ""
+    if isinstance(data, str):
+        return data
+    if isinstance(data, int) and not isinstance(data, bool) and abs(data) < LONGEST_NUMBER:
+        return str(data)
+    raise NotAGraph(f"{place} is {_kind(data)}. Give text.")
+
+
+def _whole_number(data: JSON, place: str) -> int:
+    if data is None:
+        return 1
+    if isinstance(data, int) and not isinstance(data, bool):
+        return data
+    raise NotAGraph(f"{place} is {_kind(data)}. Give a whole number.")
+
+
+def _extra(data: Mapping[str, JSON], known: frozenset[str]) -> dict[str, JSON]:
+    return {key: value for key, value in data.items() if key not in known}
+
+
+def _kind(data: JSON) -> str:
+    match data:
+        case None:
+            return "null"
+        case bool():
+            return "true or false"
+        case str():
+            return "text"
+        case int() | float():
+            return "a number"
+        case Mapping():
+            return "an object"
+        case list():
+            return "a list"
+        case _:
+            return f"of the type {type(data).__name__}"
+
+
+# --- writing ------------------------------------------------------------------------------------
+
+
+def graph_to_json(graph: Graph) -> dict[str, JSON]:
+    """Agent JSON of a graph; `parse_graph` reads the same graph from it."""
+    document: dict[str, JSON] = {
+        "id": graph.id,
+        "version": graph.version,
+        "is_active": graph.is_active,
+        "name": graph.name,
+        "description": graph.description,
+        "nodes": [node_to_json(node) for node in graph.nodes],
+        "links": [link_to_json(link) for link in graph.links],
+    }
+    if graph.sub_graphs:
+        document["sub_graphs"] = [graph_to_json(sub) for sub in graph.sub_graphs]
+    return document | dict(graph.extra)
+
+
+def node_to_json(node: Node) -> dict[str, JSON]:
+    return {
+        "id": node.id,
+        "block_id": node.block_id,
+        "input_default": dict(node.input_default),
+        "metadata": dict(node.metadata),
+        **node.extra,
+    }
+
+
+def link_to_json(link: Link) -> dict[str, JSON]:
+    return {
+        "id": link.id,
+        "source_id": link.source_id,
+        "source_name": link.source_name,
+        "sink_id": link.sink_id,
+        "sink_name": link.sink_name,
+        "is_static": link.is_static,
+        **link.extra,
+    }
