@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from rapidfuzz import fuzz, process
+from snowballstemmer import stemmer
 
 HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*$")
 FENCE = re.compile(r"^\s*(```|~~~)")
@@ -48,6 +49,8 @@ SMALL_WORDS = frozenset(
 )
 SIMILAR = 80  # how alike, of 100, a word of the question and one of the pages must be
 SNIPPET_CHARACTERS = 300
+SECTIONS_OF_A_PAGE = 2
+SATURATION, LENGTH_WEIGHT = 1.2, 0.75  # BM25's usual k1 and b
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,6 +85,8 @@ class Handbook:
         self.pages = {page.path: page for page in pages}
         self.sections = [section for page in pages for section in page.sections]
         self.words = [_weighted_words(section) for section in self.sections]
+        self.lengths = [words.total() for words in self.words]
+        self.usual_length = sum(self.lengths) / max(len(self.lengths), 1)
         spread = Counter(word for words in self.words for word in words)
         self.rarity = {word: math.log(1 + len(self.sections) / count) for word, count in spread.items()}
 
@@ -96,17 +101,27 @@ class Handbook:
         )
 
     def search(self, query: str, limit: int) -> list[Section]:
-        """The sections that answer best: rare words count more, headings more than text, typos are forgiven."""
-        wanted = [word for word in WORD.findall(query.lower()) if word not in SMALL_WORDS]
+        """The sections that answer best, a few of each page; typos are forgiven."""
+        wanted = [word for word in words_of(query) if word not in SMALL_WORDS]
         known = {match: score / 100 for word in wanted for match, score in self._alike(word)}
-        scores = [
-            sum(
-                known[word] * self.rarity[word] * math.log(1 + words[word]) for word in known if word in words
-            )
-            for words in self.words
-        ]
-        ranked = sorted(range(len(scores)), key=lambda index: -scores[index])
-        return [self.sections[index] for index in ranked[:limit] if scores[index] > 0]
+        scores = [self._score(index, known) for index in range(len(self.sections))]
+        best, taken = [], Counter[str]()
+        for index in sorted(range(len(scores)), key=lambda index: -scores[index]):
+            section = self.sections[index]
+            if scores[index] > 0 and taken[section.path] < SECTIONS_OF_A_PAGE and len(best) < limit:
+                taken[section.path] += 1
+                best.append(section)
+        return best
+
+    def _score(self, index: int, known: Mapping[str, float]) -> float:
+        """BM25: rare words count more, the tenth time a word is said little, and long sections win nothing by it."""
+        words, length = self.words[index], self.lengths[index] / self.usual_length
+        damping = SATURATION * (1 - LENGTH_WEIGHT + LENGTH_WEIGHT * length)
+        return sum(
+            alike * self.rarity[word] * words[word] * (SATURATION + 1) / (words[word] + damping)
+            for word, alike in known.items()
+            if word in words
+        )
 
     def _alike(self, word: str) -> list[tuple[str, float]]:
         if word in self.rarity:
@@ -159,8 +174,14 @@ def snippet(text: str) -> str:
     return line if len(line) <= SNIPPET_CHARACTERS else line[: SNIPPET_CHARACTERS - 1].rstrip() + "…"
 
 
+def words_of(text: str) -> list[str]:
+    """Lower case and down to their stems, so that `adding tools` finds `add a tool`."""
+    stems: list[str] = stemmer("english").stemWords(WORD.findall(text.lower()))
+    return stems
+
+
 def _weighted_words(section: Section) -> Counter[str]:
-    words = Counter(WORD.findall(section.text.lower()))
-    for word in WORD.findall(f"{section.title} {section.page_title} {section.path}".lower()):
+    words = Counter(words_of(section.text))
+    for word in words_of(f"{section.title} {section.page_title} {section.path}"):
         words[word] += 5
     return words
