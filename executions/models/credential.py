@@ -25,7 +25,15 @@ class StoredCredential(models.Model):
     host = models.CharField(max_length=255, blank=True, default="", help_text="Where it may be sent.")
     scopes = models.JSONField(default=list)
     secret = models.TextField(help_text="Encrypted.")
-    expires_at = models.DateTimeField(null=True, blank=True)
+    expires_at = models.DateTimeField(
+        null=True, blank=True, help_text="When the secret, or the access token of a sign-in, is over."
+    )
+    refreshing_until = models.DateTimeField(
+        null=True, blank=True, help_text="A refresh is under way and holds the row until then at most."
+    )
+    signed_out_at = models.DateTimeField(
+        null=True, blank=True, help_text="The provider takes the refresh token no more: sign in again."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     used_at = models.DateTimeField(null=True, blank=True)
 

@@ -44,7 +44,10 @@ class Review(models.Model):
     )
 
     class Meta:
-        indexes = [models.Index(fields=["user", "state", "-asked_at"], name="executions_review_open")]
+        indexes = [
+            models.Index(fields=["user", "state", "-asked_at"], name="executions_review_open"),
+            models.Index(fields=["state", "expires_at"], name="executions_review_expiry"),
+        ]
 
     def __str__(self) -> str:
         return self.name

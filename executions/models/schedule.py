@@ -8,6 +8,7 @@ from django_celery_beat.models import PeriodicTask
 
 from durable.ids import new_id
 from executions.models.agent import Agent
+from executions.models.execution import Execution
 
 
 class Schedule(models.Model):
@@ -31,11 +32,20 @@ class Schedule(models.Model):
     last_due_at = models.DateTimeField(
         null=True, blank=True, help_text="The latest time it was due and was run for."
     )
+    next_run_at = models.DateTimeField(
+        null=True, blank=True, help_text="When it is due next; empty while it is switched off."
+    )
+    last_execution = models.ForeignKey(
+        Execution, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
     last_error = models.TextField(blank=True, default="")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        indexes = [models.Index(fields=["user", "-created_at"], name="executions_schedule_of_user")]
+        indexes = [
+            models.Index(fields=["user", "-created_at"], name="executions_schedule_of_user"),
+            models.Index(fields=["next_run_at"], name="executions_schedule_due"),
+        ]
 
     def __str__(self) -> str:
         return self.name

@@ -29,8 +29,11 @@ class Trigger(models.Model):
     )
     name = models.CharField(max_length=200)
     token_hash = models.CharField(max_length=64, unique=True)
+    token_hint = models.CharField(max_length=8, help_text="The start of the token, to know the address by.")
     scheme = models.CharField(max_length=32, choices=Scheme.choices, default=Scheme.NONE)
     secret = models.TextField(blank=True, default="", help_text="Encrypted; checks the signature of a call.")
+    old_secret = models.TextField(blank=True, default="", help_text="Encrypted; still counts for a while.")
+    old_secret_until = models.DateTimeField(null=True, blank=True)
     inputs = models.JSONField(default=dict, help_text="Inputs every run gets besides the payload.")
     enabled = models.BooleanField(default=True)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -64,7 +67,13 @@ class TriggerDelivery(models.Model):
     execution = models.ForeignKey(
         Execution, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )
+    replay_of = models.ForeignKey(
+        "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="replays"
+    )
     tries = models.PositiveIntegerField(default=0)
+    due_at = models.DateTimeField(
+        null=True, blank=True, help_text="A call that is stored and not started by then is picked up."
+    )
     received_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -74,7 +83,11 @@ class TriggerDelivery(models.Model):
                 fields=["trigger", "delivery_key"], name="executions_one_row_per_delivery"
             )
         ]
-        indexes = [models.Index(fields=["state", "received_at"], name="executions_delivery_open")]
+        indexes = [
+            models.Index(fields=["state", "due_at"], name="executions_delivery_open"),
+            models.Index(fields=["trigger", "-received_at"], name="executions_delivery_recent"),
+            models.Index(fields=["received_at"], name="executions_delivery_age"),
+        ]
 
     def __str__(self) -> str:
         return f"call {self.delivery_key} of {self.trigger_id}"
