@@ -7,7 +7,7 @@ import uuid
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
-from django.db import close_old_connections
+from django.db import connection
 from django.http import StreamingHttpResponse
 
 from chat import protocol
@@ -38,7 +38,8 @@ def respond_compact(turn_id: uuid.UUID) -> StreamingHttpResponse:
 
 
 def respond(batches: AsyncGenerator[reader.Batch], *, ends_anyway: bool) -> StreamingHttpResponse:
-    close_old_connections()  # a stream may last for hours and needs no connection of its own
+    if not connection.in_atomic_block:
+        connection.close()  # a stream may last for hours and needs no connection of its own
     return StreamingHttpResponse(
         events(batches, ends_anyway=ends_anyway), content_type="text/event-stream", headers=HEADERS
     )

@@ -381,7 +381,11 @@ def eventually(holds: Callable[[], bool]) -> None:
 def test_open_streams_and_sockets_hold_no_database_connection(
     server: LiveServer, bearer: dict[str, str], turn: Turn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Sixty of them at once: more than the pool has connections, and the API still answers."""
+    """Seventy-five at once: more than there are connections, and the API still answers.
+
+    On SQLite a thread keeps its connection for its next look: there may be as many as threads, never as streams.
+    """
+    kept_by_threads = limits.DELIVERY_THREADS if connection.vendor == "sqlite" else 0
     worker = FakeWorker(turn)
     path = f"{server.url}/api/turns/{turn.pk}/stream"
 
@@ -408,12 +412,12 @@ def test_open_streams_and_sockets_hold_no_database_connection(
             lowest = 1_000
             for _ in range(500):
                 lowest = min(lowest, await asyncio.to_thread(database_connections, server))
-                if lowest <= 3:
+                if lowest <= 3 + kept_by_threads:
                     break
                 await asyncio.sleep(0.02)
             return lowest
 
-    assert asyncio.run(hold_open()) <= 3
+    assert asyncio.run(hold_open()) <= 3 + kept_by_threads
     worker.finish()
 
 
