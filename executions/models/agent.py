@@ -6,6 +6,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Q
 
 from durable.ids import new_id
 
@@ -49,6 +50,13 @@ class Agent(models.Model):
 
     class Meta:
         indexes = [models.Index(fields=["user", "-updated_at"], name="executions_agent_recent")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["user", "listing"],
+                condition=Q(deleted_at=None, part_of=None, listing__isnull=False),
+                name="executions_one_copy_per_listing",
+            )
+        ]
 
     def __str__(self) -> str:
         return self.name
@@ -60,10 +68,18 @@ class AgentVersion(models.Model):
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="versions")
     version = models.PositiveIntegerField()
-    graph = models.JSONField(help_text="The agent JSON as it came, unknown fields included.")
+    graph = models.JSONField(
+        help_text="The agent JSON as it came, unknown fields included; what it came with is in sub_agents."
+    )
     input_schema = models.JSONField(default=dict)
     output_schema = models.JSONField(default=dict)
     problems = models.JSONField(default=list, help_text="What validation found: code, message, node_id, pin.")
+    warnings = models.JSONField(
+        default=list, help_text="What does not keep it from running, in the same form."
+    )
+    sub_agents = models.JSONField(
+        default=list, help_text="The agents that came with it: id, version, in their order."
+    )
     note = models.CharField(max_length=500, blank=True, default="", help_text="Why there is a new version.")
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -91,7 +107,7 @@ class StoreListing(models.Model):
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="listings")
     slug = models.SlugField(max_length=100)
-    published = models.ForeignKey(AgentVersion, on_delete=models.PROTECT, related_name="listings")
+    published = models.ForeignKey(AgentVersion, on_delete=models.RESTRICT, related_name="listings")
     name = models.CharField(max_length=200)
     description = models.TextField(blank=True, default="")
     categories = models.JSONField(default=list)
