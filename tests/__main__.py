@@ -1,7 +1,7 @@
 """Run the tests: `./copilot test [pytest arguments]`.
 
-Tests that drive a browser run in a process of their own, after the others: the browser's event loop and those of
-the asyncio tests do not get along. The last line counts both.
+The whole suite runs on one process a core. Tests that drive a browser run in a process of their own, after the
+others: the browser's event loop and those of the asyncio tests do not get along. The last line counts both.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 NOTHING_COLLECTED = 5
 COUNTED = ("passed", "failed", "error", "skipped", "xfailed", "xpassed")
 BAD = ("failed", "error")
+ALONE = ("-n", "-k", "-x", "-s", "--pdb", "--lf", "--ff", "--sw", "--collect-only", "--co")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,12 +35,18 @@ def main(arguments: list[str]) -> int:
     if any(word == "-m" or word.startswith("-m=") for word in arguments):
         runs = [run(arguments)]
     else:
-        runs = [run([*arguments, "-m", "not browser"])]
+        runs = [run([*arguments, *spread(arguments), "-m", "not browser"])]
         if runs[0].browser_tests_left and runs[0].code in (0, 1, NOTHING_COLLECTED):
             build_interface()
             runs.append(run([*arguments, "-m", "browser"]))
     sys.stdout.write(f"\n{closing_line(runs)}\n")
     return exit_code(runs)
+
+
+def spread(arguments: list[str]) -> list[str]:
+    """One process a core, unless some tests were chosen or it was said otherwise."""
+    chosen = any(not word.startswith("-") or word.startswith(ALONE) for word in arguments)
+    return [] if chosen else ["-n", str(os.cpu_count() or 1), "--dist", "worksteal"]
 
 
 def run(arguments: list[str]) -> Run:

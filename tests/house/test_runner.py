@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from copilot_project.env import ROOT
-from tests.__main__ import NOTHING_COLLECTED, Run, closing_line, exit_code
+from tests.__main__ import NOTHING_COLLECTED, Run, closing_line, exit_code, spread
 
 MIXED = """
 import pytest
@@ -57,13 +57,23 @@ def test_the_exit_code_is_that_of_the_first_trouble(codes: list[int], wanted: in
     assert exit_code([ran(code) for code in codes]) == wanted
 
 
-def test_browser_tests_run_apart_and_all_are_counted(tmp_path: Path) -> None:
+@pytest.mark.parametrize("processes", ["0", "2"])
+def test_browser_tests_run_apart_and_all_are_counted(tmp_path: Path, processes: str) -> None:
     path = tmp_path / "test_mixed.py"
     path.write_text(MIXED)
-    result = run_tests(str(path), "-q", f"--rootdir={tmp_path}", "-c", str(ROOT / "pyproject.toml"))
+    result = run_tests(
+        str(path), "-q", "-n", processes, f"--rootdir={tmp_path}", "-c", str(ROOT / "pyproject.toml")
+    )
     assert result.returncode == 1, result.stdout + result.stderr
     assert result.stdout.splitlines()[-1] == "2 passed, 2 failed, 1 skipped"
-    assert "1 passed, 4 deselected" in result.stdout
+    assert "\n1 passed" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "parallel"), [([], True), (["-q"], True), (["-q", "tests/house"], False), (["-x"], False)]
+)
+def test_the_whole_suite_takes_every_core_and_chosen_tests_one(words: list[str], parallel: bool) -> None:
+    assert bool(spread(words)) is parallel
 
 
 def test_a_wrong_argument_is_no_success() -> None:
