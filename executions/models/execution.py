@@ -9,7 +9,6 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from durable.ids import new_id
 from durable.models import Job
 from executions.models.agent import Agent
 
@@ -60,6 +59,10 @@ class Execution(Job):
     agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="executions")
     version = models.PositiveIntegerField()
     inputs = models.JSONField(default=dict)
+    node_inputs = models.JSONField(
+        default=dict,
+        help_text="Values of single nodes, by node id and pin: what a trigger or a parent gave them.",
+    )
     outputs = models.JSONField(default=dict, help_text="Values in order, by the name of the output.")
     source = models.CharField(max_length=16, choices=Source.choices, default=Source.API)
     client_id = models.CharField(
@@ -76,6 +79,7 @@ class Execution(Job):
     session_id = models.UUIDField(null=True, blank=True, help_text="The conversation that asked for it.")
     tell_session = models.BooleanField(default=False, help_text="The conversation wants to hear of its end.")
     cost = models.DecimalField(max_digits=14, decimal_places=6, default=Decimal(0))
+    worked_seconds = models.FloatField(default=0.0, help_text="Time a worker has spent on it; capped.")
 
     class Meta(Job.Meta):
         abstract = False
@@ -89,6 +93,11 @@ class Execution(Job):
             models.Index(
                 fields=["user", "agent"], condition=Q(status="RUNNING"), name="executions_execution_room"
             ),
+            models.Index(
+                fields=["user", "agent", "queued_at"],
+                condition=Q(status="QUEUED"),
+                name="executions_execution_line",
+            ),
         ]
 
     def log_context(self) -> dict[str, Any]:
@@ -98,13 +107,38 @@ class Execution(Job):
 class NodeExecution(models.Model):
     """One run of one node: committed before its outputs are used, so that nothing finished runs again."""
 
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    class WaitsFor(models.TextChoices):
+        """What a run that was put aside waits for, without a worker."""
+
+        REVIEW = "review"  # a person's decision
+        TIME = "time"  # `wake_at`
+        JOB = "job"  # the end of another execution, or of a turn
+
+    id = models.UUIDField(
+        primary_key=True,
+        editable=False,
+        help_text="Made from execution, node and run: the key of its effects.",
+    )
     execution = models.ForeignKey(Execution, on_delete=models.CASCADE, related_name="nodes")
     node_id = models.CharField(max_length=200)
     block_id = models.CharField(max_length=200)
-    run = models.PositiveIntegerField(help_text="The how-manieth run of this node in this execution.")
+    run = models.PositiveIntegerField(
+        null=True, help_text="The how-manieth run of this node in this execution; empty when it was called."
+    )
+    caller = models.ForeignKey(
+        "self",
+        on_delete=models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="called",
+        help_text="The orchestrator's run that used this node as a tool.",
+    )
     seq = models.PositiveIntegerField(
         null=True, blank=True, help_text="Its place in the order of ends: a takeover replays outputs in it."
+    )
+    early = models.JSONField(
+        default=list,
+        help_text="Outputs passed on before the end: pairs of a place in the same order and how many there were.",
     )
     status = models.CharField(max_length=16, choices=Status.choices)
     inputs = models.JSONField(default=dict)
@@ -113,6 +147,7 @@ class NodeExecution(models.Model):
     attempt = models.PositiveIntegerField(default=0, help_text="The attempt of the execution that ran it.")
     progress = models.FloatField(default=0.0)
     cost = models.DecimalField(max_digits=14, decimal_places=6, default=Decimal(0))
+    waits_for = models.CharField(max_length=8, choices=WaitsFor.choices, blank=True, default="")
     wake_at = models.DateTimeField(
         null=True, blank=True, help_text="A run that waits for a time goes on then."
     )
