@@ -125,6 +125,7 @@ class Block:
     credentials: CredentialsNeed | None = None
     aliases: Mapping[str, str] = field(default_factory=dict)  # old pin names, to new ones
     ignored_inputs: tuple[str, ...] = ()  # keys of old exports that mean nothing any more
+    loop_inputs: tuple[str, ...] = ()  # linked back from what follows: the first run does not wait for them
     dynamic_inputs: DynamicInputs | None = None
     dynamic_outputs: Callable[[str, Any], bool] | None = None  # (pin, inputs): may it be emitted?
     examples: tuple[Example, ...] = ()

@@ -15,7 +15,7 @@ from pydantic_core import ErrorDetails
 from executions.blocks.base import Block
 from executions.blocks.coercion import coerce, describe
 from executions.blocks.errors import InputError, OutputError, PinProblem
-from executions.blocks.pins import merge_pins
+from executions.blocks.pins import SEPARATOR, merge_pins
 from executions.blocks.schema import JSON, BlockInputs, Pin
 from executions.blocks.values import make_storable
 
@@ -52,6 +52,42 @@ def prepare(block: Block, values: Mapping[str, JSON]) -> BlockInputs:
         except ValidationError as error:
             problems = _read_problems(block, error)
     raise InputError(problems)
+
+
+def check_given(block: Block, values: Mapping[str, JSON]) -> list[PinProblem]:
+    """What is wrong with these values, whatever else the block will be given: nothing is missing or unknown here."""
+    try:
+        known = frozenset(block.inputs_by_name)
+        given = _gather_dynamic(block, merge_pins(_rename(block, values), known))
+        given = _check_json(block, {name: value for name, value in given.items() if value is not None})
+    except InputError as error:
+        return list(error.problems)
+    pins = {name: block.inputs_by_name[name] for name in given if name in known}
+    coerced = {name: coerce(given[name], pin.schema, pin.scalar_key) for name, pin in pins.items()}
+    try:
+        block.inputs.model_validate(coerced)
+    except ValidationError as error:
+        return [problem for problem in _read_problems(block, error) if problem.pin in given]
+    return []
+
+
+def keep_known(block: Block, values: Mapping[str, JSON]) -> dict[str, JSON]:
+    """A node's own values without those under names the block does not know: old exports have such, and AutoGPT
+    ignores them."""
+    known = dynamic_names(block, values) | set(block.inputs_by_name) | set(block.aliases)
+    return {
+        name: value
+        for name, value in values.items()
+        if name in known or name in block.ignored_inputs or SEPARATOR.split(name, maxsplit=1)[0] in known
+    }
+
+
+def dynamic_names(block: Block, values: Mapping[str, JSON]) -> set[str]:
+    """The pins a node gains from the schema in its own values."""
+    need = block.dynamic_inputs
+    schema = values.get(need.schema_pin) if need else None
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    return set(properties) if isinstance(properties, Mapping) else set()
 
 
 def check_output(block: Block, pin: str, value: JSON, inputs: BlockInputs) -> None:

@@ -161,6 +161,7 @@ EXAMPLES = [
     runs_alone=False,
     dynamic_outputs=is_tool_pin,
     ignored_inputs=LEGACY_KEYS,
+    loop_inputs=("conversation_history", "last_tool_output"),
 )
 def orchestrator(inputs: Inputs, context: BlockContext) -> Emissions:
     """Lets a language model reach a goal with the blocks linked from `tools` as its functions."""
