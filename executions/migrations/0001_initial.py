@@ -90,7 +90,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='NodeExecution',
             fields=[
-                ('id', models.UUIDField(editable=False, help_text='Made from execution, node and run: the key of its effects.', primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=durable.ids.new_id, editable=False, help_text='Made from execution, node and run: the key of its effects.', primary_key=True, serialize=False)),
                 ('node_id', models.CharField(max_length=200)),
                 ('block_id', models.CharField(max_length=200)),
                 ('run', models.PositiveIntegerField(help_text='The how-manieth run of this node in this execution; empty when it was called.', null=True)),

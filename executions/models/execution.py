@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from durable.ids import new_id
 from durable.models import Job
 from executions.models.agent import Agent
 
@@ -116,6 +117,7 @@ class NodeExecution(models.Model):
 
     id = models.UUIDField(
         primary_key=True,
+        default=new_id,
         editable=False,
         help_text="Made from execution, node and run: the key of its effects.",
     )
