@@ -12,7 +12,7 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from accounts.models import User
-from chat import closing, news
+from chat import announcing, closing, news
 from durable import log
 from durable.ids import new_id
 from durable.lease import Lease
@@ -241,6 +241,10 @@ class Turn(Job):
     def ended_unowned(self) -> None:
         """No attempt could write the end: keep what it had shown, and close the log."""
         closing.close_unowned(self)
+
+    def ended(self) -> None:
+        """Those outside who want to know are told, with the end itself."""
+        announcing.announce_end(self)
 
     def after_end(self) -> None:
         news.turn_changed(self)

@@ -98,6 +98,11 @@ class Environment:
     fallback_model: str = variable(
         "COPILOT_FALLBACK_MODEL", "", "Model asked when the first one keeps failing; none when unset."
     )
+    prices_file: str = variable(
+        "COPILOT_PRICES_FILE",
+        "",
+        "JSON file with prices of models that overrides and extends the built-in ones.",
+    )
     offline_model_port: int = variable(
         "COPILOT_OFFLINE_MODEL_PORT", 8090, "TCP port of the offline model on the loopback address."
     )
@@ -178,6 +183,17 @@ class Environment:
     )
     sandbox: str = variable(
         "SANDBOX", "auto", "Where bash_exec and code blocks may run.", choices=("auto", "bwrap", "off")
+    )
+    boundary_allowed_hosts: str = variable(
+        "BOUNDARY_ALLOWED_HOSTS",
+        "",
+        "Comma-separated host:port of services on your own network that tools, blocks and webhooks may reach.",
+    )
+    search_url: str = variable(
+        "SEARCH_URL", "", "Web search of the search blocks: a JSON search endpoint such as SearXNG's."
+    )
+    search_corpus: str = variable(
+        "SEARCH_CORPUS", "", "Folder of text files the search blocks look in instead of the web."
     )
     log_level: str = variable(
         "LOG_LEVEL",

@@ -48,6 +48,7 @@ INSTALLED_APPS = [
     "chat",
     "tools",
     "executions",
+    "webhooks",
     "llm",
     "workspace",
     "accounts",
@@ -191,6 +192,19 @@ CELERY_WORKER_SEND_TASK_EVENTS = True
 CELERY_TASK_SEND_SENT_EVENT = True
 CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
 CELERY_TIMEZONE = "UTC"
+# Written into the database when beat starts; an operator changes them there, in the admin.
+CELERY_BEAT_SCHEDULE: dict[str, Any] = {
+    "workspace: remove content no file owns": {
+        "task": "workspace.purge_deleted",
+        "schedule": 3600.0,
+        "options": {"queue": "operations"},
+    },
+    "webhooks: forget old deliveries": {
+        "task": "webhooks.forget_old",
+        "schedule": 3600.0,
+        "options": {"queue": "webhooks"},
+    },
+}
 CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = (
     {"confirm_publish": False, "max_retries": 0}
     if CELERY_BROKER_URL.startswith("amqp")
@@ -227,14 +241,15 @@ OPENAI_BASE_URL = ENV.openai_base_url
 COPILOT_MODEL = ENV.model
 COPILOT_TITLE_MODEL = ENV.title_model
 COPILOT_FALLBACK_MODEL = ENV.fallback_model
+COPILOT_PRICES_FILE = ENV.prices_file
 INTERNAL_API_KEY = ENV.internal_api_key
 
 # --- the outside ---------------------------------------------------------------------------------
 
 SANDBOX = ENV.sandbox
-BOUNDARY_ALLOWED_HOSTS: list[
-    str
-] = []  # "host:port" of internal services that may be fetched; docs/boundary.md
+BOUNDARY_ALLOWED_HOSTS = split(ENV.boundary_allowed_hosts)
+SEARCH_URL = ENV.search_url
+SEARCH_CORPUS = ROOT / ENV.search_corpus if ENV.search_corpus else None
 
 # --- web ----------------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ urlpatterns = [
     path("api/", include("chat.urls")),
     path("api/", include("tools.api.urls")),
     path("api/", include("executions.api.urls")),
+    path("api/", include("webhooks.urls")),
     path("api/", include("workspace.urls")),
     path("api/schema/", SpectacularAPIView.as_view(), name="schema"),
     path("api/docs/", SpectacularSwaggerSplitView.as_view(), name="api-docs"),

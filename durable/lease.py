@@ -130,11 +130,18 @@ class Lease:
         log.nudge(self.job_id)
         retry_database(lambda: self._mine().get(), seconds=self.seconds).after_end()
 
-    def wait_until_due(self, seconds: float, *, events: Sequence[Event] = ()) -> None:
+    def wait_until_due(
+        self,
+        seconds: float,
+        *,
+        work: Callable[[], object] = lambda: None,
+        events: Sequence[Event] = (),
+        **changes: Any,
+    ) -> None:
         """Free this worker: the job waits in the database and is poked again when it is due."""
         self.emitter.abandon()
         due = {"status": self.model.WAITING, "run_at": self.model.clock.after(seconds)}
-        self.commit(lambda: None, events=events, **due, **given_back())
+        self.commit(work, events=events, **changes, **due, **given_back())
         self._is_over()
 
     def hand_over(self) -> None:

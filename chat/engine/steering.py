@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chat import closing
+from chat import announcing, closing
 from chat.models import Message, Turn
 from durable import log
 from durable.lease import Lease
@@ -37,3 +37,4 @@ def absorb(other: Turn, into: Turn, step: int) -> None:
     Message.objects.filter(turn=other, role=Message.Role.USER).update(turn=into, steered_step=step, seq=place)
     other.refresh_from_db()
     closing.close_absorbed(other, into)
+    announcing.announce_end(other)

@@ -14,6 +14,7 @@ from copilot_project.env import Environment, embedded_socket, split
 from durable import limits
 
 OPERATION_THREADS = 16
+OPERATION_QUEUES = ("operations", "executions", "webhooks")
 WEB, WORKERS, LAST = 0, 1, 2  # stopped in this order
 
 

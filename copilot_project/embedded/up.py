@@ -82,7 +82,8 @@ def start_everything(supervisor: Supervisor, env: Environment, found: Places, sa
     alive = product.worker_is_alive
     turns, operations = env.worker_concurrency, services.OPERATION_THREADS
     supervisor.start(services.worker_service(env, "turns", "turns", turns, alive))
-    supervisor.start(services.worker_service(env, "operations", "operations,executions", operations, alive))
+    queues = ",".join(services.OPERATION_QUEUES)
+    supervisor.start(services.worker_service(env, "operations", queues, operations, alive))
     supervisor.start(services.beat_service(env))
     supervisor.start(services.completions_service())
     interface()  # the web process looks at the built files when it starts

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from durable.models import Job
 from tools.models.call import ToolCall
+from tools.operations import announcing
 from tools.operations.signals import operation_changed, operation_ended
 
 
@@ -96,6 +97,7 @@ class Operation(Job):
             state=state, result=self.answer(), error=error, ended_at=timezone.now()
         )
         operation_ended.send(sender=type(self), operation=self)
+        announcing.announce_end(self)
 
     def after_end(self) -> None:
         self.tell_changed()

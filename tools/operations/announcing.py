@@ -1,0 +1,42 @@
+"""What those outside who asked for it are told of an operation that ended."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+
+from webhooks.announcing import announce
+from webhooks.events import EventType
+
+if TYPE_CHECKING:
+    from tools.models import Operation
+
+
+def announce_end(operation: Operation) -> None:
+    """Inside the transaction that ends the operation. Once per operation and endpoint."""
+    announce(
+        user_id=operation.user_id,
+        event_type=EventType.OPERATION_FINISHED,
+        subject_id=operation.pk,
+        describe=partial(describe, operation),
+    )
+
+
+def describe(operation: Operation) -> dict[str, Any]:
+    """The result is what the model sees of it: files as references, long parts cut, secrets blotted out."""
+    return {
+        "operation_id": str(operation.pk),
+        "task_id": str(operation.task_id),
+        "session_id": str(operation.session_id),
+        "turn_id": str(operation.turn_id),
+        "tool_name": operation.tool_name,
+        "status": operation.status,
+        "end_reason": operation.end_reason,
+        "error": operation.error or None,
+        "result": operation.result,
+        "queued_at": operation.queued_at.isoformat(),
+        "ended_at": operation.ended_at.isoformat() if operation.ended_at else None,
+        "url": f"{settings.SITE_URL}/api/operations/{operation.pk}",
+    }

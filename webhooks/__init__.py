@@ -1,0 +1,1 @@
+"""Outgoing webhooks: the outside is told of what ended, signed, and as often as it takes."""

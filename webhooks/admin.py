@@ -1,0 +1,136 @@
+"""Endpoints and the delivery log, as operators see them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from rest_framework.exceptions import APIException
+
+from durable.redaction import redact
+from webhooks import deliveries, endpoints
+from webhooks.health import disable
+from webhooks.models import WebhookDelivery, WebhookEndpoint
+
+SHOWN_CHARACTERS = 20_000
+
+
+@admin.register(WebhookEndpoint)
+class WebhookEndpointAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Endpoints can be seen and switched off and on. They are made by their owners, and nobody sees a secret."""
+
+    list_display = ["__str__", "user", "url", "enabled", "disabled_reason", "failing_since", "created_at"]
+    list_filter = ["enabled"]
+    list_select_related = ["user"]
+    search_fields = ["=id", "url", "description", "user__username"]
+    fields = readonly_fields = (
+        "id",
+        "user",
+        "url",
+        "description",
+        "events",
+        "enabled",
+        "disabled_reason",
+        "failing_since",
+        "old_secret_until",
+        "created_at",
+    )
+    actions = ["switch_off", "switch_on"]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    @admin.action(description="Switch off: send nothing more", permissions=["change"])
+    def switch_off(self, request: HttpRequest, chosen: QuerySet[WebhookEndpoint]) -> None:
+        enabled = list(chosen.filter(enabled=True))
+        for endpoint in enabled:
+            disable(endpoint, "An operator switched it off.")
+            endpoint.save(update_fields=["enabled", "disabled_reason"])
+            self.log_change(request, endpoint, "Switched off.")
+        self.message_user(request, f"Switched off: {len(enabled)}.")
+
+    @admin.action(description="Switch on again", permissions=["change"])
+    def switch_on(self, request: HttpRequest, chosen: QuerySet[WebhookEndpoint]) -> None:
+        disabled = list(chosen.filter(enabled=False))
+        for endpoint in disabled:
+            endpoints.change(endpoint, enabled=True)
+            self.log_change(request, endpoint, "Switched on.")
+        self.message_user(request, f"Switched on: {len(disabled)}.")
+
+
+@admin.register(WebhookDelivery)
+class WebhookDeliveryAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """What was sent where, how often, and what came of it; sending it again."""
+
+    list_display = [
+        "event_type",
+        "status",
+        "end_reason",
+        "endpoint",
+        "tries",
+        "response_status",
+        "error",
+        "queued_at",
+        "tried_at",
+        "run_at",
+        "ended_at",
+    ]
+    list_filter = ["status", "event_type", "end_reason"]
+    list_select_related = ["endpoint"]
+    search_fields = ["=id", "=event_id", "=endpoint__id", "endpoint__url", "endpoint__user__username"]
+    ordering = ["-queued_at"]
+    show_full_result_count = False
+    actions = ["replay"]
+    fields = readonly_fields = (
+        "id",
+        "endpoint",
+        "event_id",
+        "event_type",
+        "status",
+        "end_reason",
+        "error",
+        "tries",
+        "tried_at",
+        "run_at",
+        "response_status",
+        "response_excerpt",
+        "attempt",
+        "crashes",
+        "owner",
+        "queued_at",
+        "ended_at",
+        "shown_payload",
+    )
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    @admin.action(description="Replay: send it again", permissions=["change"])
+    def replay(self, request: HttpRequest, chosen: QuerySet[WebhookDelivery]) -> None:
+        count = 0
+        for delivery in chosen:
+            try:
+                deliveries.replay(delivery)
+            except APIException as error:
+                self.message_user(request, f"{delivery}: {error.detail}", messages.WARNING)
+                continue
+            self.log_change(request, delivery, "Replayed.")
+            count += 1
+        self.message_user(request, f"{count} replayed.")
+
+    def response_change(self, request: HttpRequest, obj: WebhookDelivery) -> HttpResponse:
+        """The button on the page of one delivery."""
+        if "_replay" in request.POST:
+            self.replay(request, WebhookDelivery.objects.filter(pk=obj.pk))
+            return HttpResponseRedirect(request.path)
+        return super().response_change(request, obj)
+
+    @admin.display(description="payload")
+    def shown_payload(self, delivery: WebhookDelivery) -> str:
+        return json.dumps(redact(delivery.payload), indent=2, ensure_ascii=False)[:SHOWN_CHARACTERS]

@@ -1,0 +1,53 @@
+"""Telling the outside that something ended: one row per endpoint that wants to know, with the end itself."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from django.db import transaction
+from django.utils import timezone
+
+from durable.ids import new_id
+from durable.poke import poke
+from webhooks.events import Data, EventType, event_id, payload
+from webhooks.models import WebhookDelivery, WebhookEndpoint
+
+
+def announce(
+    *, user_id: int | None, event_type: EventType, subject_id: uuid.UUID, describe: Callable[[], Data]
+) -> None:
+    """Call it inside the transaction that ends a job: the deliveries are committed with the end, or not at all.
+
+    Once per endpoint, kind and subject, however often it is called. `describe` is asked only where somebody listens.
+    """
+    if user_id is None:
+        return  # a visitor has no endpoints
+    endpoints = WebhookEndpoint.objects.filter(user_id=user_id, user__is_active=True, enabled=True)
+    wanted = [endpoint for endpoint in endpoints if event_type in endpoint.events]
+    if not wanted:
+        return
+    body = payload(event_type, timezone.now(), describe())
+    name = event_id(event_type, subject_id)
+    rows = [new_delivery(endpoint, event_type, name, body) for endpoint in wanted]
+    WebhookDelivery.objects.bulk_create(rows, ignore_conflicts=True)
+    poke_on_commit(row.pk for row in rows)
+
+
+def new_delivery(endpoint: WebhookEndpoint, event_type: EventType, name: str, body: Data) -> WebhookDelivery:
+    return WebhookDelivery(
+        id=new_id(),
+        status=WebhookDelivery.QUEUED,
+        endpoint=endpoint,
+        event_type=event_type,
+        event_id=name,
+        payload=body,
+        poked_at=timezone.now(),
+    )
+
+
+def poke_on_commit(delivery_ids: Iterable[uuid.UUID]) -> None:
+    """A poke that is lost is nothing: the sweep of every worker finds the rows."""
+    for delivery_id in delivery_ids:
+        transaction.on_commit(partial(poke, WebhookDelivery, delivery_id), robust=True)

@@ -1,0 +1,75 @@
+"""/api/webhooks: list, make, change and delete one's own endpoints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework import generics, status
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.authentication import current_user
+from webhooks import endpoints
+from webhooks.api.serializers import EndpointSerializer, NewEndpointSerializer
+from webhooks.models import WebhookEndpoint
+
+
+class OwnEndpoints(generics.GenericAPIView[WebhookEndpoint]):
+    """Endpoints of the person asking, nobody else's."""
+
+    queryset = WebhookEndpoint.objects.none()
+    serializer_class = EndpointSerializer
+
+    def get_queryset(self) -> QuerySet[WebhookEndpoint]:
+        return WebhookEndpoint.objects.filter(user=current_user(self.request)).order_by("-created_at")
+
+
+class Endpoints(OwnEndpoints, generics.ListAPIView[WebhookEndpoint]):
+    """List endpoints; make one."""
+
+    @extend_schema(responses={201: NewEndpointSerializer})
+    def post(self, request: Request) -> Response:
+        """Make an endpoint. The answer shows its secret this once."""
+        form = self.get_serializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        given = form.validated_data
+        made = endpoints.create(
+            current_user(request),
+            url=given["url"],
+            events=given["events"],
+            description=given.get("description", ""),
+        )
+        return shown_once(made, status.HTTP_201_CREATED)
+
+
+class Endpoint(OwnEndpoints, generics.RetrieveAPIView[WebhookEndpoint]):
+    """One endpoint."""
+
+    def patch(self, request: Request, **kwargs: Any) -> Response:
+        """Change url, events, description, or switch it on and off."""
+        endpoint = self.get_object()
+        form = self.get_serializer(endpoint, data=request.data, partial=True)
+        form.is_valid(raise_exception=True)
+        return Response(self.get_serializer(endpoints.change(endpoint, **form.validated_data)).data)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, **kwargs: Any) -> Response:
+        """Delete the endpoint with its deliveries; nothing more is sent."""
+        self.get_object().delete()
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class RotateSecret(OwnEndpoints):
+    """A new secret."""
+
+    @extend_schema(request=None, responses=NewEndpointSerializer)
+    def post(self, request: Request, **kwargs: Any) -> Response:
+        """Give the endpoint a new secret, shown this once. For a day messages carry signatures of both."""
+        return shown_once(endpoints.rotate(self.get_object()), status.HTTP_200_OK)
+
+
+def shown_once(made: endpoints.WithSecret, code: int) -> Response:
+    answer = {**EndpointSerializer(made.endpoint).data, "secret": made.secret}
+    return Response(answer, status=code, headers={"Cache-Control": "no-store"})

@@ -1,0 +1,60 @@
+"""What can be done with deliveries: try the address out, send one again, forget old ones."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.db import transaction
+from django.utils import timezone
+
+from durable import limits
+from durable.ids import new_id
+from webhooks.announcing import new_delivery, poke_on_commit
+from webhooks.errors import EndpointDisabled, StillOnItsWay
+from webhooks.events import EventType, event_id, payload
+from webhooks.models import WebhookDelivery, WebhookEndpoint
+
+
+def send_test(endpoint: WebhookEndpoint) -> WebhookDelivery:
+    """An event that means nothing, tried once, so that a person sees whether their receiver works."""
+    if not endpoint.enabled:
+        raise EndpointDisabled
+    data = {"endpoint_id": str(endpoint.pk), "message": "This is a test. Nothing has happened."}
+    name = event_id(EventType.TEST, new_id())
+    delivery = new_delivery(endpoint, EventType.TEST, name, payload(EventType.TEST, timezone.now(), data))
+    with transaction.atomic():
+        delivery.save(force_insert=True)
+        poke_on_commit([delivery.pk])
+    return delivery
+
+
+def replay(delivery: WebhookDelivery) -> WebhookDelivery:
+    """Send an ended delivery again: same event, same `webhook-id`, all its tries anew.
+
+    Once per end: of two replays at the same time the second finds it on its way.
+    """
+    if not WebhookEndpoint.objects.filter(pk=delivery.endpoint_id, enabled=True).exists():
+        raise EndpointDisabled
+    ended = WebhookDelivery.objects.filter(pk=delivery.pk, status__in=WebhookDelivery.TERMINAL)
+    with transaction.atomic():
+        if not ended.update(
+            status=WebhookDelivery.QUEUED,
+            end_reason="",
+            error="",
+            ended_at=None,
+            tries=0,
+            crashes=0,
+            cancel_requested_at=None,
+            poked_at=timezone.now(),
+        ):
+            raise StillOnItsWay
+        poke_on_commit([delivery.pk])
+    delivery.refresh_from_db()
+    return delivery
+
+
+def forget_old() -> int:
+    """Delete what ended long ago; returns how many. Running it twice does no harm."""
+    before = timezone.now() - timedelta(seconds=limits.WEBHOOK_LOG_SECONDS)
+    old = WebhookDelivery.objects.filter(ended_at__lt=before).values("pk")[: limits.PURGE_BATCH]
+    return WebhookDelivery.objects.filter(pk__in=list(old.values_list("pk", flat=True))).delete()[0]
