@@ -69,6 +69,7 @@ def test_nobody_is_a_visitor_where_visitors_are_not_let_in(settings: Settings) -
         signing.dumps(None, salt=SALT),
         "\x00",
     ],
+    ids=["empty", "word", "unsigned", "other salt", "signed word", "signed number", "signed null", "nul"],
 )
 def test_a_forged_cookie_is_no_visitor(value: str) -> None:
     assert visitor_from_cookie(value) is None

@@ -215,7 +215,9 @@ def test_case_54_shared_memory_counts_and_unnamed_memory_files_are_refused() -> 
 
 
 @pytest.mark.parametrize(
-    "script", ["while :; do :; done", SLEEP, f"{SLEEP} & {SLEEP} & wait", f"setsid {SLEEP} & disown; {SLEEP}"]
+    "script",
+    ["while :; do :; done", SLEEP, f"{SLEEP} & {SLEEP} & wait", f"setsid {SLEEP} & disown; {SLEEP}"],
+    ids=["busy", "asleep", "children", "own session"],
 )
 def test_case_55_what_does_not_end_is_ended_with_its_whole_tree(script: str) -> None:
     result = run(script, timeout=0.5)
