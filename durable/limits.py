@@ -199,6 +199,35 @@ MAX_QUERY_CHARACTERS = 100
 MAX_SEARCHED_ROWS = 2_000
 SEARCH_RESULTS = 20
 
+# --- executions -----------------------------------------------------------------------------------
+MAX_RUNNING_EXECUTIONS_PER_AGENT = 25  # of one user; sub-agents are part of their parent's
+MAX_HELD_EXECUTIONS_PER_USER = 32  # that workers are at, sub-agents included; what only waits is not held
+MAX_LIVE_EXECUTIONS_PER_USER = 5_000
+MAX_EXECUTION_SECONDS = 24 * 3600.0  # of work; waiting for a person or a time does not count
+MAX_NODE_EXECUTIONS = 100_000
+MAX_AGENT_DEPTH = 5
+MAX_INPUT_BYTES = 4 * 1024 * 1024  # of one execution, all inputs together
+MAX_STORED_VALUE_BYTES = 256 * 1024  # larger ones are kept as a file
+MAX_NODE_OUTPUT_BYTES = 64 * 1024 * 1024
+MAX_SHOWN_OUTPUT_CHARACTERS = 500  # in live news
+PARALLEL_NODES = 64  # of one execution
+NODE_THREADS = 256  # of one worker process
+NODE_THREADS_PER_USER = 128
+NODE_THREAD_IDLE_SECONDS = 10.0
+NODE_PATIENCE_SECONDS = 0.005  # a run that no thread takes for so long gets more threads
+NODE_STOP_SECONDS = 1.0  # a block that does not listen is left behind after it
+EARLY_OUTPUT_SECONDS = 0.05  # outputs of a run that takes longer are passed on before its end
+WAVE_SECONDS = 0.006  # ends of quick runs are gathered for so long before they are committed
+WAVE_RUNS = 256
+EXECUTION_TICK_SECONDS = 1.0
+SUB_AGENT_PATIENCE_SECONDS = 2.0  # a parent waits so long with its worker, then without
+INLINE_WAIT_SECONDS = 5.0  # longer waits of a block free the worker
+PARKED_LOOK_SECONDS = 600.0  # what waits for another job looks for itself, should its call have been lost
+EXECUTION_NEWS_GAP_SECONDS = 0.25
+MAX_NEWS_NODES = 50
+EXECUTION_CANCEL_SECONDS = 5.0
+MAX_BLOCK_WAIT_SECONDS = MAX_TOOL_WAIT_SECONDS
+
 # --- operations ---------------------------------------------------------------------------------
 MAX_OPERATION_SECONDS = 3600.0
 MAX_OUTSIDE_ANSWER_SECONDS = 24 * 3600.0
