@@ -76,7 +76,10 @@ class Graph:
     @cached_property
     def nodes_by_id(self) -> Mapping[str, Node]:
         """Of nodes that share an id, the first."""
-        return {node.id: node for node in reversed(self.nodes)}
+        found: dict[str, Node] = {}
+        for node in self.nodes:
+            found.setdefault(node.id, node)
+        return found
 
     @cached_property
     def _incoming(self) -> Mapping[str, tuple[Link, ...]]:
@@ -148,12 +151,20 @@ def _read_graph(data: JSON, place: str, *, depth: int) -> Graph:
         name=_text(data.get("name"), f"{place}: name"),
         description=_text(data.get("description"), f"{place}: description"),
         nodes=_read_list(data["nodes"], f"{place}: nodes", _read_node),
-        links=_read_list(data.get("links"), f"{place}: links", _read_link),
+        links=_read_list(_links_in(data), f"{place}: links", _read_link),
         sub_graphs=_read_list(
             subs, f"{place}: sub_graphs", lambda sub, at: _read_graph(sub, at, depth=depth + 1)
         ),
         extra=_extra(data, GRAPH_FIELDS),
     )
+
+
+def _links_in(data: Mapping[str, JSON]) -> JSON:
+    """The list of links; where there is none, those the nodes carry."""
+    if data.get("links") is not None:
+        return data["links"]
+    kept = [node.get("output_links") for node in data["nodes"] if isinstance(node, Mapping)]
+    return [link for links in kept if isinstance(links, list) for link in links]
 
 
 def _read_node(data: JSON, place: str) -> Node:

@@ -1,0 +1,126 @@
+"""Which agent an Agent Executor node means: by id, else by version and the names of its inputs and outputs.
+
+Exports give sub-agents new ids without telling the nodes that use them, so an id alone is not enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from executions.agents.pins import properties_of
+from executions.agents.schemas import Schemas, schemas_of
+from executions.blocks.base import BlockType
+from executions.blocks.registry import Registry
+from executions.blocks.schema import JSON
+from executions.graph import Graph, Node
+
+Test = Callable[["Signature"], bool]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Signature:
+    """What a node needs to know of the agent it runs."""
+
+    name: str
+    version: int
+    schemas: Schemas
+    id: str = ""
+    first_problem: str = ""  # why it cannot run; empty when it can
+
+    @property
+    def input_names(self) -> frozenset[str]:
+        return frozenset(properties_of(self.schemas.inputs))
+
+    @property
+    def output_names(self) -> frozenset[str]:
+        return frozenset(properties_of(self.schemas.outputs))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reference:
+    """What an Agent Executor node says of the agent it means."""
+
+    graph_id: str
+    version: int | None
+    name: str
+    input_names: frozenset[str] | None
+    output_names: frozenset[str] | None
+
+
+def signature_of(graph: Graph, registry: Registry) -> Signature:
+    return Signature(id=graph.id, name=graph.name, version=graph.version, schemas=schemas_of(graph, registry))
+
+
+def is_executor(node: Node, registry: Registry) -> bool:
+    return node.block_id in registry and registry.get(node.block_id).type is BlockType.AGENT
+
+
+def read_reference(node: Node) -> Reference:
+    given = node.input_default
+    version = given.get("graph_version")
+    return Reference(
+        graph_id=as_id(given.get("graph_id")),
+        version=version if isinstance(version, int) and not isinstance(version, bool) else None,
+        name=str(given.get("agent_name") or ""),
+        input_names=names_in(given.get("input_schema")),
+        output_names=names_in(given.get("output_schema")),
+    )
+
+
+def match_signature(
+    reference: Reference, candidates: Sequence[Signature], *, owner: Signature | None = None
+) -> Signature | None:
+    """The one agent that is meant: by id and version, by id, by version and names, by names; None when unclear.
+
+    `owner` is the agent the node is in: it may run itself by its id, but is never guessed by its names.
+    """
+    others = [one for one in candidates if one is not owner]
+    for pool, tests in (
+        (candidates, (same_id(reference), same_version(reference))),
+        (candidates, (same_id(reference),)),
+        (others, (same_names(reference), same_version(reference))),
+        (others, (same_names(reference),)),
+    ):
+        fitting = [one for one in pool if all(test(one) for test in tests)]
+        named = [one for one in fitting if reference.name and one.name == reference.name]
+        for group in (fitting, named):
+            if len(group) == 1:
+                return group[0]
+    return None
+
+
+def same_id(reference: Reference) -> Test:
+    return lambda one: bool(reference.graph_id) and one.id == reference.graph_id
+
+
+def same_version(reference: Reference) -> Test:
+    return lambda one: one.version == reference.version
+
+
+def same_names(reference: Reference) -> Test:
+    """Whatever the node leaves open cannot be told apart by; a node that leaves both open fits nothing."""
+    if reference.input_names is None or reference.output_names is None:
+        return lambda one: False
+    return lambda one: one.input_names == reference.input_names and one.output_names == reference.output_names
+
+
+def names_in(schema: JSON) -> frozenset[str] | None:
+    if not isinstance(schema, Mapping):
+        return None
+    return frozenset(name for name in properties_of(schema) if isinstance(name, str))
+
+
+def as_id(value: JSON) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def flatten(graph: Graph) -> tuple[Graph, ...]:
+    """All graphs that came with one, at any depth, in their order; the same one listed twice comes once."""
+    found: dict[tuple[str, int] | int, Graph] = {}
+    waiting = list(graph.sub_graphs)
+    while waiting:
+        sub = waiting.pop(0)
+        found.setdefault((sub.id, sub.version) if sub.id else len(found), sub)
+        waiting = [*sub.sub_graphs, *waiting]
+    return tuple(replace(sub, sub_graphs=()) for sub in found.values())
