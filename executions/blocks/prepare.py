@@ -67,7 +67,7 @@ def check_given(block: Block, values: Mapping[str, JSON]) -> list[PinProblem]:
     try:
         block.inputs.model_validate(coerced)
     except ValidationError as error:
-        return [problem for problem in _read_problems(block, error) if problem.pin in given]
+        return _read_problems(block, error, frozenset(coerced))
     return []
 
 
@@ -160,10 +160,15 @@ def _missing_pin(block: Block, pin: Pin) -> PinProblem:
     return PinProblem(pin=pin.name, expected=pin.type, message=message)
 
 
-def _read_problems(block: Block, error: ValidationError) -> list[PinProblem]:
+def _read_problems(
+    block: Block, error: ValidationError, only: frozenset[str] | None = None
+) -> list[PinProblem]:
+    """A problem per pin; `only` leaves out all other pins."""
     by_pin: dict[str, list[ErrorDetails]] = {}
     for detail in error.errors(include_url=False, include_context=False):
-        by_pin.setdefault(str(detail["loc"][0]) if detail["loc"] else "", []).append(detail)
+        pin = str(detail["loc"][0]) if detail["loc"] else ""
+        if only is None or pin in only:
+            by_pin.setdefault(pin, []).append(detail)
     return [_misfit(block, name, details) for name, details in by_pin.items()]
 
 
