@@ -49,16 +49,20 @@ class ParkedEntryAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     @admin.action(description="Replay: put back at the end of the stream", permissions=["change"])
     def replay(self, request: HttpRequest, entries: QuerySet[ParkedEntry]) -> None:
+        count = 0
         try:
-            count = sum(consumers.replay(entry) for entry in entries)
+            for entry in entries:
+                if consumers.replay(entry):
+                    self.log_change(request, entry, "Replayed.")
+                    count += 1
         except (RedisError, OSError):
             self.message_user(request, "Redis does not answer. Try again.", messages.ERROR)
-            return
         self.message_user(request, f"{count} replayed; entries that are not parked were left alone.")
 
     @admin.action(description="Drop: forget parked and replayed entries", permissions=["delete"])
     def drop(self, request: HttpRequest, entries: QuerySet[ParkedEntry]) -> None:
         done = entries.exclude(state=ParkedEntry.State.RETRYING)
+        self.log_deletions(request, done)
         self.message_user(request, f"{done.delete()[0]} dropped.")
 
     @admin.display(description="fields")

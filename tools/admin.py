@@ -120,8 +120,12 @@ class OperationAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     @admin.action(description="Cancel", permissions=["change"])
     def cancel(self, request: HttpRequest, operations: QuerySet[Operation]) -> None:
-        count = sum(cancelling.stop(operation.pk) for operation in operations)
-        self.message_user(request, f"{count} asked to stop; operations that had ended stay as they ended.")
+        stopped = [operation for operation in operations if cancelling.stop(operation.pk)]
+        for operation in stopped:
+            self.log_change(request, operation, "Cancelled.")
+        self.message_user(
+            request, f"{len(stopped)} asked to stop; operations that had ended stay as they ended."
+        )
 
     @admin.action(description="Requeue: let another worker take it now", permissions=["change"])
     def requeue(self, request: HttpRequest, operations: QuerySet[Operation]) -> None:
@@ -131,6 +135,7 @@ class OperationAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             given_back = Operation.objects.filter(pk=operation.pk, status=Operation.RUNNING)
             given_back.update(lease_until=None, owner="")
             poke(Operation, operation.pk)
+            self.log_change(request, operation, "Given to another worker.")
             count += 1
         self.message_user(request, f"{count} requeued; waiting and ended operations were left alone.")
 

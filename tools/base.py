@@ -15,6 +15,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from durable import limits
 from tools.context import ToolContext
 from tools.errors import BadTool
+from tools.outside import OutsideAnswer
 
 NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]{0,63}")  # what model providers accept as a function's name
 
@@ -59,6 +60,7 @@ WaitSeconds: TypeAlias = Annotated[
 
 Run: TypeAlias = Callable[[Any, ToolContext], ToolResult]
 Lookup: TypeAlias = Callable[[Any, ToolContext], ToolResult | None]
+Receive: TypeAlias = Callable[[Any, OutsideAnswer, Any], ToolResult]
 Gate: TypeAlias = Callable[[ToolContext], None]
 
 
@@ -76,6 +78,7 @@ class Tool:
     long_running: bool
     available: Callable[[], bool]
     lookup: Lookup | None
+    receive: Receive | None
     module: str
 
     def __call__(self, args: ToolArgs, context: ToolContext) -> ToolResult:
@@ -90,13 +93,16 @@ def tool(
     long_running: bool = False,
     available: Callable[[], bool] = lambda: True,
     lookup: Lookup | None = None,
+    receive: Receive | None = None,
     name: str | None = None,
 ) -> Callable[[Run], Tool]:
     """Make a tool of a function `(args: Args, context: ToolContext) -> Result`.
 
     The docstring is what the model reads. `available` says whether this machine can offer it. An effectful tool
     gives `lookup`, which finds the result of an earlier run by `context.key` or answers None. A `long_running` tool
-    becomes an operation: it runs on its own queue and comes back to the conversation with its result.
+    becomes an operation: it runs on its own queue and comes back to the conversation with its result. `receive(args,
+    answer, context)` makes the tool's result of what an outside service answered, when the tool had raised
+    AcceptedElsewhere; without it the answer itself is the result.
     """
 
     def make(function: Run) -> Tool:
@@ -110,6 +116,8 @@ def tool(
             )
         if (effect is Effect.EFFECTFUL) != (lookup is not None):
             raise BadTool(f"The tool {known_as}: an effectful tool, and only such a tool, needs `lookup`.")
+        if receive is not None and not long_running:
+            raise BadTool(f"The tool {known_as}: only a long-running tool can `receive` an outside answer.")
         most = limits.MAX_OPERATION_SECONDS if long_running else limits.STREAM_IDLE_SECONDS
         cap = cap_seconds
         if cap is None:
@@ -127,6 +135,7 @@ def tool(
             long_running=long_running,
             available=available,
             lookup=lookup,
+            receive=receive,
             module=function.__module__,
         )
 

@@ -189,6 +189,9 @@ class RunningCall:
             found = self.tool.lookup(self.args, self.context)
             if found is not None:
                 return found
+        return self._call()
+
+    def _call(self) -> ToolResult:
         return self.tool.run(self.args, self.context)
 
     def _failed(self, error: ToolOutcome) -> Outcome:

@@ -14,6 +14,7 @@ from tests.testtools.models import TestEffect
 from tools.base import Effect, ToolArgs, ToolResult, tool
 from tools.context import ToolContext
 from tools.errors import AcceptedElsewhere, ModelRetry, ToolError
+from tools.outside import OutsideAnswer
 
 FOREIGN_FILE = "COPILOT_TEST_FOREIGN_FILE"
 
@@ -166,3 +167,45 @@ def test_operation(args: OperationArgs, context: ToolContext) -> Value:
 def test_foreign_operation(args: OperationArgs, context: ToolContext) -> Value:
     """Work for a while as an operation that must not be done twice."""
     return work(args, context)
+
+
+class HandedOverArgs(ToolArgs):
+    note: str = Field(default="", max_length=1000, description="What to write down with the answer.")
+    seconds: float = Field(default=0, ge=0, le=600, description="How long it takes to hand it over.")
+    receive_seconds: float = Field(default=0, ge=0, le=600, description="How long it takes to make a result.")
+    again: bool = Field(default=False, description="Hand it over once more when it comes back.")
+
+
+def receive_answer(args: HandedOverArgs, answer: OutsideAnswer, context: ToolContext) -> Value:
+    """Keep the answer in a row that is written with the result, and leave one line in the effects file."""
+    value = answer.unwrap()
+    if args.again:
+        raise AcceptedElsewhere("Once more.")
+    if not isinstance(value, dict) or "made" not in value:
+        raise ToolError("The service answered nonsense.", code="bad_answer", answer=value)
+    context.cancelled.wait(args.receive_seconds)
+    context.stop_if_cancelled()
+    note = f"{args.note}: {value['made']}"
+    context.with_result(lambda: TestEffect.objects.create(key=context.key, note=note))
+    if FOREIGN_FILE in os.environ:
+        with Path(os.environ[FOREIGN_FILE]).open("a") as file:
+            file.write(f"{context.key}\t{note}\n")
+    return Value(message="Made of what came back.", value=note)
+
+
+def hand_over(args: HandedOverArgs, context: ToolContext) -> Value:
+    context.cancelled.wait(args.seconds)
+    context.stop_if_cancelled()
+    raise AcceptedElsewhere("The test service has it.")
+
+
+@tool(effect=Effect.IDEMPOTENT, long_running=True, receive=receive_answer)
+def test_handed_over(args: HandedOverArgs, context: ToolContext) -> Value:
+    """Let an outside service do it, and make something of its answer."""
+    return hand_over(args, context)
+
+
+@tool(effect=Effect.FOREIGN, long_running=True, receive=receive_answer)
+def test_foreign_handed_over(args: HandedOverArgs, context: ToolContext) -> Value:
+    """The same, where making something of the answer must not be done twice."""
+    return hand_over(args, context)

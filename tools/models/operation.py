@@ -51,6 +51,9 @@ class Operation(Job):
     answer_due_at = models.DateTimeField(
         null=True, blank=True, help_text="Until when the outside service may take."
     )
+    outside_answer = models.JSONField(
+        null=True, blank=True, help_text="What that service said, until the tool has made a result of it."
+    )
     completed_by = models.CharField(max_length=16, blank=True, default="")
 
     class Meta(Job.Meta):

@@ -5,15 +5,19 @@ from __future__ import annotations
 import hashlib
 import uuid
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import F, Q
+from django.utils import timezone
 
 from durable import jobs, limits
-from tools import output
+from durable.poke import poke
+from tools import output, registry
 from tools.errors import UnknownOperation
 from tools.models import Operation, find_operation
+from tools.outside import OutsideAnswer
 from workspace.showing import KeepsNothing
 
 
@@ -34,21 +38,51 @@ def complete(
     error: str = "",
     by: str,
 ) -> Completion:
-    """End an operation with an outside service's answer; raises UnknownOperation.
+    """Take an outside service's answer; raises UnknownOperation.
 
+    It ends the operation, unless its tool wants to `receive` it: then it is kept, and a worker goes on from there.
     Once per operation, whoever delivers how often, in whatever order and over how many channels: the first answer
     stands. It may come before the tool's function has returned; its worker is fenced then.
     """
     operation = find_operation(operation_id=operation_id, task_id=task_id)
     if operation is None:
         raise UnknownOperation
-    effect = not operation.is_terminal and _end(operation, success, result, error, by)
+    tool = registry.current().get(operation.tool_name)
+    take = _keep if tool is not None and tool.receive is not None else _end
+    answer = OutsideAnswer(success=success, result=result, error=error)
+    effect = not operation.is_terminal and take(operation, answer, by)
     operation.refresh_from_db()
     return Completion(operation=operation, effect=effect)
 
 
-def _end(operation: Operation, success: bool, result: Any, error: str, by: str) -> bool:
-    values = _completed(operation, result) if success else _failed(error)
+def _keep(operation: Operation, answer: OutsideAnswer, by: str) -> bool:
+    """Keep the answer for the tool and put the operation back in the queue. Once: one answer is kept, the first."""
+    unanswered = Operation.objects.filter(pk=operation.pk, outside_answer__isnull=True)
+    with transaction.atomic():
+        kept = unanswered.exclude(status__in=Operation.TERMINAL).update(
+            outside_answer=answer.as_json(),
+            completed_by=by,
+            begun=False,
+            status=Operation.QUEUED,
+            attempt=F("attempt") + 1,
+            owner="",
+            lease_until=None,
+            run_at=None,
+            poked_at=timezone.now(),
+        )
+        if kept:
+            transaction.on_commit(partial(_go_on, operation.pk), robust=True)
+    return bool(kept)
+
+
+def _go_on(operation_id: uuid.UUID) -> None:
+    poke(Operation, operation_id)
+    Operation.objects.get(pk=operation_id).tell_changed()
+
+
+def _end(operation: Operation, answer: OutsideAnswer, by: str) -> bool:
+    success = answer.success
+    values = _completed(operation, answer.result) if success else _failed(answer.error)
     with transaction.atomic():
         live = Operation.objects.filter(pk=operation.pk).exclude(status__in=Operation.TERMINAL)
         if not live.update(completed_by=by, **values):

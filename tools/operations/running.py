@@ -18,11 +18,12 @@ from durable.errors import DurableError, HandOver, LeaseLost
 from durable.lease import Lease
 from durable.stop import StopReason
 from tools import arguments, registry
-from tools.base import Effect
+from tools.base import Effect, ToolResult
 from tools.errors import AcceptedElsewhere, Cancelled, Interrupted, TimedOut, ToolError, ToolOutcome
 from tools.journal import CallScope, FinishedCall
 from tools.models import Operation, ToolCall
 from tools.operations.context import OperationContext
+from tools.outside import OutsideAnswer
 from tools.permissions import Permissions
 from tools.running import Crashed, Inbox, Outcome, RunningCall
 
@@ -47,9 +48,9 @@ class Working:
 
     def run(self) -> None:
         """Every way out ends the operation or lets it wait, except a lost lease and a hand-over."""
-        if self.operation.external:
-            return self.wait_for_outside()
         try:
+            if self.waits_for_outside():
+                return None
             call = self.prepare()
             self.begin()
             outcome = self.outcome_of(call)
@@ -99,6 +100,7 @@ class Working:
             index=0,
             recorded=True,
             in_doubt=operation.begun,
+            answer=OutsideAnswer.parse(operation.outside_answer) if operation.outside_answer else None,
             journal=Progress(operation, self.lease),
             inbox=self.inbox,
         )
@@ -166,7 +168,11 @@ class Working:
 
     def finish(self, outcome: Outcome) -> None:
         message = str(outcome.output.get("message", ""))
-        changes: dict[str, Any] = {"completed_by": "worker", "message": message}
+        changes: dict[str, Any] = {
+            "completed_by": self.operation.completed_by or "worker",
+            "message": message,
+            "outside_answer": None,  # it has done its work, and may hold anything
+        }
         if outcome.state == ToolCall.State.SUCCEEDED:
             status, reason, error = Operation.COMPLETED, "done", ""
             changes |= {"result": outcome.output, "progress": 1.0}
@@ -185,37 +191,58 @@ class Working:
     def accept(self, accepted: AcceptedElsewhere) -> None:
         """An outside service has the work now. Its answer may have come before this: then the lease is lost."""
         seconds = min(accepted.wait_seconds, limits.MAX_OUTSIDE_ANSWER_SECONDS)
-        self.lease.commit(
-            lambda: None,
+        self.lease.wait_until_due(
+            seconds,
             external=True,
             message=accepted.message,
             answer_due_at=Operation.clock.after(seconds),
         )
-        self.lease.wait_until_due(seconds)
         self.operation.refresh_from_db()
         self.operation.tell_changed()
 
-    def wait_for_outside(self) -> None:
-        """Claimed while an outside service has the work: its time is over, or a worker died on the way to wait."""
-        due_at = self.operation.answer_due_at
+    def waits_for_outside(self) -> bool:
+        """Whether an outside service has the work and has time left; then this worker is freed.
+
+        One whose time is over has answered thereby: late, of which the tool may make the best.
+        """
+        operation = self.operation
+        cancelled = self.lease.stop.reason is StopReason.CANCELLED
+        if cancelled or not operation.external or operation.outside_answer is not None:
+            return False
+        due_at = operation.answer_due_at
         left = (due_at - timezone.now()).total_seconds() if due_at else 0.0
-        if self.lease.stop.reason is StopReason.CANCELLED:
-            return self.end(Outcome.of(Cancelled("The operation was cancelled."), self.operation.session_id))
         if left > 0:
-            return self.lease.wait_until_due(left)
-        late = TimedOut("The outside service that took this over has not answered in time.")
-        return self.end(Outcome.of(late, self.operation.session_id))
+            self.lease.wait_until_due(left)
+            return True
+        late = OutsideAnswer(success=False, late=True)
+        tool = registry.current().get(operation.tool_name)
+        if tool is None or tool.receive is None:
+            late.unwrap()
+        operation.outside_answer, operation.begun = late.as_json(), False
+        self.lease.commit(lambda: None, outside_answer=operation.outside_answer, begun=False)
+        return False
 
 
 @dataclass(kw_only=True, eq=False)
 class OperationCall(RunningCall):
-    """A tool's function at work, which may also say that an outside service took over."""
+    """A tool's function at work, which may also say that an outside service took over, or take that one's answer."""
 
+    answer: OutsideAnswer | None = None
     accepted: AcceptedElsewhere | None = None
+
+    def _call(self) -> ToolResult:
+        if self.answer is None:
+            return super()._call()
+        if self.tool.receive is None:
+            raise ToolError(f"{self.tool.name} no longer takes answers of an outside service.")
+        return self.tool.receive(self.args, self.answer, self.context)
 
     def _failed(self, error: ToolOutcome) -> Outcome:
         if isinstance(error, AcceptedElsewhere):
-            self.accepted = error
+            if self.answer is not None:
+                error = ToolError(f"{self.tool.name} cannot hand over work that has come back.")
+            else:
+                self.accepted = error
         return super()._failed(error)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from django.contrib.admin.models import LogEntry
 from django.test import Client
 
 from accounts.models import User
@@ -44,6 +45,8 @@ def test_cancel_stops_what_lives_and_leaves_what_has_ended(
     ended, queued = run(started(id="c1", note="a")), started(id="c2", note="b")
     act(operator, "cancel", ended, queued)
     assert (ended.status, queued.status) == ("completed", "cancelled")
+    [entry] = LogEntry.objects.all()
+    assert (entry.object_id, entry.get_change_message()) == (str(queued.pk), "Cancelled.")
 
 
 def test_requeue_takes_it_from_its_worker(operator: Client, started: Callable[..., Operation]) -> None:
@@ -51,5 +54,6 @@ def test_requeue_takes_it_from_its_worker(operator: Client, started: Callable[..
     assert jobs.claim(Operation, operation.pk, owner="stuck") is not None
     act(operator, "requeue", operation)
     assert (operation.owner, operation.lease_until) == ("", None)
+    assert LogEntry.objects.get().get_change_message() == "Given to another worker."
     assert run(operation).status == "completed"
     assert (operation.attempt, operation.crashes) == (2, 0)
