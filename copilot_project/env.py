@@ -195,6 +195,12 @@ class Environment:
     search_corpus: str = variable(
         "SEARCH_CORPUS", "", "Folder of text files the search blocks look in instead of the web."
     )
+    oauth_providers: str = variable(
+        "COPILOT_OAUTH_PROVIDERS",
+        "",
+        "JSON object of the OAuth2 providers people may sign in to, by name; the form is in credentials.md.",
+        secret=True,
+    )
     log_level: str = variable(
         "LOG_LEVEL",
         "INFO",

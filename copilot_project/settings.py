@@ -243,6 +243,7 @@ COPILOT_TITLE_MODEL = ENV.title_model
 COPILOT_FALLBACK_MODEL = ENV.fallback_model
 COPILOT_PRICES_FILE = ENV.prices_file
 INTERNAL_API_KEY = ENV.internal_api_key
+COPILOT_OAUTH_PROVIDERS = ENV.oauth_providers
 
 # --- the outside ---------------------------------------------------------------------------------
 

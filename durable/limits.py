@@ -263,6 +263,16 @@ WEBHOOK_OLD_SECRET_SECONDS = 86_400.0
 WEBHOOK_LOG_SECONDS = 30 * 86_400.0
 WEBHOOK_TESTS_PER_MINUTE = 20
 
+# --- credentials --------------------------------------------------------------------------------
+MAX_CREDENTIALS_PER_USER = 200
+MAX_SECRET_CHARACTERS = 16_000
+CREDENTIAL_USE_NOTE_SECONDS = 60.0
+OAUTH_SECONDS = 20.0
+OAUTH_STATE_SECONDS = 600.0
+OAUTH_REFRESH_EARLY_SECONDS = 120.0
+OAUTH_REFRESH_HOLD_SECONDS = 30.0
+MAX_OAUTH_ANSWER_BYTES = 64 * 1024
+
 # --- accounts -----------------------------------------------------------------------------------
 LOGIN_LINK_SECONDS = 15 * 60.0
 WRONG_LOGINS_PER_ADDRESS = 20

@@ -11,5 +11,7 @@ class ExecutionsConfig(AppConfig):
         from executions.blocks.checks import (
             check_blocks,  # the catalogue imports models' neighbours: after the apps
         )
+        from executions.credentials.oauth.providers import check_providers
 
         register(check_blocks, "blocks")
+        register(check_providers, "credentials")

@@ -1,1 +1,5 @@
 """Agents, executions and what surrounds them, as operators see them: one module per thing."""
+
+from executions.admin import credentials
+
+__all__ = ["credentials"]

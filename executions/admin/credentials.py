@@ -1,0 +1,39 @@
+"""Credentials, as operators see them: whose and for what, never the secret."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from executions.models import StoredCredential
+
+
+@admin.register(StoredCredential)
+class StoredCredentialAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """They are made by their owners. An operator can see that they are there, and delete one."""
+
+    list_display = ["__str__", "user", "provider", "kind", "host", "expires_at", "signed_out_at", "used_at"]
+    list_filter = ["kind", "provider"]
+    list_select_related = ["user"]
+    search_fields = ["=id", "title", "provider", "host", "user__username"]
+    ordering = ["-created_at"]
+    fields = readonly_fields = (
+        "id",
+        "user",
+        "provider",
+        "title",
+        "kind",
+        "host",
+        "scopes",
+        "expires_at",
+        "refreshing_until",
+        "signed_out_at",
+        "created_at",
+        "used_at",
+    )
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: StoredCredential | None = None) -> bool:
+        return False

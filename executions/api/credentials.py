@@ -1,0 +1,175 @@
+"""/api/credentials: list, keep, change and delete one's own credentials. No answer ever holds a secret."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework import generics, serializers, status
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.authentication import current_user
+from durable import limits
+from executions.credentials import keeping
+from executions.credentials.secrets import ApiKey, Headers, Kind, Secret, UserPassword
+from executions.models import StoredCredential
+
+PARTS: dict[str, tuple[str, ...]] = {
+    Kind.API_KEY: ("api_key",),
+    Kind.USER_PASSWORD: ("username", "password"),
+    Kind.HOST_SCOPED: ("headers",),
+}
+PROVIDER = r"^[a-z0-9][a-z0-9_.:-]*$"
+
+
+class SecretField(serializers.CharField):
+    """Taken exactly as it is given, and never shown."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            write_only=True, required=False, trim_whitespace=False, max_length=limits.MAX_SECRET_CHARACTERS
+        )
+
+
+class CredentialSerializer(serializers.ModelSerializer[StoredCredential]):
+    """A credential as it may be shown."""
+
+    status = serializers.SerializerMethodField(help_text="ok, expired, or sign_in_again.")
+
+    class Meta:
+        model = StoredCredential
+        fields = [
+            "id",
+            "provider",
+            "kind",
+            "title",
+            "host",
+            "scopes",
+            "status",
+            "expires_at",
+            "created_at",
+            "used_at",
+        ]
+        read_only_fields = fields
+
+    def get_status(self, credential: StoredCredential) -> str:
+        if credential.signed_out_at is not None:
+            return "sign_in_again"
+        renewed = credential.kind == Kind.OAUTH2
+        over = credential.expires_at is not None and credential.expires_at <= timezone.now()
+        return "expired" if over and not renewed else "ok"
+
+
+class ChangeForm(serializers.Serializer[Any]):
+    """What may be changed; a secret is given whole."""
+
+    title = serializers.CharField(max_length=200, required=False, allow_blank=True)
+    host = serializers.CharField(
+        max_length=255, required=False, allow_blank=True, help_text="Where it may be sent: api.example.com."
+    )
+    expires_at = serializers.DateTimeField(required=False)
+    api_key = SecretField()
+    username = SecretField()
+    password = SecretField()
+    headers = serializers.DictField(
+        child=serializers.CharField(max_length=limits.MAX_SECRET_CHARACTERS, trim_whitespace=False),
+        write_only=True,
+        required=False,
+    )
+
+
+class NewForm(ChangeForm):
+    """What a new credential is made of: `api_key`; `username` and `password`; or `headers` and `host`."""
+
+    provider = serializers.RegexField(
+        PROVIDER, max_length=100, help_text="Whose it is, such as smtp, database or http."
+    )
+    kind = serializers.ChoiceField(choices=[str(kind) for kind in PARTS])
+
+
+class OwnCredentials(generics.GenericAPIView[StoredCredential]):
+    """Credentials of the person asking, nobody else's."""
+
+    queryset = StoredCredential.objects.none()
+    serializer_class = CredentialSerializer
+
+    def get_queryset(self) -> QuerySet[StoredCredential]:
+        return StoredCredential.objects.filter(user=current_user(self.request)).order_by("-created_at")
+
+
+class Credentials(OwnCredentials, generics.ListAPIView[StoredCredential]):
+    """List credentials; keep one."""
+
+    @extend_schema(request=NewForm, responses={201: CredentialSerializer})
+    def post(self, request: Request) -> Response:
+        """Keep a credential. Its secret is never shown again; for OAuth2, sign in instead."""
+        form = NewForm(data=request.data)
+        form.is_valid(raise_exception=True)
+        given = form.validated_data
+        kept = keeping.keep(
+            current_user(request),
+            keeping.NewCredential(
+                provider=given["provider"],
+                kind=given["kind"],
+                secret=read_secret(given["kind"], given),
+                title=given.get("title", ""),
+                host=given.get("host", ""),
+                expires_at=given.get("expires_at"),
+            ),
+        )
+        return Response(CredentialSerializer(kept).data, status=status.HTTP_201_CREATED)
+
+
+class Credential(OwnCredentials, generics.RetrieveAPIView[StoredCredential]):
+    """One credential."""
+
+    @extend_schema(request=ChangeForm)
+    def patch(self, request: Request, **kwargs: Any) -> Response:
+        """Change title, host or end; or put another secret in its place."""
+        credential = self.get_object()
+        form = ChangeForm(data=request.data)
+        form.is_valid(raise_exception=True)
+        given = form.validated_data
+        secret = read_secret(credential.kind, given) if holds_secret(given) else None
+        changes = keeping.Changes(
+            title=given.get("title"),
+            host=given.get("host"),
+            secret=secret,
+            expires_at=given.get("expires_at"),
+        )
+        return Response(CredentialSerializer(keeping.change(credential, changes)).data)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, **kwargs: Any) -> Response:
+        """Delete it for good. Agents and schedules that use it say so at their next run."""
+        keeping.forget(self.get_object())
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+def holds_secret(given: dict[str, Any]) -> bool:
+    return any(part in given for parts in PARTS.values() for part in parts)
+
+
+def read_secret(kind: str, given: dict[str, Any]) -> Secret:
+    """The secret of that kind; raises ValidationError for a part that is missing or another kind's."""
+    if kind not in PARTS:
+        raise serializers.ValidationError(
+            "The tokens of a sign-in come from the provider. Sign in again instead."
+        )
+    missing = {part: ["This is needed."] for part in PARTS[kind] if part not in given}
+    foreign = [
+        part for parts in PARTS.values() for part in parts if part in given and part not in PARTS[kind]
+    ]
+    wrong = {part: [f"This is no part of the kind {kind}."] for part in foreign}
+    if missing or wrong:
+        raise serializers.ValidationError(missing | wrong)
+    match kind:
+        case Kind.API_KEY:
+            return ApiKey(api_key=given["api_key"])
+        case Kind.USER_PASSWORD:
+            return UserPassword(username=given["username"], password=given["password"])
+        case _:
+            return Headers(headers=given["headers"])

@@ -1,0 +1,149 @@
+"""/api/credentials/oauth: signing in at a provider, in the browser."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpResponse, HttpResponseRedirect
+from django.utils.http import url_has_allowed_host_and_scheme
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.exceptions import APIException, PermissionDenied
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from accounts.authentication import CookieAuthentication, current_user
+from executions.api.credentials import CredentialSerializer
+from executions.credentials.errors import SignInRefused
+from executions.credentials.oauth import signing_in
+from executions.credentials.oauth.providers import configured
+from executions.credentials.oauth.signing_in import Wish
+
+
+class ProviderShape(serializers.Serializer[Any]):
+    """A provider people may sign in to."""
+
+    name = serializers.CharField()
+    title = serializers.CharField()
+    scopes = serializers.ListField(child=serializers.CharField())
+
+
+class Providers(APIView):
+    """Where one can sign in."""
+
+    @extend_schema(responses=ProviderShape(many=True))
+    def get(self, request: Request) -> Response:
+        """The OAuth2 providers this site is configured for."""
+        found = configured().items()
+        rows = [{"name": name, "title": one.title or name, "scopes": list(one.scopes)} for name, one in found]
+        return Response({"results": rows, "next": None})
+
+
+class WishForm(serializers.Serializer[Any]):
+    title = serializers.CharField(max_length=200, required=False, allow_blank=True, default="")
+    scopes = serializers.ListField(
+        child=serializers.RegexField(r"^\S+$", max_length=200),
+        max_length=50,
+        required=False,
+        default=list,
+        help_text="Those of the provider's configuration unless said otherwise.",
+    )
+    credential_id = serializers.UUIDField(
+        required=False, default=None, help_text="Sign in again for this credential instead of a new one."
+    )
+    next = serializers.CharField(
+        max_length=500,
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="A path of this site to end at.",
+    )
+
+    def validate_next(self, path: str) -> str:
+        if path and not (path.startswith("/") and url_has_allowed_host_and_scheme(path, allowed_hosts=None)):
+            raise serializers.ValidationError("Give a path of this site, such as /settings.")
+        return path
+
+
+class SignInUrl(serializers.Serializer[Any]):
+    url = serializers.CharField(help_text="Send the browser there.")
+
+
+class BrowserView(APIView):
+    """For people in a browser: whoever comes back must be who left, and only a session knows that."""
+
+    authentication_classes = [CookieAuthentication]
+
+    def session_key(self, request: Request) -> str:
+        key = request.session.session_key
+        if not key:
+            raise PermissionDenied("Sign in with a browser: an API key has no session to come back to.")
+        return str(key)
+
+
+class Start(BrowserView):
+    """Begin to sign in."""
+
+    @extend_schema(request=WishForm, responses=SignInUrl)
+    def post(self, request: Request, provider: str) -> Response:
+        """The provider's page to send the browser to."""
+        return Response({"url": self.url_for(request, provider, request.data)})
+
+    @extend_schema(parameters=[WishForm], responses={302: None})
+    def get(self, request: Request, provider: str) -> HttpResponse:
+        """The same as a link: goes to the provider's page at once."""
+        return HttpResponseRedirect(self.url_for(request, provider, request.query_params))
+
+    def url_for(self, request: Request, provider: str, given: Any) -> str:
+        form = WishForm(data=given)
+        form.is_valid(raise_exception=True)
+        said = form.validated_data
+        wish = Wish(
+            provider=provider,
+            title=said["title"],
+            scopes=tuple(said["scopes"]),
+            credential_id=str(said["credential_id"] or ""),
+            next=said["next"],
+        )
+        return signing_in.authorize_url(current_user(request), self.session_key(request), wish)
+
+
+class Callback(BrowserView):
+    """Where the provider sends people back to."""
+
+    @extend_schema(
+        parameters=[
+            OpenApiParameter(name, OpenApiTypes.STR)
+            for name in ("code", "state", "error", "error_description")
+        ],
+        responses={200: CredentialSerializer, 302: None},
+    )
+    def get(self, request: Request, provider: str) -> HttpResponse:
+        """Trade the code for tokens and keep them; ends at the path that was asked for, or shows the credential."""
+        said, user = request.query_params, current_user(request)
+        state = said.get("state", "")
+        wish = signing_in.read_state(user, self.session_key(request), provider, state)
+        try:
+            if not said.get("code"):
+                raise SignInRefused(refusal_of(said.get("error", ""), said.get("error_description", "")))
+            kept = signing_in.finish(user, wish, code=said["code"], state=state)
+        except APIException as error:
+            if not wish.next:
+                raise
+            return back_to(wish.next, sign_in_error=str(error.detail))
+        if wish.next:
+            return back_to(wish.next, credential=str(kept.pk))
+        return Response(CredentialSerializer(kept).data)
+
+
+def refusal_of(code: str, description: str) -> str:
+    if code == "access_denied":
+        return "You did not allow it."
+    return f"The provider refused: {(description or code or 'it did not say why')[:300]}"
+
+
+def back_to(path: str, **said: str) -> HttpResponseRedirect:
+    return HttpResponseRedirect(f"{path}{'&' if '?' in path else '?'}{urlencode(said)}")

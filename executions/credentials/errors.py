@@ -1,0 +1,93 @@
+"""What can go wrong with a credential.
+
+APIException (status, code, text)
+└── CredentialError             400
+    ├── BadCredential           400  what was given does not fit its kind
+    ├── TooManyCredentials      409
+    ├── NoSuchProvider          404  nobody configured a sign-in for it
+    ├── SignInRefused           400  the provider, or the check of who comes back, said no
+    └── SignInUnavailable       502  the provider does not answer, or not as OAuth2 wants it
+
+PortError                            what a block hears; the text is for the person
+└── CredentialUnusable
+    ├── SignInAgain                  the refresh token is over, or there is none
+    ├── CredentialExpired            its own end has passed
+    ├── RefreshFailed                the provider does not answer; later it may
+    └── SecretUnreadable             no key of the site opens it
+"""
+
+from __future__ import annotations
+
+from rest_framework import status
+from rest_framework.exceptions import APIException, NotFound
+
+from executions.ports import PortError
+
+
+class CredentialError(APIException):
+    """The credential could not be handled."""
+
+    status_code: int = status.HTTP_400_BAD_REQUEST
+    default_code = "credential_error"
+    default_detail = __doc__
+
+
+class BadCredential(CredentialError):
+    """The credential does not fit its kind."""
+
+    default_code = "bad_credential"
+    default_detail = __doc__
+
+
+class TooManyCredentials(CredentialError):
+    """You keep as many credentials as one person may."""
+
+    status_code = status.HTTP_409_CONFLICT
+    default_code = "too_many_credentials"
+    default_detail = __doc__
+    hint = "Delete one you no longer use, then add the new one."
+
+
+class NoSuchProvider(CredentialError, NotFound):
+    """Nobody has configured a sign-in for this provider."""
+
+    status_code = status.HTTP_404_NOT_FOUND
+    default_code = "not_found"
+    default_detail = __doc__
+
+
+class SignInRefused(CredentialError):
+    """The sign-in was refused."""
+
+    default_code = "sign_in_refused"
+    default_detail = __doc__
+    hint = "Start the sign-in again."
+
+
+class SignInUnavailable(CredentialError):
+    """The provider does not answer as it should."""
+
+    status_code = status.HTTP_502_BAD_GATEWAY
+    default_code = "sign_in_unavailable"
+    default_detail = __doc__
+    hint = "Try again in a moment."
+
+
+class CredentialUnusable(PortError):
+    """The credential cannot be used."""
+
+
+class SignInAgain(CredentialUnusable):
+    """The sign-in has ended. Sign in again under credentials, then run it again."""
+
+
+class CredentialExpired(CredentialUnusable):
+    """The credential has expired. Put a new one in its place under credentials."""
+
+
+class RefreshFailed(CredentialUnusable):
+    """The provider did not renew the sign-in just now. Run it again in a moment."""
+
+
+class SecretUnreadable(CredentialUnusable):
+    """The secret cannot be read with this site's keys. Give it anew under credentials, or ask an operator."""

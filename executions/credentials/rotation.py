@@ -1,0 +1,68 @@
+"""Changing the site's keys: every sealed secret is sealed anew with the newest of ENCRYPTION_KEYS."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from cryptography.fernet import Fernet, InvalidToken
+from django.conf import settings
+from django.db.models import Model
+
+from accounts.sealing import CannotUnseal, reseal
+from executions.models import StoredCredential, Trigger
+from webhooks.models import WebhookEndpoint
+
+SEALED: Sequence[tuple[type[Model], Sequence[str]]] = (
+    (StoredCredential, ("secret",)),
+    (Trigger, ("secret", "old_secret")),
+    (WebhookEndpoint, ("sealed_secret", "sealed_old_secret")),
+)
+
+
+@dataclass(kw_only=True)
+class Rotation:
+    """What became of the secrets; `unreadable` names those no key opens."""
+
+    resealed: int = 0
+    fresh: int = 0
+    unreadable: list[str] = field(default_factory=list)
+
+
+def rotate_all() -> Rotation:
+    """Seal anew what an older key sealed. Safe to repeat, to break off, and while everything runs."""
+    rotation = Rotation()
+    for model, names in SEALED:
+        for row in model._default_manager.order_by("pk").iterator():
+            for name in names:
+                if getattr(row, name):
+                    rotate_one(row, name, rotation)
+    return rotation
+
+
+def rotate_one(row: Any, name: str, rotation: Rotation) -> None:
+    token: str = getattr(row, name)
+    if is_fresh(token):
+        rotation.fresh += 1
+        return
+    try:
+        fresh = reseal(token)
+    except CannotUnseal:
+        rotation.unreadable.append(f"{type(row).__name__} {row.pk}")
+        return
+    # A secret that was given anew meanwhile is under the newest key already, and stays.
+    same = type(row)._default_manager.filter(**{"pk": row.pk, name: token})
+    if same.update(**{name: fresh}):
+        rotation.resealed += 1
+    else:
+        rotation.fresh += 1
+
+
+def is_fresh(token: str) -> bool:
+    """Whether the newest key opens it."""
+    try:
+        Fernet(settings.ENCRYPTION_KEYS[0]).decrypt(token.encode())
+    except InvalidToken:
+        return False
+    return True

@@ -1,0 +1,169 @@
+"""Which credential a block gets, and which it never gets."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from cryptography.fernet import Fernet
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from pytest_django import Settings
+
+from accounts.models import User
+from executions.blocks.catalog.send_email import send_email
+from executions.blocks.doubles import make_context, make_ports
+from executions.blocks.errors import BlockFailed, CredentialsMissing
+from executions.blocks.run import run_block
+from executions.credentials.errors import CredentialExpired, SecretUnreadable
+from executions.credentials.finding import StoredCredentials
+from executions.credentials.keeping import NewCredential, keep
+from executions.credentials.secrets import ApiKey, Headers, Secret, Tokens, UserPassword
+from executions.models import StoredCredential
+
+KINDS: dict[type[Secret], str] = {
+    ApiKey: "api_key",
+    UserPassword: "user_password",
+    Headers: "host_scoped",
+    Tokens: "oauth2",
+}
+
+
+def give(user: User, provider: str, secret: Secret, **more: Any) -> StoredCredential:
+    return keep(user, NewCredential(provider=provider, kind=KINDS[type(secret)], secret=secret, **more))
+
+
+def find(user: User, provider: str, **how: str) -> Any:
+    return StoredCredentials(user.pk).find(provider, **how)
+
+
+def test_a_login_is_found_by_its_provider_and_only_by_its_owner(ada: User, bob: User) -> None:
+    row = give(ada, "smtp", UserPassword(username="ann", password="canary"))
+    found = find(ada, "smtp")
+    assert (found.id, found.username, found.password, found.api_key) == (str(row.pk), "ann", "canary", "")
+    assert "canary" not in repr(found)
+    assert find(ada, "database") is None
+    assert find(bob, "smtp") is None
+    assert find(bob, "smtp", credentials_id=str(row.pk)) is None
+
+
+def test_the_newest_of_a_provider_is_taken_and_a_chosen_one_before_it(ada: User) -> None:
+    older, newer = (give(ada, "openai", ApiKey(api_key=key)) for key in ("old", "new"))
+    assert find(ada, "openai").api_key == "new"
+    assert find(ada, "openai", credentials_id=str(older.pk)).api_key == "old"
+    newer.delete()
+    assert find(ada, "openai").api_key == "old"
+
+
+@pytest.mark.parametrize("unknown", [str(uuid.uuid4()), "nonsense", "é" * 300])
+def test_one_that_is_gone_is_not_replaced_by_another(ada: User, unknown: str) -> None:
+    give(ada, "smtp", UserPassword(username="ann", password="x"))
+    assert find(ada, "smtp", credentials_id=unknown) is None
+
+
+def test_a_chosen_one_of_another_provider_is_not_handed_over(ada: User) -> None:
+    row = give(ada, "openai", ApiKey(api_key="canary"))
+    assert find(ada, "smtp", credentials_id=str(row.pk)) is None
+
+
+@pytest.mark.parametrize(
+    ("pattern", "host", "given"),
+    [
+        ("api.example.com", "api.example.com", True),
+        ("api.example.com", "API.example.com.", True),
+        ("api.example.com", "example.com", False),
+        ("api.example.com", "evil-api.example.com", False),
+        ("api.example.com", "api.example.com.evil.com", False),
+        ("api.example.com", "", False),
+        ("*.example.com", "api.example.com", True),
+        ("*.example.com", "a.b.example.com", True),
+        ("*.example.com", "example.com", False),
+        ("*.example.com", "evilexample.com", False),
+        ("*.example.com", "example.com.evil.com", False),
+        ("bücher.example", "xn--bcher-kva.example", True),
+    ],
+)
+def test_headers_travel_to_their_host_alone(ada: User, pattern: str, host: str, given: bool) -> None:
+    row = give(ada, "http", Headers(headers={"X-Key": "canary"}), host=pattern)
+    assert (find(ada, "http", host=host) is not None) is given
+    assert (find(ada, "http", credentials_id=str(row.pk), host=host) is not None) is given
+
+
+def test_the_one_for_exactly_that_host_goes_before_the_one_for_many(ada: User) -> None:
+    give(ada, "http", Headers(headers={"X": "exact"}), host="api.example.com")
+    give(ada, "http", Headers(headers={"X": "many"}), host="*.example.com")
+    assert find(ada, "http", host="api.example.com").headers == {"X": "exact"}
+    assert find(ada, "http", host="www.example.com").headers == {"X": "many"}
+
+
+def test_a_key_without_a_host_leaves_for_one_only_when_it_was_chosen(ada: User) -> None:
+    row = give(ada, "mcp", ApiKey(api_key="canary"))
+    assert find(ada, "mcp", host="mcp.example.com") is None
+    assert find(ada, "mcp", host="mcp.example.com", credentials_id=str(row.pk)).api_key == "canary"
+
+
+def test_a_key_kept_for_a_host_serves_web_requests_there(ada: User) -> None:
+    give(ada, "acme", ApiKey(api_key="canary"), host="api.acme.example")
+    found = find(ada, "http", host="api.acme.example")
+    assert found.headers == {"Authorization": "Bearer canary"}
+    assert find(ada, "acme") is None  # nobody said where it would go
+    assert find(ada, "http", host="other.example") is None
+
+
+def test_an_expired_one_says_so(ada: User) -> None:
+    yesterday = datetime.now(UTC) - timedelta(days=1)
+    give(ada, "openai", ApiKey(api_key="x"), title="Work key", expires_at=yesterday)
+    with pytest.raises(CredentialExpired, match=r"Work key expired on .* Put a new one"):
+        find(ada, "openai")
+
+
+def test_a_secret_sealed_with_a_lost_key_is_a_clear_error(ada: User, settings: Settings) -> None:
+    give(ada, "openai", ApiKey(api_key="x"), title="Work key")
+    settings.ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
+    with pytest.raises(SecretUnreadable, match="Work key cannot be read with this site's keys"):
+        find(ada, "openai")
+
+
+def test_its_use_is_noted_once_a_minute_at_most(ada: User) -> None:
+    row = give(ada, "openai", ApiKey(api_key="x"))
+    find(ada, "openai")
+    row.refresh_from_db()
+    first = row.used_at
+    assert first is not None
+    with CaptureQueriesContext(connection) as queries:
+        find(ada, "openai")
+    assert not [query for query in queries if query["sql"].startswith("UPDATE")]
+    StoredCredential.objects.update(used_at=first - timedelta(seconds=61))
+    find(ada, "openai")
+    row.refresh_from_db()
+    assert row.used_at is not None and row.used_at >= first
+
+
+def test_a_block_whose_credential_was_deleted_says_what_is_missing(ada: User) -> None:
+    row = give(ada, "smtp", UserPassword(username="ann", password="x"))
+    chosen = {"credentials": {"id": str(row.pk), "provider": "smtp", "type": "user_password"}}
+    mail = {
+        "to_email": "bob@example.com",
+        "subject": "Hi",
+        "body": "Hello",
+        "config": {"smtp_server": "mail.example.com", "smtp_port": 587},
+    } | chosen
+    ports = replace(make_ports(), credentials=StoredCredentials(ada.pk))
+    assert dict(run_block(send_email, mail, make_context(ports=ports))) != {}
+    row.delete()
+    with pytest.raises(CredentialsMissing, match=r"needs a smtp credential\. Add one under credentials"):
+        list(run_block(send_email, mail, make_context(ports=ports)))
+
+
+def test_a_credential_that_cannot_be_used_fails_the_node_with_its_sentence(ada: User) -> None:
+    past = datetime.now(UTC) - timedelta(days=1)
+    row = give(ada, "smtp", UserPassword(username="ann", password="canary"), title="Mail", expires_at=past)
+    ports = replace(make_ports(), credentials=StoredCredentials(ada.pk))
+    mail = {"to_email": "b@example.com", "config": {"smtp_server": "m.example.com", "smtp_port": 587}}
+    mail |= {"subject": "Hi", "body": "x", "credentials": {"id": str(row.pk)}}
+    with pytest.raises(BlockFailed, match="Mail expired on") as caught:
+        list(run_block(send_email, mail, make_context(ports=ports)))
+    assert "canary" not in repr(caught.value)
