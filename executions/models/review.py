@@ -26,7 +26,12 @@ class Review(models.Model):
         Execution, on_delete=models.CASCADE, null=True, blank=True, related_name="reviews"
     )
     node = models.ForeignKey(
-        NodeExecution, on_delete=models.CASCADE, null=True, blank=True, related_name="reviews"
+        NodeExecution,
+        on_delete=models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="reviews",
+        db_constraint=False,  # a run asks while it works, and its row is written when it is put aside
     )
     session_id = models.UUIDField(null=True, blank=True, help_text="The conversation a block is run from.")
     block_id = models.CharField(max_length=200, blank=True, default="")
