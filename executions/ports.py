@@ -89,7 +89,7 @@ class ClockPort(Protocol):
         ...
 
     def wait_until(self, moment: datetime, cancel: CancelSignal) -> None:
-        """Return when `moment` has come or `cancel` is set; may raise ParkedUntil to free the worker instead."""
+        """Return at `moment`, earlier at a cancel or to have the time cap looked at; may raise ParkedUntil."""
         ...
 
 

@@ -117,6 +117,8 @@ class Block:
     static_output: bool = False  # its outputs are reused rather than consumed
     repeats: tuple[str, ...] = ()  # the pins one run may emit on many times
     sensitive: bool = False  # asks for a review where that mode is on
+    repeatable: Callable[[Any], bool] | None = None  # effectful: may a run that was cut off be done again?
+    sequential: bool = False  # runs of one node come one after the other: it keeps something between them
     resumable: bool = False  # a second attempt emits only what follows `context.recorded_outputs`
     runs_alone: bool = True  # may be run outside an agent
     error_pin: bool = True
@@ -129,6 +131,10 @@ class Block:
     dynamic_inputs: DynamicInputs | None = None
     dynamic_outputs: Callable[[str, Any], bool] | None = None  # (pin, inputs): may it be emitted?
     examples: tuple[Example, ...] = ()
+
+    def is_repeatable(self, inputs: BlockInputs) -> bool:
+        """Whether doing it again under the same key is as good as once; only an effectful block is asked."""
+        return self.repeatable is not None and self.repeatable(inputs)
 
     @cached_property
     def input_pins(self) -> tuple[Pin, ...]:
@@ -169,6 +175,11 @@ class Block:
             name: TypeAdapter(info.rebuild_annotation()) for name, info in fields
         }
         return adapters | ({ERROR_PIN: TypeAdapter(Text)} if self.error_pin else {})
+
+
+def under_its_key(inputs: BlockInputs) -> bool:
+    """For `repeatable`: the effect carries the key of the run, so that a second attempt does it once."""
+    return True
 
 
 def block(

@@ -6,11 +6,10 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from decimal import Decimal
 from zoneinfo import ZoneInfo
 
-from durable import limits
 from executions.blocks.errors import BlockCancelled, BlockTimedOut
 from executions.ports import Ports
 from llm.types import CancelSignal
@@ -74,11 +73,9 @@ class BlockContext:
         """Return when `moment` has come; a cancel or the time cap ends the wait early."""
         while True:
             self.check()
-            remaining = moment - self.now()
-            if remaining <= timedelta(0):
+            if moment <= self.now():
                 return
-            slice_seconds = timedelta(seconds=limits.WAIT_SLICE_SECONDS)
-            self.ports.clock.wait_until(self.now() + min(remaining, slice_seconds), self.cancel)
+            self.ports.clock.wait_until(moment, self.cancel)
 
     @property
     def zone(self) -> ZoneInfo:

@@ -7,11 +7,13 @@ BlockError                 ends the node as FAILED; its text travels along the l
 │   └── CredentialsMissing a credential the block needs is not there
 ├── BlockTimedOut          the time cap of the node run passed
 ├── BlockCancelled         nobody wants the result any more
+├── BudgetUsedUp           there is no money left for it: ends the execution, whatever is linked
 └── BlockCrashed           an error nobody foresaw; its traceback is in the log
 
 BlockParked                not an error: the node waits without a worker and is run again later
 ├── ParkedForReview        until a person has decided
-└── ParkedUntil            until a time
+├── ParkedUntil            until a time
+└── ParkedForJob           until another job has ended
 
 RegistryError              the catalogue itself is wrong: found at start-up by a system check
 ├── DuplicateBlock         two blocks share an id or a name
@@ -77,6 +79,10 @@ class BlockCancelled(BlockError):
     """The block was stopped."""
 
 
+class BudgetUsedUp(BlockError):
+    """Your budget is used up."""
+
+
 class BlockCrashed(BlockError):
     """The block failed for a reason nobody foresaw. The log has the details."""
 
@@ -99,6 +105,14 @@ class ParkedUntil(BlockParked):
     def __init__(self, until: datetime) -> None:
         super().__init__(f"Waiting until {until.isoformat()}.")
         self.until = until
+
+
+class ParkedForJob(BlockParked):
+    """The node waits for another job to end; whoever ends it calls `executions.waking.wake`."""
+
+    def __init__(self, job_id: object) -> None:
+        super().__init__(f"Waiting for {job_id}.")
+        self.job_id = str(job_id)
 
 
 class RegistryError(Exception):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 from datetime import UTC, datetime
 
+from durable import limits
 from llm.types import CancelSignal
 
 
 class SystemClock:
-    """Waits without spinning; a cancel wakes it at once."""
+    """Waits without spinning, a slice at a time; a cancel wakes it at once."""
 
     def now(self) -> datetime:
         return datetime.now(UTC)
@@ -18,6 +19,7 @@ class SystemClock:
         woken = threading.Event()
         remove = cancel.add_callback(woken.set)
         try:
-            woken.wait(timeout=max((moment - self.now()).total_seconds(), 0.0))
+            seconds = (moment - self.now()).total_seconds()
+            woken.wait(timeout=min(max(seconds, 0.0), limits.WAIT_SLICE_SECONDS))
         finally:
             remove()

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from executions.blocks.base import BlockType, Category, DynamicInputs, Effects, Emissions, block
+from executions.blocks.base import (
+    BlockType,
+    Category,
+    DynamicInputs,
+    Effects,
+    Emissions,
+    block,
+    under_its_key,
+)
 from executions.blocks.context import BlockContext
 from executions.blocks.examples import Example, World
 from executions.blocks.families.schemas import fit_values
@@ -63,6 +71,7 @@ EXAMPLES = [
     examples=EXAMPLES,
     type=BlockType.AGENT,
     effects=Effects.EFFECTFUL,
+    repeatable=under_its_key,
     repeats=("*",),
     error_pin=False,
     runs_alone=False,

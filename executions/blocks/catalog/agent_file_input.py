@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from executions.blocks.base import Effects, Emissions
+from executions.blocks.base import Effects, Emissions, under_its_key
 from executions.blocks.context import BlockContext
 from executions.blocks.examples import Example, Page, World
 from executions.blocks.families.agent_inputs import AgentInputFields, agent_input
@@ -53,6 +53,7 @@ EXAMPLES = [
     outputs=Outputs,
     examples=EXAMPLES,
     effects=Effects.EFFECTFUL,
+    repeatable=under_its_key,
 )
 def agent_file_input(inputs: Inputs, context: BlockContext) -> Emissions:
     """A named input of the agent: a file, given by URL, data URI or workspace reference, kept in the workspace."""

@@ -101,6 +101,7 @@ EXAMPLES = [
     outputs=Outputs,
     examples=EXAMPLES,
     nondeterministic=True,
+    sequential=True,
 )
 def data_sampling(inputs: Inputs, context: BlockContext) -> Emissions:
     """Picks some of many entries by one of eight methods; can gather the data of several runs of the node first."""

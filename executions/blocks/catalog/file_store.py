@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from executions.blocks.base import Category, Effects, Emissions, block
+from executions.blocks.base import Category, Effects, Emissions, block, under_its_key
 from executions.blocks.context import BlockContext
 from executions.blocks.examples import Example, Page, World
 from executions.blocks.families.sources import keep_source
@@ -55,6 +55,7 @@ EXAMPLES = [
     outputs=Outputs,
     examples=EXAMPLES,
     effects=Effects.EFFECTFUL,
+    repeatable=under_its_key,
     static_output=True,
 )
 def file_store(inputs: Inputs, context: BlockContext) -> Emissions:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from executions.blocks.base import Category, CredentialsNeed, Effects, Emissions, block
+from executions.blocks.base import Category, CredentialsNeed, Effects, Emissions, block, under_its_key
 from executions.blocks.context import BlockContext
 from executions.blocks.examples import Example, Page, World
 from executions.blocks.families.accounts import find_credential
@@ -48,6 +48,7 @@ EXAMPLES = [
     outputs=AnswerPins,
     examples=EXAMPLES,
     effects=Effects.EFFECTFUL,
+    repeatable=under_its_key,
     credentials=CredentialsNeed(provider=PROVIDER, kind="host_scoped", required=False),
 )
 def send_authenticated_web_request(inputs: Inputs, context: BlockContext) -> Emissions:

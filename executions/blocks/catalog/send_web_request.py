@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from executions.blocks.base import Category, Effects, Emissions, block
+from executions.blocks.base import Category, Effects, Emissions, block, under_its_key
 from executions.blocks.context import BlockContext
 from executions.blocks.examples import Example, Page, World
 from executions.blocks.families.web_requests import AnswerPins, RequestFields, send
@@ -48,6 +48,7 @@ EXAMPLES = [
     outputs=AnswerPins,
     examples=EXAMPLES,
     effects=Effects.EFFECTFUL,
+    repeatable=under_its_key,
 )
 def send_web_request(inputs: RequestFields, context: BlockContext) -> Emissions:
     """Makes one HTTP request to a public address and emits the answer by its status."""

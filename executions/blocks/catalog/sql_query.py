@@ -95,6 +95,11 @@ EXAMPLES = [
 ]
 
 
+def only_reads(inputs: Inputs) -> bool:
+    """Whether the statement may be sent again."""
+    return inputs.read_only
+
+
 @block(
     id="4dc35c0f-4fd8-465e-9616-5a216f1ba2bc",
     name="SQL Query",
@@ -103,6 +108,7 @@ EXAMPLES = [
     outputs=Outputs,
     examples=EXAMPLES,
     effects=Effects.EFFECTFUL,
+    repeatable=only_reads,
     credentials=CredentialsNeed(provider=PROVIDER, kind="user_password"),
 )
 def sql_query(inputs: Inputs, context: BlockContext) -> Emissions:
