@@ -263,6 +263,11 @@ WEBHOOK_OLD_SECRET_SECONDS = 86_400.0
 WEBHOOK_LOG_SECONDS = 30 * 86_400.0
 WEBHOOK_TESTS_PER_MINUTE = 20
 
+# --- reviews, schedules, triggers ---------------------------------------------------------------
+MAX_REVIEW_NAME_CHARACTERS = 500
+MAX_REVIEW_MESSAGE_CHARACTERS = 10_000
+MAX_REVIEW_SECONDS = 366 * 86_400.0
+
 # --- credentials --------------------------------------------------------------------------------
 MAX_CREDENTIALS_PER_USER = 200
 MAX_SECRET_CHARACTERS = 16_000

@@ -24,6 +24,7 @@ from durable.lease import Lease
 from durable.models import Job, WorkerBeat
 from durable.poke import poke
 from durable.process import PerProcess
+from durable.signals import swept
 from durable.stop import StopReason
 
 logger = logging.getLogger(__name__)
@@ -192,6 +193,7 @@ class Runtime:
         if not self.draining.is_set():
             for model in self._served():
                 self._sweep_one(model)
+            swept.send_robust(sender=Runtime, queues=self.queues)
 
     def _sweep_one(self, model: type[Job]) -> None:
         try:
