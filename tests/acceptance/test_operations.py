@@ -93,20 +93,22 @@ def start_consumer(stack: Stack, name: str = "consumer", *, crash_at: str = "") 
     stack.launch(name, "manage.py", "consume_completions", "--claim-idle", "1", env=env)
 
 
-def start_work(client: Client, session: str, after: str = "It came back.", **arguments: Any) -> str:
+def start_work(
+    client: Client, session: str, after: str = "It came back.", tool: str = "test_operation", **arguments: Any
+) -> str:
     """The operation that a scripted turn starts; `after` is what the model says when it comes back."""
-    call = {"name": "test_operation", "arguments": arguments, "id": "call_long"}
+    call = {"name": tool, "arguments": arguments, "id": "call_long"}
     steps = [{"tool_calls": [call]}, {"text": "It goes on by itself."}, {"text": after}]
     turn = client.send(session, {"id": f"work-{session}", "steps": steps})
     assert client.wait(turn["id"])["end_reason"] == "done"
-    shown = tool_part(client, session)["output"]
+    shown = tool_part(client, session, tool)["output"]
     assert shown["type"] == "operation_started", shown
     return str(shown["operation_id"])
 
 
-def tool_part(client: Client, session: str) -> dict[str, Any]:
+def tool_part(client: Client, session: str, tool: str = "test_operation") -> dict[str, Any]:
     parts = [part for message in client.session(session)["messages"] for part in message["parts"]]
-    return next(part for part in parts if part["type"] == "tool-test_operation")
+    return next(part for part in parts if part["type"] == f"tool-{tool}")
 
 
 def operation(client: Client, operation_id: str) -> dict[str, Any]:
@@ -249,6 +251,26 @@ def test_a_consumer_killed_before_it_acknowledged_loses_nothing(
     assert wait_idle(client, session, 2)[-1] == "It came back."
     eventually(lambda: pending(stack) == 0, what="the acknowledgement")
     assert len(wait_idle(client, session, 2)) == 2
+
+
+def test_a_worker_killed_while_it_makes_something_of_an_answer_is_made_up_for(stack: Stack) -> None:
+    client = stack.client()
+    session = client.new_session()
+    operation_id = start_work(client, session, tool="test_handed_over", note="jam")
+    wait_status(client, operation_id, "waiting")
+    stack.kill("worker0")
+    try:
+        stack.start_worker(7, crash_at="operation_worked")
+        announce(stack, operation_id, result='{"made": "once"}')
+        eventually(lambda: stack.processes["worker7"].poll() is not None, what="the crash")
+        assert operation(client, operation_id)["status"] == "running"
+    finally:
+        stack.start_worker(0)
+    assert wait_status(client, operation_id, "completed")["result"]["value"] == "jam: once"
+    assert wait_idle(client, session, 2) == ["It goes on by itself.", "It came back."]
+    with sqlite3.connect(stack.home / "copilot.sqlite3", timeout=20) as database:
+        rows = list(database.execute("SELECT note FROM testtools_testeffect WHERE note LIKE 'jam%'"))
+    assert rows == [("jam: once",)]
 
 
 def test_a_poison_entry_is_parked_and_those_behind_it_go_on(stack: Stack) -> None:
