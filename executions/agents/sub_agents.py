@@ -69,22 +69,28 @@ def read_reference(node: Node) -> Reference:
 
 
 def match_signature(
-    reference: Reference, candidates: Sequence[Signature], *, owner: Signature | None = None
+    reference: Reference,
+    candidates: Sequence[Signature],
+    *,
+    owner: Signature | None = None,
+    root: Signature | None = None,
 ) -> Signature | None:
     """The one agent that is meant: by id and version, by id, by version and names, by names; None when unclear.
 
-    `owner` is the agent the node is in: it may run itself by its id, but is never guessed by its names.
+    `owner` is the agent the node is in, `root` the one they all came with: those may be run by their id, but are
+    never guessed by their names.
     """
     others = [one for one in candidates if one is not owner]
+    named = [*candidates, *([root] if root else [])]
     for pool, tests in (
-        (candidates, (same_id(reference), same_version(reference))),
-        (candidates, (same_id(reference),)),
+        (named, (same_id(reference), same_version(reference))),
+        (named, (same_id(reference),)),
         (others, (same_names(reference), same_version(reference))),
         (others, (same_names(reference),)),
     ):
         fitting = [one for one in pool if all(test(one) for test in tests)]
-        named = [one for one in fitting if reference.name and one.name == reference.name]
-        for group in (fitting, named):
+        called = [one for one in fitting if reference.name and one.name == reference.name]
+        for group in (fitting, called):
             if len(group) == 1:
                 return group[0]
     return None

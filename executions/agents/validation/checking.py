@@ -44,9 +44,10 @@ def validate(graph: Graph, scope: Scope | None = None) -> Report:
 def find_problems(graph: Graph, scope: Scope) -> Iterator[Problem]:
     subs = flatten(graph)
     embedded = tuple(signature_of(sub, scope.registry) for sub in subs)
-    yield from check(Checked(graph=graph, scope=scope, embedded=embedded))
+    root = signature_of(graph, scope.registry)
+    yield from check(Checked(graph=graph, scope=scope, embedded=embedded, root=root))
     for sub, signature in zip(subs, embedded, strict=True):
-        checked = Checked(graph=sub, scope=scope, embedded=embedded, signature=signature)
+        checked = Checked(graph=sub, scope=scope, embedded=embedded, signature=signature, root=root)
         yield from (inside(problem, signature) for problem in check(checked))
 
 

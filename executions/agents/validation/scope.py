@@ -40,6 +40,7 @@ class Checked:
     scope: Scope
     embedded: tuple[Signature, ...] = ()  # the agents it came with
     signature: Signature | None = None  # of the graph itself, where it is one of those
+    root: Signature | None = None  # of the graph they all came with
 
     @cached_property
     def blocks(self) -> Mapping[str, Block]:
@@ -63,7 +64,7 @@ class Checked:
 
     def find_agent(self, reference: Reference) -> Signature | None:
         """The agent a node means: one of those the graph came with, else one of the library."""
-        found = match_signature(reference, self.embedded, owner=self.signature)
+        found = match_signature(reference, self.embedded, owner=self.signature, root=self.root)
         return found or self.scope.find_agent(reference)
 
     def title(self, node_id: str) -> str:

@@ -1,0 +1,115 @@
+"""Fuzzy search: words in any order, with typing errors, the best match first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from rapidfuzz import fuzz, process
+
+from durable import limits
+from executions.agents.errors import QueryTooLong
+
+Item = TypeVar("Item")
+WORD = re.compile(r"\w+")
+LITTLE_WORDS = frozenset(
+    [
+        "a",
+        "an",
+        "and",
+        "are",
+        "as",
+        "at",
+        "be",
+        "by",
+        "do",
+        "for",
+        "from",
+        "i",
+        "in",
+        "into",
+        "is",
+        "it",
+        "me",
+        "my",
+        "of",
+        "on",
+        "or",
+        "that",
+        "the",
+        "this",
+        "to",
+        "with",
+    ]
+)
+SAME_WORD = 75.0  # from here on two words are the same with a typing error
+ENOUGH = 45.0  # of 100: below it nobody would call it a match
+NAME, REST = 1.0, 0.75  # how much a word counts where it is found
+BEGINNING = 92.0  # for the beginning of a word
+SHORTEST_BEGINNING = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Match(Generic[Item]):
+    """Something found, and how well it fits: 0 to 100."""
+
+    item: Item
+    score: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Texts:
+    """What is searched of one item: its name, and the rest."""
+
+    name: str
+    rest: str = ""
+
+
+def check_query(query: str) -> str:
+    """The query, trimmed; raises QueryTooLong."""
+    if len(query) > limits.MAX_QUERY_CHARACTERS:
+        raise QueryTooLong
+    return query.strip()
+
+
+def rank(
+    query: str, items: Iterable[Item], texts_of: Callable[[Item], Texts], *, most: int = limits.SEARCH_RESULTS
+) -> list[Match[Item]]:
+    """The items that match, the best first; an empty query matches nothing. Raises QueryTooLong."""
+    wanted = words_of(check_query(query))
+    if not wanted:
+        return []
+    scored = (Match(item=item, score=score(wanted, texts_of(item))) for item in items)
+    found = [match for match in scored if match.score >= ENOUGH]
+    found.sort(key=lambda match: -match.score)
+    return found[:most]
+
+
+def words_of(text: str) -> list[str]:
+    """Its words in small letters, without those that say nothing, unless there are no others."""
+    words = WORD.findall(text.lower().replace("_", " "))
+    return [word for word in words if word not in LITTLE_WORDS] or words
+
+
+def score(wanted: Sequence[str], texts: Texts) -> float:
+    """How much of what is wanted is there; a name that says just that and no more is the best."""
+    name, rest = words_of(texts.name), words_of(texts.rest)
+    found = [max(NAME * nearness(word, name), REST * nearness(word, rest)) for word in wanted]
+    whole = fuzz.token_sort_ratio(" ".join(wanted), " ".join(name))
+    return max(0.9 * sum(found) / len(wanted) + 0.1 * whole, whole if whole >= 85 else 0.0)
+
+
+def nearness(word: str, words: Sequence[str]) -> float:
+    """How well a word is found among others: itself, its beginning, or itself with a typing error."""
+    if not words:
+        return 0.0
+    if (
+        len(word) >= SHORTEST_BEGINNING
+        and any(one != word and one.startswith(word) for one in words)
+        and word not in words
+    ):
+        return BEGINNING
+    near = process.extractOne(word, words, scorer=fuzz.ratio, score_cutoff=SAME_WORD)
+    return float(near[1]) if near else 0.0

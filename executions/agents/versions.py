@@ -1,0 +1,95 @@
+"""Versions of an agent: none ever changes, a change is a new one, and going back is a new one too."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from executions.agents.errors import VersionMissing, VersionMoved
+from executions.agents.importing import make_part
+from executions.agents.lookup import find_agents
+from executions.agents.reading import read_agent_json
+from executions.agents.storing import Place, Stored, Storing, clean, save_version, store
+from executions.agents.validation import Report, Scope, validate
+from executions.blocks.schema import JSON
+from executions.graph import Graph, graph_to_json, parse_graph
+from executions.models import Agent, AgentVersion
+
+
+def versions_of(agent: Agent) -> QuerySet[AgentVersion]:
+    """All versions, the newest first."""
+    return AgentVersion.objects.filter(agent=agent).order_by("-version")
+
+
+def get_version(agent: Agent, number: int | None = None) -> AgentVersion:
+    """One version, the newest unless said; raises VersionMissing."""
+    wanted = agent.latest_version if number is None else number
+    version = AgentVersion.objects.select_related("agent").filter(agent=agent, version=wanted).first()
+    if version is None:
+        raise VersionMissing
+    return version
+
+
+def save_graph(
+    agent: Agent, data: JSON, *, on_version: int | None = None, how: Storing | None = None
+) -> Stored:
+    """Save agent JSON as the next version; the same graph as the newest is no new version.
+
+    `on_version` is the version the change was made on: raises VersionMoved when there is a newer one.
+    """
+    return save_parsed(agent, read_agent_json(data), on_version=on_version, how=how or Storing())
+
+
+@transaction.atomic
+def save_parsed(agent: Agent, graph: Graph, *, on_version: int | None = None, how: Storing) -> Stored:
+    """Save a graph that was read already; one writer at a time."""
+    agent = lock(agent)
+    if on_version is not None and on_version != agent.latest_version:
+        raise VersionMoved
+    newest = get_version(agent)
+    incoming = clean(graph, how.registry)
+    if not incoming.subs and is_same(incoming.graph, newest):
+        return Stored(version=newest, report=validate_version(newest), changed=False)
+    subs = [next_part(agent, sub) for sub in incoming.subs]
+    return store(incoming, Place(agent=agent, version=agent.latest_version + 1), subs, how)
+
+
+@transaction.atomic
+def roll_back(agent: Agent, number: int) -> Stored:
+    """Make the graph of an older version the newest; the versions between stay."""
+    agent = lock(agent)
+    older = get_version(agent, number)
+    report = validate_version(older)
+    graph = replace(parse_graph(older.graph), version=agent.latest_version + 1)
+    where = Place(agent=agent, version=graph.version)
+    how = Storing(note=f"Back to version {number}.")
+    return Stored(version=save_version(graph, where, report, how, older.sub_agents), report=report)
+
+
+def validate_version(version: AgentVersion, scope: Scope | None = None) -> Report:
+    """What validation says of a version today: blocks and sub-agents may have come or gone since it was saved."""
+    graph, base = parse_graph(version.graph), scope or Scope()
+    library = find_agents(version.agent.user, (graph,), base.registry)
+    return validate(graph, replace(base, find_agent=library.find))
+
+
+def next_part(agent: Agent, graph: Graph) -> Place:
+    """Where a sub-graph goes: the next version of the part it is, or a new part."""
+    parts = Agent.objects.filter(part_of=agent, deleted_at=None).order_by("-created_at")
+    known = next((part for part in parts if graph.id and graph.id in (str(part.pk), part.imported_id)), None)
+    if known is None:
+        return make_part(agent, graph)
+    return Place(agent=known, version=known.latest_version + 1)
+
+
+def lock(agent: Agent) -> Agent:
+    return Agent.objects.select_for_update().select_related("user", "listing").get(pk=agent.pk)
+
+
+def is_same(graph: Graph, version: AgentVersion) -> bool:
+    """Whether saving the graph would repeat the version: names and numbers that the agent itself has do not count."""
+    own = parse_graph(version.graph)
+    given = replace(graph, id=own.id, version=own.version, name=own.name, description=own.description)
+    return graph_to_json(given) == graph_to_json(own)
