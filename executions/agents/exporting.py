@@ -89,7 +89,7 @@ def export_row(row: AgentVersion, names: Mapping[Key, str], registry: Registry) 
         nodes=tuple(rename_agent(node, names, registry) for node in graph.nodes),
     )
     schemas = schemas_of(graph, registry)
-    extra = graph.extra | {"input_schema": schemas.inputs, "output_schema": schemas.outputs}
+    extra = {**graph.extra, "input_schema": schemas.inputs, "output_schema": schemas.outputs}
     return graph_to_json(replace(graph, nodes=refresh_copies(graph), extra=extra))
 
 

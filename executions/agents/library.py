@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from accounts.models import User
@@ -51,8 +51,8 @@ def texts_of(agent: Agent) -> Texts:
 
 def newest_versions(agents: list[Agent]) -> dict[uuid.UUID, AgentVersion]:
     """The newest version of each, without its graph, in one query."""
-    rows = AgentVersion.objects.filter(agent__in=agents).defer("graph").order_by("version")
-    return {row.agent_id: row for row in rows}
+    rows = AgentVersion.objects.filter(agent__in=agents, version=F("agent__latest_version"))
+    return {row.agent_id: row for row in rows.defer("graph")}
 
 
 def change_agent(agent: Agent, *, name: str | None = None, description: str | None = None) -> Agent:

@@ -15,34 +15,12 @@ from executions.agents.errors import QueryTooLong
 Item = TypeVar("Item")
 WORD = re.compile(r"\w+")
 LITTLE_WORDS = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "are",
-        "as",
-        "at",
-        "be",
-        "by",
-        "do",
-        "for",
-        "from",
-        "i",
-        "in",
-        "into",
-        "is",
-        "it",
-        "me",
-        "my",
-        "of",
-        "on",
-        "or",
-        "that",
-        "the",
-        "this",
-        "to",
-        "with",
-    ]
+    word
+    for words in (
+        "a an and are as at be by do for from i in into",
+        "is it me my of on or that the this to with",
+    )
+    for word in words.split()
 )
 SAME_WORD = 75.0  # from here on two words are the same with a typing error
 ENOUGH = 45.0  # of 100: below it nobody would call it a match
@@ -105,11 +83,9 @@ def nearness(word: str, words: Sequence[str]) -> float:
     """How well a word is found among others: itself, its beginning, or itself with a typing error."""
     if not words:
         return 0.0
-    if (
-        len(word) >= SHORTEST_BEGINNING
-        and any(one != word and one.startswith(word) for one in words)
-        and word not in words
-    ):
+    if word in words:
+        return 100.0
+    if len(word) >= SHORTEST_BEGINNING and any(one.startswith(word) for one in words):
         return BEGINNING
     near = process.extractOne(word, words, scorer=fuzz.ratio, score_cutoff=SAME_WORD)
     return float(near[1]) if near else 0.0
