@@ -8,6 +8,7 @@ class ExecutionsConfig(AppConfig):
     name = "executions"
 
     def ready(self) -> None:
+        from executions import sweeping
         from executions.blocks.checks import (
             check_blocks,  # the catalogue imports models' neighbours: after the apps
         )
@@ -15,3 +16,4 @@ class ExecutionsConfig(AppConfig):
 
         register(check_blocks, "blocks")
         register(check_providers, "credentials")
+        sweeping.connect()

@@ -1,5 +1,5 @@
 """Agents, executions and what surrounds them, as operators see them: one module per thing."""
 
-from executions.admin import credentials
+from executions.admin import credentials, reviews
 
-__all__ = ["credentials"]
+__all__ = ["credentials", "reviews"]

@@ -16,25 +16,10 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
-from accounts.models import User
 from tests.executions.credentials.oauth_server import CLIENT, SECRET
+from tests.executions.people import ada, as_ada, bob
 
-
-@pytest.fixture
-def ada(db: None) -> User:
-    return User.objects.create(username="ada")
-
-
-@pytest.fixture
-def bob(db: None) -> User:
-    return User.objects.create(username="bob")
-
-
-@pytest.fixture
-def as_ada(ada: User) -> Client:
-    client = Client()
-    client.force_login(ada)
-    return client
+__all__ = ["ada", "as_ada", "bob"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,90 @@
+"""Reviews, as operators see them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from rest_framework.exceptions import APIException
+
+from durable.redaction import redact
+from executions.models import Review
+from executions.reviews.deciding import decide
+
+SHOWN_CHARACTERS = 20_000
+BY_AN_OPERATOR = "Rejected by an operator."
+
+
+@admin.register(Review)
+class ReviewAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """What people are asked. An operator can reject what nobody will decide; approving is its owner's."""
+
+    list_display = [
+        "name",
+        "state",
+        "user",
+        "execution",
+        "asked_at",
+        "expires_at",
+        "decided_at",
+        "decided_by",
+    ]
+    list_filter = ["state", "asked_at"]
+    list_select_related = ["user", "execution", "decided_by"]
+    search_fields = ["=id", "=execution__id", "=session_id", "name", "user__username"]
+    ordering = ["-asked_at"]
+    show_full_result_count = False
+    actions = ["reject"]
+    fields = readonly_fields = (
+        "id",
+        "user",
+        "name",
+        "state",
+        "execution",
+        "node_id",
+        "session_id",
+        "block_id",
+        "editable",
+        "asked_at",
+        "expires_at",
+        "decided_at",
+        "decided_by",
+        "message",
+        "shown_data",
+        "shown_decided_data",
+    )
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    @admin.action(description="Reject: what waits for it goes on without", permissions=["change"])
+    def reject(self, request: HttpRequest, chosen: QuerySet[Review]) -> None:
+        count = 0
+        for review in chosen:
+            try:
+                decide(review, approved=False, message=BY_AN_OPERATOR, by=request.user)  # type: ignore[arg-type]
+            except APIException as error:
+                self.message_user(request, f"{review}: {error.detail}", messages.WARNING)
+                continue
+            self.log_change(request, review, "Rejected.")
+            count += 1
+        self.message_user(request, f"{count} rejected.")
+
+    @admin.display(description="data")
+    def shown_data(self, review: Review) -> str:
+        return shown(review.data)
+
+    @admin.display(description="decided data")
+    def shown_decided_data(self, review: Review) -> str:
+        return shown(review.decided_data)
+
+
+def shown(value: Any) -> str:
+    """JSON with secrets blotted out."""
+    return json.dumps(redact(value), indent=2, ensure_ascii=False)[:SHOWN_CHARACTERS]

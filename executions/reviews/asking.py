@@ -1,0 +1,99 @@
+"""Asking a person: the reviews port of a block run."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import assert_never
+
+from django.utils import timezone
+
+from durable import limits
+from executions.blocks.errors import BlockCancelled, ParkedForReview
+from executions.blocks.values import make_storable
+from executions.models import Review
+from executions.ports import JSON, PortError, ReviewDecision, ReviewQuestion
+from executions.reviews import news
+
+EXPIRES_KEY = "review_expires_seconds"  # in the metadata of a node
+State = Review.State
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asker:
+    """Who asks whom: a node of an execution, or a block that is run from a conversation."""
+
+    user_id: int
+    block_id: str = ""
+    execution_id: uuid.UUID | None = None
+    node_execution_id: uuid.UUID | None = None
+    session_id: uuid.UUID | None = None
+    expires_in: timedelta | None = None
+
+
+class PersonReviews:
+    """The reviews port: asks the owner of what runs."""
+
+    def __init__(self, asker: Asker) -> None:
+        self._asker = asker
+
+    def decide(self, question: ReviewQuestion, key: str) -> ReviewDecision:
+        """The decision; raises ParkedForReview while there is none. Once per key: asking again asks nobody."""
+        review = ask_once(self._asker, question, key)
+        state = State(review.state)
+        match state:
+            case State.WAITING:
+                raise ParkedForReview(str(review.pk))
+            case State.APPROVED | State.REJECTED | State.EXPIRED:
+                return ReviewDecision(
+                    approved=state is State.APPROVED, data=review.decided_data, message=review.message
+                )
+            case State.WITHDRAWN:
+                raise BlockCancelled
+            case _:
+                assert_never(state)
+
+
+def ask_once(asker: Asker, question: ReviewQuestion, key: str) -> Review:
+    """The review under this key, made when there is none; of many at once, one makes it and rings."""
+    if found := Review.objects.filter(key=key).first():
+        return checked(found, asker)
+    try:
+        data = make_storable(question.data)
+    except ValueError as error:
+        raise PortError(f"What is to be reviewed has no JSON form: {error}.") from None
+    review = Review(
+        user_id=asker.user_id,
+        key=key,
+        execution_id=asker.execution_id,
+        node_id=asker.node_execution_id,
+        session_id=asker.session_id,
+        block_id=asker.block_id,
+        name=question.name[: limits.MAX_REVIEW_NAME_CHARACTERS],
+        data=data,
+        editable=question.editable,
+        expires_at=timezone.now() + asker.expires_in if asker.expires_in else None,
+    )
+    Review.objects.bulk_create([review], ignore_conflicts=True)
+    kept = Review.objects.get(key=key)
+    if kept.pk == review.pk:
+        news.tell_asked(kept)
+    return checked(kept, asker)
+
+
+def checked(review: Review, asker: Asker) -> Review:
+    if review.user_id != asker.user_id:
+        raise PortError("This question was asked of somebody else.")
+    return review
+
+
+def expires_in(metadata: Mapping[str, JSON]) -> timedelta | None:
+    """How long a person may take, where the node's metadata say so."""
+    seconds = metadata.get(EXPIRES_KEY)
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        return None
+    if not 0 < seconds <= limits.MAX_REVIEW_SECONDS:
+        return None
+    return timedelta(seconds=seconds)

@@ -1,0 +1,117 @@
+"""Deciding: a person approves or rejects, time runs out, or the question is withdrawn. The first of them counts."""
+
+from __future__ import annotations
+
+import enum
+import uuid
+from typing import Final, Literal
+
+from django.db import transaction
+from django.db.models import F, Q
+from django.utils import timezone
+
+from accounts.models import User
+from durable import limits
+from executions.models import Review
+from executions.ports import JSON
+from executions.reviews import news
+from executions.reviews.errors import AlreadyDecided, NotEditable
+from executions.reviews.signals import review_decided
+
+NOBODY_IN_TIME = "Nobody decided in time, so it counts as rejected."
+WORDS = {
+    Review.State.APPROVED: "This review has been approved already.",
+    Review.State.REJECTED: "This review has been rejected already.",
+    Review.State.EXPIRED: "The time to decide this review is over; it counts as rejected.",
+    Review.State.WITHDRAWN: "What asked for this review has ended, so there is nothing to decide any more.",
+}
+
+
+class Unchanged(enum.Enum):
+    """Stands for the data as it was asked about; None would be a value."""
+
+    UNCHANGED = enum.auto()
+
+
+UNCHANGED: Final = Unchanged.UNCHANGED
+
+
+def decide(
+    review: Review,
+    *,
+    approved: bool,
+    data: JSON | Literal[Unchanged.UNCHANGED] = UNCHANGED,
+    message: str = "",
+    by: User | None,
+) -> Review:
+    """Write the decision and wake what waits for it, in one transaction. Once: whoever is second gets AlreadyDecided.
+
+    Data can be given only where it may be changed (NotEditable).
+    """
+    if data is not UNCHANGED and not review.editable and data != review.data:
+        raise NotEditable
+    now = timezone.now()
+    in_time = Q(expires_at=None) | Q(expires_at__gt=now)
+    with transaction.atomic():
+        decided = Review.objects.filter(in_time, pk=review.pk, state=Review.State.WAITING).update(
+            state=Review.State.APPROVED if approved else Review.State.REJECTED,
+            decided_data=F("data") if data is UNCHANGED else data,
+            message=message,
+            decided_at=now,
+            decided_by=by,
+        )
+        if decided:
+            tell(review)
+    if not decided:
+        raise too_late(review)
+    return review
+
+
+def too_late(review: Review) -> AlreadyDecided:
+    review.refresh_from_db()
+    state = Review.State(review.state)
+    if state is Review.State.WAITING:  # its time is over, and no sweep has come by yet
+        expire(review)
+        state = Review.State.EXPIRED
+    return AlreadyDecided(WORDS[state])
+
+
+def tell(review: Review) -> None:
+    review.refresh_from_db()
+    review_decided.send(sender=Review, review=review)
+    news.tell_decided(review)
+
+
+# --- without a person ---------------------------------------------------------------------------
+
+
+def expire_due() -> int:
+    """Reject what nobody decided in time; how many there were."""
+    due = Review.objects.filter(state=Review.State.WAITING, expires_at__lte=timezone.now())
+    return sum(expire(review) for review in due.order_by("expires_at")[: limits.SWEEP_BATCH])
+
+
+def expire(review: Review) -> bool:
+    """Once: False when somebody was faster."""
+    with transaction.atomic():
+        expired = Review.objects.filter(
+            pk=review.pk, state=Review.State.WAITING, expires_at__lte=timezone.now()
+        ).update(
+            state=Review.State.EXPIRED,
+            decided_data=F("data"),
+            message=NOBODY_IN_TIME,
+            decided_at=timezone.now(),
+        )
+        if expired:
+            tell(review)
+    return bool(expired)
+
+
+def withdraw(execution_id: uuid.UUID) -> None:
+    """Take back what an execution asked and nobody has decided; inside the transaction that ends it."""
+    waiting = Review.objects.filter(execution_id=execution_id, state=Review.State.WAITING)
+    for review in waiting:
+        taken_back = Review.objects.filter(pk=review.pk, state=Review.State.WAITING)
+        if taken_back.update(state=Review.State.WITHDRAWN, decided_at=timezone.now()):
+            review.state = Review.State.WITHDRAWN
+            news.tell_decided(review)
