@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import QuerySet
 
-from chat import fold
+from chat import fold, long_work
 from chat.events import (
     Absorbed,
     AttemptStarted,
@@ -50,10 +50,16 @@ def open_attempt(turn: Turn, lease: Lease) -> None:
     turn.attempts.create(number=turn.attempt, owner=turn.owner, first_step=first_step)
     if log.last_stored(turn.pk) == START:
         place_messages(turn)
-        event: TurnEvent = TurnStarted(str(turn.answer_id), metadata(turn))
+        events = opening_events(turn)
     else:
-        event = AttemptStarted(turn.attempt, first_step)
-    log.store(turn.pk, lease.emitter.open([Framed(event)]))
+        events = [AttemptStarted(turn.attempt, first_step)]
+    log.store(turn.pk, lease.emitter.open([Framed(event) for event in events]))
+
+
+def opening_events(turn: Turn) -> list[TurnEvent]:
+    """What every view of a turn begins with. An input that became part of another turn is answered by that one."""
+    answer = turn if turn.absorbed_by is None else turn.absorbed_by
+    return [TurnStarted(str(answer.answer_id), metadata(turn)), *long_work.opening_news(turn)]
 
 
 def place_messages(turn: Turn) -> None:
@@ -117,7 +123,7 @@ def close_unowned(turn: Turn) -> None:
     events: list[TurnEvent] = []
     if after == START:
         place_messages(turn)
-        events.append(TurnStarted(str(turn.answer_id), metadata(turn)))
+        events += opening_events(turn)
     rescued = [] if after == START else rescue(turn, after)
     shown = fold.shown_by(entry.body for entry in rescued)
     if rescued:

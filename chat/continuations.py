@@ -9,6 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from chat import turns
+from chat.long_work import client_id_of
 from chat.models import Session, Turn
 from durable import doorbell
 from tools.models import Operation
@@ -33,7 +34,7 @@ def continue_session(sender: Any, operation: Operation, **kwargs: Any) -> None:
         return  # deleted meanwhile: there is nobody to tell
     turn, made = Turn.objects.get_or_create(
         session=session,
-        client_id=f"operation:{operation.pk}",
+        client_id=client_id_of(operation),
         defaults={
             "user_id": session.user_id,
             "kind": Turn.Kind.CONTINUATION,

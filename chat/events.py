@@ -117,6 +117,18 @@ class FilesSeen:
     file_ids: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperationNews:
+    """How far long work is. A passing one is told while it runs; the other opens the turn it brought about."""
+
+    operation_id: str
+    tool: str
+    status: str
+    progress: float
+    message: str
+    passing: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Status:
     """What is happening now; a passing note."""
@@ -169,6 +181,7 @@ TurnEvent: TypeAlias = (
     | ToolFailed
     | Steered
     | FilesSeen
+    | OperationNews
     | Status
     | Absorbed
     | TurnFailed

@@ -11,6 +11,7 @@ from chat.events import (
     Absorbed,
     AttemptStarted,
     FilesSeen,
+    OperationNews,
     ProseDelta,
     ProseEnded,
     ProseStarted,
@@ -74,6 +75,8 @@ def chunk(event: TurnEvent) -> Chunk:
             return {"type": "data-steer", "id": message_id, "data": {"message_id": message_id, "text": text}}
         case FilesSeen(file_ids):
             return {"type": "data-files-seen", "id": "files-seen", "data": {"file_ids": list(file_ids)}}
+        case OperationNews():
+            return operation_chunk(event)
         case Status(message, detail):
             return {"type": "data-status", "data": {"message": message, **detail}, "transient": True}
         case Absorbed(turn_id):
@@ -86,6 +89,18 @@ def chunk(event: TurnEvent) -> Chunk:
             return {"type": "finish", "finishReason": reason, "messageMetadata": metadata}
         case _:
             assert_never(event)
+
+
+def operation_chunk(news: OperationNews) -> Chunk:
+    data = {
+        "id": news.operation_id,
+        "tool": news.tool,
+        "status": news.status,
+        "progress": news.progress,
+        "message": news.message,
+    }
+    mark = {"transient": True} if news.passing else {}
+    return {"type": "data-operation", "id": news.operation_id, "data": data, **mark}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import transaction
 
-from chat import closing
+from chat import closing, long_work
 from chat.events import (
     ProseDelta,
     ProseEnded,
@@ -21,13 +21,12 @@ from chat.events import (
     ToolInputReady,
     ToolOutput,
     TurnEvent,
-    TurnStarted,
 )
 from chat.models import Message, Step, Turn
 from chat.protocol import Framed
 from durable import log
 from durable.events import Position
-from tools.models import ToolCall, calls_of
+from tools.models import Operation, ToolCall, calls_of
 
 FREE_READS = 3
 
@@ -71,8 +70,7 @@ def read_snapshot(turn_id: uuid.UUID) -> Snapshot:
 
 def committed_events(turn: Turn) -> list[TurnEvent]:
     """Exactly what the log had said up to the same commit, each part in one piece."""
-    answer = turn if turn.absorbed_by is None else turn.absorbed_by
-    events: list[TurnEvent] = [TurnStarted(str(answer.answer_id), closing.metadata(turn))]
+    events = closing.opening_events(turn)
     steps = list(turn.steps.all())
     calls = by_id(turn)
     steers = steers_of(turn)
@@ -137,10 +135,14 @@ def tool_input(arguments: str) -> Any:
 
 
 def answer_parts(
-    turn: Turn, steps: list[Step], calls: dict[tuple[int, str], ToolCall], steers: dict[int, list[Message]]
+    turn: Turn,
+    steps: list[Step],
+    calls: dict[tuple[int, str], ToolCall],
+    steers: dict[int, list[Message]],
+    cause: Operation | None,
 ) -> list[dict[str, Any]]:
     """The parts of a turn's assistant message in the AI SDK's form: what a reader of its stream ends with."""
-    parts: list[dict[str, Any]] = []
+    parts = long_work.opening_parts(cause)
     for step in steps:
         parts.append({"type": "step-start"})
         parts += [steer_part(message) for message in steers.get(step.number, [])]

@@ -10,7 +10,7 @@ from typing import Any
 
 from rest_framework.exceptions import ValidationError
 
-from chat import attachments, closing, replay
+from chat import attachments, closing, long_work, replay
 from chat.models import Message, Session, Step, Turn
 from chat.owners import Owner
 from tools.models import ToolCall
@@ -51,7 +51,7 @@ def place_of(session: Session, message_id: str) -> int:
 
 
 def ui_messages(messages: Sequence[Message], owner: Owner) -> list[UIMessage]:
-    """Five queries, however many messages: their steps, tool calls, steering messages and files at once."""
+    """Six queries at most, however many messages: all their steps, calls, operations, steers and files at once."""
     turns = [message.turn for message in messages if message.role == Message.Role.ASSISTANT and message.turn]
     shown = Rows(turns)
     files = attachments.found(owner, sorted({name for message in messages for name in message.attachments}))
@@ -69,6 +69,7 @@ class Rows:
         self.steps: dict[uuid.UUID, list[Step]] = defaultdict(list)
         self.calls: dict[uuid.UUID, Calls] = defaultdict(dict)
         self.steers: dict[uuid.UUID, Steers] = defaultdict(dict)
+        self.causes = long_work.causes(turns)
         if not ids:
             return
         for step in Step.objects.filter(turn__in=ids).order_by("number"):
@@ -87,7 +88,9 @@ def answer(message: Message, rows: Rows) -> UIMessage:
     return {
         "id": str(message.pk),
         "role": message.role,
-        "parts": replay.answer_parts(turn, steps, rows.calls[turn.pk], rows.steers[turn.pk]),
+        "parts": replay.answer_parts(
+            turn, steps, rows.calls[turn.pk], rows.steers[turn.pk], rows.causes.get(turn.pk)
+        ),
         "metadata": answer_metadata(turn),
         "content": "".join(step.text for step in steps),
     }

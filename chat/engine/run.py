@@ -18,6 +18,7 @@ from chat.engine.journal import TurnJournal
 from chat.engine.pictures import show_pictures
 from chat.engine.silence import Silence
 from chat.engine.streaming import StepStream
+from chat.engine.watching import OperationWatch
 from chat.events import Status, Steered, StepFinished, StepStarted, TurnEvent
 from chat.models import Message, Step, Turn
 from chat.protocol import Framed
@@ -42,9 +43,8 @@ def run(lease: Lease) -> None:
     crashpoints.reached("after_claim")
     turn = Turn.objects.select_related("session", "session__user").get(pk=lease.job_id)
     news.turn_changed(turn)
-    answering = Answering(turn, lease)
-    with TimeCap(turn, lease):
-        answering.run()
+    with TimeCap(turn, lease), OperationWatch(turn, lease.emitter) as operations:
+        Answering(turn, lease, operations).run()
 
 
 class TooManySteps(Exception):
@@ -82,9 +82,10 @@ class Round:
 class Answering:
     """One attempt at one turn."""
 
-    def __init__(self, turn: Turn, lease: Lease) -> None:
+    def __init__(self, turn: Turn, lease: Lease, operations: OperationWatch) -> None:
         self.turn = turn
         self.lease = lease
+        self.operations = operations
         self.permissions = Permissions.parse(turn.session.permissions or None)
         self.round: Round | None = None
 
@@ -291,6 +292,7 @@ class Answering:
                 cancelled=self.lease.stop,
             )
             run_calls(calls, scope, TurnJournal(self.lease, frozenset(done), silence.touch))
+        self.operations.look()
         return True
 
     # --- ending -----------------------------------------------------------------------------------

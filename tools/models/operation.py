@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
+from durable import log
 from durable.models import Job
 from tools.models.call import ToolCall
 from tools.operations import announcing
@@ -106,7 +107,8 @@ class Operation(Job):
         self.tell_changed()
 
     def tell_changed(self) -> None:
-        """Let devices know how far it is; nobody's failure to hear it matters."""
+        """Let devices, and whoever watches its row, know how far it is; nobody's failure to hear it matters."""
+        log.nudge(self.pk)
         operation_changed.send_robust(sender=type(self), operation=self)
 
 

@@ -10,7 +10,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from accounts.models import User
-from chat import turns
+from chat import long_work, turns
 from chat.delivery import reader
 from chat.engine import steering
 from chat.events import FilesSeen, Steered, ToolInputDelta, ToolOutput, TurnEvent
@@ -21,6 +21,7 @@ from durable.redis import client as redis
 from tests.chat.delivery.fake_worker import FakeWorker, answer
 from tests.chat.delivery.test_reader import collect
 from tests.chat.delivery.ui_reducer import Reducer
+from tools.models import Operation
 
 Scenario = Callable[[Turn, Callable[..., Turn]], None]
 
@@ -120,7 +121,60 @@ def taken_over(turn: Turn, send: Callable[..., Turn]) -> None:
     second.finish()
 
 
+def brought_about_by(turn: Turn, operation: Operation) -> None:
+    Turn.objects.filter(pk=turn.pk).update(
+        kind=Turn.Kind.CONTINUATION, client_id=long_work.client_id_of(operation), note="It has ended."
+    )
+    turn.refresh_from_db()
+
+
+def new_operation(turn: Turn, **fields: Any) -> Operation:
+    values = {"status": "completed", "end_reason": "done", "progress": 1.0, "result": {"message": "Made."}}
+    return Operation.objects.create(
+        key=f"key-{turn.pk}",
+        session_id=turn.session_id,
+        turn_id=turn.pk,
+        step=0,
+        user=turn.user,
+        call_id="c1",
+        tool_name="make_report",
+        arguments={},
+        fingerprint="f",
+        **(values | fields),
+    )
+
+
+def continued(turn: Turn, send: Callable[..., Turn]) -> None:
+    operation = new_operation(turn)
+    brought_about_by(turn, operation)
+    worker = FakeWorker(turn)
+    worker.lease.emitter.hint(Framed(long_work.news_of(operation, passing=True)))
+    worker.open_step()
+    worker.say("It came back")
+    worker.finish()
+
+
+def continued_and_taken_over(turn: Turn, send: Callable[..., Turn]) -> None:
+    brought_about_by(turn, new_operation(turn, status="failed", error="No paper.", progress=0.25))
+    first = FakeWorker(turn, owner="first")
+    first.open_step()
+    first.say("Abandoned", apart=True)
+    first.die()
+    second = FakeWorker(turn, owner="second")
+    second.open_step()
+    second.say("It failed")
+    second.finish()
+
+
+def continuation_cancelled_while_queued(turn: Turn, send: Callable[..., Turn]) -> None:
+    brought_about_by(turn, new_operation(turn))
+    turns.cancel(turn)
+
+
 SCENARIOS: list[Scenario] = [
+    continued,
+    continued_and_taken_over,
+    continuation_cancelled_while_queued,
     plain_text,
     reasoning_and_text,
     tools_of_all_kinds,
