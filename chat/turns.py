@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from accounts.ledger import check_budget
+from accounts.ledger import OverBudget, check_budget
 from chat import news
 from chat.errors import NothingToRetry, NotQueued, SessionBusy, TooManyTurns
 from chat.models import Message, Session, Turn
@@ -41,23 +41,33 @@ class Submitted:
 
 def submit(session: Session, given: Input) -> Submitted:
     """Commit message and turn, then poke. Once per client_id: the same id again answers the same turn."""
-    if found := by_client_id(session, given.client_id):
-        return Submitted(turn=found, created=False)
-    check_budget(session.user)
-    with transaction.atomic():
-        lock(session)
+    try:
+        turn, running = accept(session, given)
+    except (IntegrityError, OverBudget, SessionBusy, TooManyTurns):
         if found := by_client_id(session, given.client_id):
             return Submitted(turn=found, created=False)
-        running = session.turns.filter(status__in=Turn.ACTIVE).first()
-        queued = session.turns.filter(status=Turn.QUEUED).exists()
-        if given.while_running == Turn.Mode.REJECT and (running or queued):
-            raise SessionBusy
-        check_in_flight(session)
-        turn = write(session, given)
+        raise
     start(turn)
     if given.while_running == Turn.Mode.INTERRUPT and running is not None:
         stop(running)
     return Submitted(turn=turn, created=True)
+
+
+def accept(session: Session, given: Input) -> tuple[Turn, Turn | None]:
+    """Write the input down, unless something speaks against it; answers also the turn that runs already.
+
+    That the client id is new is left to the database, which refuses a second row: a message comes twice rarely.
+    """
+    check_budget(session.user)
+    with transaction.atomic():
+        lock(session)
+        ahead = turns_in_flight(session)
+        here = [turn for turn in ahead if turn.session_id == session.pk]
+        if given.while_running == Turn.Mode.REJECT and here:
+            raise SessionBusy
+        if len(ahead) >= settings.COPILOT_MAX_IN_FLIGHT_TURNS_PER_USER:
+            raise TooManyTurns
+        return write(session, given), next((turn for turn in here if turn.status in Turn.ACTIVE), None)
 
 
 def by_client_id(session: Session, client_id: str | None) -> Turn | None:
@@ -65,14 +75,15 @@ def by_client_id(session: Session, client_id: str | None) -> Turn | None:
 
 
 def lock(session: Session) -> None:
-    """Make inputs of one session wait for each other."""
-    Session.objects.select_for_update().get(pk=session.pk)
+    """Make inputs of one session wait for each other; it goes to the top of the list."""
+    if not Session.objects.filter(pk=session.pk).update(active_at=timezone.now()):
+        raise Session.DoesNotExist
 
 
-def check_in_flight(session: Session) -> None:
-    in_flight = Turn.of_owner(session).exclude(status__in=Turn.TERMINAL).count()
-    if in_flight >= settings.COPILOT_MAX_IN_FLIGHT_TURNS_PER_USER:
-        raise TooManyTurns
+def turns_in_flight(session: Session) -> list[Turn]:
+    """What the owner has running and waiting, in all sessions."""
+    live = Turn.of_owner(session).exclude(status__in=Turn.TERMINAL)
+    return list(live.only("pk", "session_id", "status"))
 
 
 def write(session: Session, given: Input) -> Turn:
@@ -94,7 +105,6 @@ def write(session: Session, given: Input) -> Turn:
         attachments=list(given.attachments),
         context=given.context,
     )
-    Session.objects.filter(pk=session.pk).update(active_at=timezone.now())
     return turn
 
 
@@ -223,7 +233,8 @@ def regenerate(
             attachments=given.attachments,
             context=given.context,
         )
-        check_in_flight(session)
+        if len(turns_in_flight(session)) >= settings.COPILOT_MAX_IN_FLIGHT_TURNS_PER_USER:
+            raise TooManyTurns
         fresh = write(session, again)
     start(fresh)
     return Submitted(turn=fresh, created=True)
