@@ -12,7 +12,8 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from accounts.models import User
-from chat import announcing, closing, news
+from chat import announcing, closing, news, waits
+from chat.waits import TurnWait
 from durable import log
 from durable.ids import new_id
 from durable.lease import Lease
@@ -145,7 +146,9 @@ class Turn(Job):
     session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="turns")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, related_name="+")
     kind = models.CharField(max_length=16, choices=Kind.choices, default=Kind.MESSAGE)
-    note = models.TextField(blank=True, default="", help_text="What a continuation is about, for the model.")
+    note = models.TextField(
+        blank=True, default="", help_text="What the model is told beside the input, or instead of one."
+    )
     mode = models.CharField(max_length=16, choices=Mode.choices, default=Mode.QUEUE)
     priority = models.PositiveSmallIntegerField(default=0, help_text="An interrupting input goes first.")
     client_id = models.CharField(max_length=128, null=True, blank=True)
@@ -159,6 +162,24 @@ class Turn(Job):
     reasoning_tokens = models.PositiveIntegerField(default=0)
     cost = models.DecimalField(max_digits=14, decimal_places=6, default=Decimal(0))
     files_seen = models.JSONField(default=list)
+    permissions = models.JSONField(
+        null=True, blank=True, help_text="What this turn may use, where that is less than its session may."
+    )
+    tell_session = models.ForeignKey(
+        Session,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="The conversation that wants to hear of its end.",
+    )
+    tell_call = models.CharField(
+        max_length=255, blank=True, default="", help_text="The call there whose answer is then put right."
+    )
+    told_at = models.DateTimeField(null=True, blank=True)
+    execution_id = models.UUIDField(
+        null=True, blank=True, db_index=True, help_text="The execution that waits for its end."
+    )
     absorbed_by = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, related_name="absorbed")
     superseded_at = models.DateTimeField(
         null=True, blank=True, help_text="Answered anew: no longer part of the history."
@@ -199,13 +220,13 @@ class Turn(Job):
     def next_up(cls, session: Session) -> list[uuid.UUID]:
         """The queued turns of the session's owner that may start now, in the order they came."""
         live = cls.of_owner(session).exclude(status__in=cls.TERMINAL).order_by("-priority", "queued_at", "id")
-        rows = list(live.values_list("pk", "session_id", "status"))
-        taken = {session_id for _, session_id, status in rows if status in cls.ACTIVE}
+        rows = list(live.values_list("pk", "session_id", "status", Exists(waits_of("pk"))))
+        taken = {session_id for _, session_id, status, _ in rows if status in cls.ACTIVE}
         room = settings.COPILOT_MAX_RUNNING_TURNS_PER_USER - sum(
-            status == cls.RUNNING for _, _, status in rows
+            status == cls.RUNNING and not waits for _, _, status, waits in rows
         )
         heads = []
-        for pk, session_id, status in rows:
+        for pk, session_id, status, _ in rows:
             if status == cls.QUEUED and session_id not in taken:
                 heads.append(pk)
                 taken.add(session_id)
@@ -224,8 +245,8 @@ class Turn(Job):
         earlier = Q(priority=OuterRef("priority"), queued_at__lt=OuterRef("queued_at"))
         goes_first = Q(status=cls.QUEUED) & (Q(priority__gt=OuterRef("priority")) | earlier)
         ahead = Q(status__in=cls.ACTIVE) | goes_first
-        running = cls.objects.filter(user=OuterRef("user"), status=cls.RUNNING).order_by()
-        count = Subquery(running.values("user").annotate(n=Count("pk")).values("n"))
+        running = cls.objects.filter(~Exists(waits_of("pk")), user=OuterRef("user"), status=cls.RUNNING)
+        count = Subquery(running.order_by().values("user").annotate(n=Count("pk")).values("n"))
         counted: QuerySet[Any] = queued.annotate(running_of_user=Coalesce(count, 0))
         return counted.filter(
             ~Exists(same_session.filter(ahead)),
@@ -243,7 +264,8 @@ class Turn(Job):
         closing.close_unowned(self)
 
     def ended(self) -> None:
-        """Those outside who want to know are told, with the end itself."""
+        """What belongs to the end: turns it waited for stop with it, and those who want to know are told."""
+        waits.stop_awaited(self)
         announcing.announce_end(self)
 
     def after_end(self) -> None:
@@ -253,6 +275,11 @@ class Turn(Job):
 
     def last_event(self) -> str:
         return str(log.last_stored(self.pk))
+
+
+def waits_of(turn: str) -> QuerySet[TurnWait]:
+    """The waits of the turn that a query around this one calls by that name."""
+    return TurnWait.objects.filter(turn=OuterRef(turn))
 
 
 class Attempt(models.Model):
