@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from chat.api import config, operations, sessions, streams, turns
+from chat.api import config, export, operations, sessions, streams, turns
 
 urlpatterns = [
     path("config", config.Config.as_view(), name="config"),
@@ -10,6 +10,7 @@ urlpatterns = [
     path("sessions/<str:key>", sessions.OneSession.as_view(), name="session"),
     path("sessions/<str:key>/assign-user", sessions.AssignUser.as_view(), name="session-assign-user"),
     path("sessions/<str:key>/cancel", sessions.CancelSession.as_view(), name="session-cancel"),
+    path("sessions/<str:key>/export", export.Export.as_view(), name="session-export"),
     path("sessions/<str:key>/turns", turns.SessionTurns.as_view(), name="session-turns"),
     path("sessions/<str:key>/stream", streams.SessionStream.as_view(), name="session-stream"),
     path("turns/<uuid:turn_id>", turns.OneTurn.as_view(), name="turn"),

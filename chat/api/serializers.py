@@ -174,14 +174,18 @@ class TurnAnswer(serializers.Serializer[Any]):
 
 
 class SessionShape(serializers.ModelSerializer[Session]):
-    """One conversation; `status` is annotated by `with_status`."""
+    """One conversation; `status` and `needs_you` are annotated by `with_status`."""
 
     status = serializers.ChoiceField(["idle", "queued", "running"], read_only=True)
+    needs_you = serializers.BooleanField(
+        read_only=True, help_text="The newest turn ended with a question, a review or something to set up."
+    )
     parent = serializers.UUIDField(source="parent_id", allow_null=True)  # type: ignore[assignment]
 
     class Meta:
         model = Session
-        fields = ["id", "title", "pinned", "status", "parent", "permissions", "created_at", "active_at"]
+        fields = ["id", "title", "pinned", "status", "needs_you", "parent", "permissions"]
+        fields += ["created_at", "active_at"]
 
 
 class MessageShape(serializers.Serializer[Any]):

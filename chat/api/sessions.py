@@ -29,6 +29,7 @@ from chat.api.serializers import (
 )
 from chat.api.view import ChatView, future_owner
 from chat.models import Message, Session, Turn
+from chat.needs import needs_you
 from chat.turns import CancelAnswer
 from durable import limits
 
@@ -123,7 +124,7 @@ def shape(session: Session) -> dict[str, Any]:
 
 
 def with_status(rows: QuerySet[Session]) -> QuerySet[Session]:
-    """Add `status`, computed by the database."""
+    """Add `status` and `needs_you`, computed by the database."""
     own = Turn.objects.filter(session=OuterRef("pk"))
     status = Case(
         When(Exists(own.filter(status__in=Turn.ACTIVE)), then=Value("running")),
@@ -131,7 +132,7 @@ def with_status(rows: QuerySet[Session]) -> QuerySet[Session]:
         default=Value("idle"),
         output_field=CharField(),
     )
-    return rows.annotate(status=status)
+    return rows.annotate(status=status, needs_you=needs_you())
 
 
 def filtered(rows: QuerySet[Session], request: Request) -> QuerySet[Session]:
