@@ -19,8 +19,8 @@ POLICY = (
 
 @require_safe
 @ensure_csrf_cookie
-def chat(request: HttpRequest, session: str = "") -> HttpResponse:
-    """One page for every conversation; the address says which."""
+def chat(request: HttpRequest, **place: str) -> HttpResponse:
+    """One page for every conversation, the library and the account; the page itself reads the address."""
     if not request.user.is_authenticated and not settings.COPILOT_ALLOW_ANONYMOUS:
         return redirect_to_login(request.get_full_path())
     index = Path(settings.UI_BUILD) / "index.html"

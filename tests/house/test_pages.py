@@ -45,6 +45,17 @@ def test_built_page_is_served_under_a_strict_policy(
     assert visitor.post("/").status_code == 405
 
 
+@pytest.mark.parametrize(
+    "address", ["/", "/c/x", "/library", "/library/agents/1/runs", "/account", "/styleguide"]
+)
+def test_every_deep_link_serves_the_same_page(
+    visitor: Client, settings: Settings, tmp_path: Path, address: str
+) -> None:
+    (tmp_path / "index.html").write_text("<!doctype html><title>built</title>")
+    settings.UI_BUILD = tmp_path
+    assert b"built" in visitor.get(address).content
+
+
 def test_metrics_count_what_the_database_says(client: Client) -> None:
     session = Session.objects.create(user=User.objects.create_user("ann"))
     for reason in ("done", "done", "model_error"):
