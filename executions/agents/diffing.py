@@ -55,17 +55,17 @@ class GraphDifference:
 
     nodes: Difference
     links: Difference
-    fields: tuple[Change, ...]  # of the graph itself
+    graph: tuple[Change, ...]  # fields of the graph itself
 
     def as_json(self) -> dict[str, Any]:
         return {
             "nodes": self.nodes.as_json(),
             "links": self.links.as_json(),
-            "fields": [change.as_json() for change in self.fields],
+            "graph": [change.as_json() for change in self.graph],
         }
 
     def __bool__(self) -> bool:
-        return bool(self.nodes or self.links or self.fields)
+        return bool(self.nodes or self.links or self.graph)
 
 
 def compare(before: Graph, after: Graph) -> GraphDifference:
@@ -77,7 +77,7 @@ def compare(before: Graph, after: Graph) -> GraphDifference:
     return GraphDifference(
         nodes=compare_parts(*(by_id(graph.nodes) for graph in (before, after))),
         links=compare_parts(*(by_id(graph.links) for graph in (before, after))),
-        fields=tuple(compare_fields(own[0], own[1])),
+        graph=tuple(compare_fields(own[0], own[1])),
     )
 
 

@@ -7,11 +7,13 @@ from dataclasses import replace
 from django.db import transaction
 from django.db.models import QuerySet
 
+from accounts.models import User
 from executions.agents.errors import VersionMissing, VersionMoved
 from executions.agents.importing import make_part
 from executions.agents.lookup import find_agents
 from executions.agents.reading import read_agent_json
 from executions.agents.storing import Place, Stored, Storing, clean, save_version, store
+from executions.agents.sub_agents import flatten
 from executions.agents.validation import Report, Scope, validate
 from executions.blocks.schema import JSON
 from executions.graph import Graph, graph_to_json, parse_graph
@@ -68,10 +70,19 @@ def roll_back(agent: Agent, number: int) -> Stored:
     return Stored(version=save_version(graph, where, report, how, older.sub_agents), report=report)
 
 
+def version_before(version: AgentVersion) -> AgentVersion | None:
+    return versions_of(version.agent).filter(version__lt=version.version).first()
+
+
 def validate_version(version: AgentVersion, scope: Scope | None = None) -> Report:
     """What validation says of a version today: blocks and sub-agents may have come or gone since it was saved."""
-    graph, base = parse_graph(version.graph), scope or Scope()
-    library = find_agents(version.agent.user, (graph,), base.registry)
+    return validate_graph(version.agent.user, parse_graph(version.graph), scope)
+
+
+def validate_graph(user: User, graph: Graph, scope: Scope | None = None) -> Report:
+    """What validation says of a graph that may run the agents of a person's library."""
+    base = scope or Scope()
+    library = find_agents(user, (graph, *flatten(graph)), base.registry)
     return validate(graph, replace(base, find_agent=library.find))
 
 

@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from django.urls import path
 
-from executions.api import credentials, oauth, reviews
+from executions.api import agent_versions, agents, credentials, oauth, reviews, store
 
 urlpatterns = [
+    path("agents", agents.Agents.as_view(), name="agents"),
+    path("agents/<uuid:pk>", agents.OneAgent.as_view(), name="agent"),
+    path("agents/<uuid:pk>/export", agents.Export.as_view(), name="agent-export"),
+    path("agents/<uuid:pk>/validate", agents.Validate.as_view(), name="agent-validate"),
+    path("agents/<uuid:pk>/fix", agents.Fix.as_view(), name="agent-fix"),
+    path("agents/<uuid:pk>/versions", agent_versions.Versions.as_view(), name="agent-versions"),
+    path("agents/<uuid:pk>/versions/<int:number>", agent_versions.OneVersion.as_view(), name="agent-version"),
+    path("agents/<uuid:pk>/diff", agent_versions.Diff.as_view(), name="agent-diff"),
+    path("agents/<uuid:pk>/rollback", agent_versions.Rollback.as_view(), name="agent-rollback"),
+    path("store", store.Store.as_view(), name="store"),
+    path("store/<str:username>/<slug:slug>", store.Listing.as_view(), name="store-listing"),
+    path("store/<str:username>/<slug:slug>/add", store.Add.as_view(), name="store-add"),
     path("reviews", reviews.Reviews.as_view(), name="reviews"),
     path("reviews/<uuid:pk>", reviews.OneReview.as_view(), name="review"),
     path("reviews/<uuid:pk>/decide", reviews.Decide.as_view(), name="review-decide"),

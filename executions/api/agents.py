@@ -1,0 +1,168 @@
+"""/api/agents: a person's library: list, import, look at, change, delete, export, validate and fix agents."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from django.utils.http import content_disposition_header
+from django.utils.text import slugify
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers, status
+from rest_framework.exceptions import ValidationError
+from rest_framework.generics import GenericAPIView
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from accounts.authentication import current_user
+from executions.agents import library, versions
+from executions.agents.exporting import export_version
+from executions.agents.fixing import fix_graph
+from executions.agents.importing import import_agent
+from executions.agents.storing import Storing
+from executions.api.agent_shapes import (
+    AgentChange,
+    AgentDetail,
+    AgentShape,
+    FixedShape,
+    FixOrder,
+    ValidationShape,
+    detail_of,
+    fixes_of,
+)
+from executions.api.rates import WriteRate
+from executions.graph import graph_to_json, parse_graph
+from executions.models import Agent, AgentVersion
+
+SEARCH = OpenApiParameter(
+    "search", str, description="Words for a name or a goal; typing errors are forgiven."
+)
+VERSION = OpenApiParameter("version", int, description="The newest unless said.")
+
+
+class AgentView(APIView):
+    """A view of one's own agents."""
+
+    throttle_classes = [WriteRate]
+
+    def agent(self, pk: uuid.UUID) -> Agent:
+        return library.get_agent(current_user(self.request), pk)
+
+    def version(self, pk: uuid.UUID) -> AgentVersion:
+        """The version asked for by `?version=`, else the newest."""
+        return versions.get_version(self.agent(pk), read_number(self.request, "version"))
+
+
+class Agents(AgentView, GenericAPIView[Agent]):
+    """The library."""
+
+    queryset = Agent.objects.none()
+    serializer_class = AgentShape
+
+    @extend_schema(parameters=[SEARCH], responses=AgentShape(many=True))
+    def get(self, request: Request) -> Response:
+        """One's own agents, the latest changed first; with `search` those that fit, the best first."""
+        user, words = current_user(request), request.query_params.get("search", "")
+        if words.strip():
+            found = [match.item for match in library.search_library(user, words)]
+            return Response({"results": shown(found), "next": None})
+        page = self.paginate_queryset(library.agents_of(user)) or []
+        return self.get_paginated_response(shown(list(page)))
+
+    @extend_schema(request=OpenApiTypes.OBJECT, responses={201: AgentDetail})
+    def post(self, request: Request) -> Response:
+        """Import agent JSON as a new agent, also when it cannot run yet: `validation` says what is missing."""
+        stored = import_agent(current_user(request), request.data)
+        return Response(detail_of(stored.version, stored.report), status=status.HTTP_201_CREATED)
+
+
+class OneAgent(AgentView):
+    """One agent."""
+
+    @extend_schema(responses=AgentDetail)
+    def get(self, request: Request, pk: uuid.UUID) -> Response:
+        """The agent with its graph and its validation."""
+        return Response(detail_of(versions.get_version(self.agent(pk))))
+
+    @extend_schema(request=AgentChange, responses=AgentDetail)
+    def patch(self, request: Request, pk: uuid.UUID) -> Response:
+        """Rename it, describe it, or save a new graph as its next version."""
+        agent, change = self.agent(pk), read_form(AgentChange, request.data)
+        if "graph" in change:
+            how = Storing(note=change["note"])
+            versions.save_graph(agent, change["graph"], on_version=change.get("on_version"), how=how)
+            agent = self.agent(pk)
+        if {"name", "description"} & change.keys():
+            library.change_agent(agent, name=change.get("name"), description=change.get("description"))
+        return Response(detail_of(versions.get_version(agent)))
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, pk: uuid.UUID) -> Response:
+        """Take it out of the library; what it did stays to be read."""
+        library.remove_agent(self.agent(pk))
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class Export(AgentView):
+    """An agent as a document."""
+
+    @extend_schema(parameters=[VERSION], responses=OpenApiTypes.OBJECT)
+    def get(self, request: Request, pk: uuid.UUID) -> Response:
+        """Agent JSON with its sub-agents, without secrets; it can be imported elsewhere."""
+        version = self.version(pk)
+        name = f"{slugify(version.agent.name) or 'agent'}.json"
+        headers = {"Content-Disposition": content_disposition_header(True, name) or "attachment"}
+        return Response(export_version(version), headers=headers)
+
+
+class Validate(AgentView):
+    """Validation as of today."""
+
+    @extend_schema(request=None, parameters=[VERSION], responses=ValidationShape)
+    def post(self, request: Request, pk: uuid.UUID) -> Response:
+        """Every problem at once: blocks and sub-agents may have come or gone since the version was saved."""
+        return Response(versions.validate_version(self.version(pk)).as_json())
+
+
+class Fix(AgentView):
+    """Repairs."""
+
+    @extend_schema(request=FixOrder, responses=FixedShape)
+    def post(self, request: Request, pk: uuid.UUID) -> Response:
+        """Mend what can be mended without guessing, as a new version; says what was done."""
+        order, newest = read_form(FixOrder, request.data), versions.get_version(self.agent(pk))
+        graph, fixes = fix_graph(parse_graph(newest.graph))
+        if fixes and order["save"]:
+            note = f"Fixed: {'; '.join(fix.message for fix in fixes)}"
+            stored = versions.save_parsed(
+                newest.agent, graph, on_version=newest.version, how=Storing(note=note)
+            )
+            newest, graph = stored.version, parse_graph(stored.version.graph)
+        report = versions.validate_graph(newest.agent.user, graph)
+        answer = {"fixes": fixes_of(fixes), "changed": bool(fixes), "version": newest.version}
+        return Response(answer | {"validation": report.as_json(), "graph": graph_to_json(graph)})
+
+
+def shown(agents: list[Agent]) -> list[dict[str, Any]]:
+    found = library.newest_versions(agents)
+    return [dict(AgentShape(agent, context={"versions": found}).data) for agent in agents]
+
+
+def read_form(form: type[serializers.Serializer[Any]], data: Any) -> dict[str, Any]:
+    """What a form makes of a body; raises ValidationError."""
+    filled = form(data=data)
+    filled.is_valid(raise_exception=True)
+    values: dict[str, Any] = filled.validated_data
+    return values
+
+
+def read_number(request: Request, name: str) -> int | None:
+    """A whole number from the query; raises ValidationError."""
+    text = request.query_params.get(name, "")
+    if not text:
+        return None
+    if not text.isascii() or not text.isdigit() or len(text) > 9:
+        raise ValidationError({name: ["This is not a whole number."]})
+    return int(text)

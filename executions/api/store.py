@@ -1,0 +1,73 @@
+"""/api/store: published agents: look for one, add it to the library, publish and withdraw one's own."""
+
+from __future__ import annotations
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import status
+from rest_framework.generics import GenericAPIView
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from accounts.authentication import current_user
+from executions.agents import library, store
+from executions.api.agent_shapes import AgentShape, ListingShape, Publication
+from executions.api.agents import read_form, shown
+from executions.api.rates import WriteRate
+from executions.models import StoreListing
+
+SEARCH = OpenApiParameter("search", str, description="Words for a name or a goal, or username/slug.")
+
+
+class Store(GenericAPIView[StoreListing]):
+    """What is on offer."""
+
+    queryset = StoreListing.objects.none()
+    serializer_class = ListingShape
+    throttle_classes = [WriteRate]
+
+    @extend_schema(parameters=[SEARCH], responses=ListingShape(many=True))
+    def get(self, request: Request) -> Response:
+        """Published agents, the most recent first; with `search` those that fit, the best first."""
+        words = request.query_params.get("search", "")
+        if words.strip():
+            found = [match.item for match in store.search_store(words)]
+            return Response({"results": ListingShape(found, many=True).data, "next": None})
+        page = self.paginate_queryset(store.listings())
+        return self.get_paginated_response(ListingShape(page, many=True).data)
+
+    @extend_schema(request=Publication, responses={201: ListingShape})
+    def post(self, request: Request) -> Response:
+        """Publish the newest version of one's agent; the same slug again replaces what is offered."""
+        given = read_form(Publication, request.data)
+        agent = library.get_agent(current_user(request), given.pop("agent_id"))
+        return Response(ListingShape(store.publish(agent, **given)).data, status=status.HTTP_201_CREATED)
+
+
+class Listing(APIView):
+    """One published agent."""
+
+    throttle_classes = [WriteRate]
+
+    @extend_schema(responses=ListingShape)
+    def get(self, request: Request, username: str, slug: str) -> Response:
+        """What it does, takes and gives."""
+        return Response(ListingShape(store.get_listing(username, slug)).data)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, username: str, slug: str) -> Response:
+        """Withdraw one's own; copies in other libraries stay."""
+        store.withdraw(current_user(request), username, slug)
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class Add(APIView):
+    """Take a published agent."""
+
+    throttle_classes = [WriteRate]
+
+    @extend_schema(request=None, responses={200: AgentShape, 201: AgentShape})
+    def post(self, request: Request, username: str, slug: str) -> Response:
+        """A copy for one's own library, with its sub-agents; again: the same copy."""
+        agent, is_new = store.add_to_library(current_user(request), username, slug)
+        return Response(shown([agent])[0], status=status.HTTP_201_CREATED if is_new else status.HTTP_200_OK)
