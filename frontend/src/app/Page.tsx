@@ -1,0 +1,53 @@
+import { type ReactNode, useEffect } from 'react';
+import { IconButton } from '../components/Button';
+import { classes } from '../components/classes';
+import { useT } from '../i18n';
+import { useConnected } from '../lib/hints';
+import { useDrawer } from './menu';
+
+type BarProps = { title: ReactNode; name: string; children?: ReactNode };
+
+/** The line at the top of every page: the way to the conversations on small screens, what this is, what can be done. */
+export function Bar({ title, name, children }: BarProps) {
+  const t = useT();
+  const drawer = useDrawer();
+  useEffect(() => {
+    document.title = name ? `${name} · Ratchet` : 'Ratchet';
+  }, [name]);
+  return (
+    <header className={classes('flex h-14 shrink-0 items-center gap-2 px-3 md:px-5', title !== null && 'border-b border-line')}>
+      <IconButton icon="menu" label={t('app.openMenu')} className="md:hidden" aria-expanded={drawer.open} onClick={() => drawer.set(true)} />
+      <div className="min-w-0 flex-1">{title}</div>
+      <Connection />
+      {children}
+    </header>
+  );
+}
+
+/** A page of its own, in one readable column. */
+export function Page({ title, actions, children }: { title: string; actions?: ReactNode; children: ReactNode }) {
+  return (
+    <>
+      <Bar name={title} title={<h1 className="truncate text-base font-semibold">{title}</h1>}>
+        {actions}
+      </Bar>
+      <div className="min-h-0 flex-1 overflow-y-auto" tabIndex={0} role="region" aria-label={title}>
+        <div className="mx-auto w-full max-w-5xl p-4 pb-16 md:p-8">{children}</div>
+      </div>
+    </>
+  );
+}
+
+function Connection() {
+  const t = useT();
+  const connected = useConnected();
+  return (
+    <span role="status" className="text-[13px] text-quiet">
+      {!connected && (
+        <span className="inline-flex items-center gap-2 rounded-full bg-hover px-3 py-1">
+          <span className="dot" data-status="running" /> {t('app.reconnecting')}
+        </span>
+      )}
+    </span>
+  );
+}

@@ -1,0 +1,54 @@
+import { Dialog } from 'radix-ui';
+import { type ReactNode, useEffect, useMemo, useState } from 'react';
+import { useLocation } from 'wouter';
+import { useT } from '../i18n';
+import { useFreshSessions } from '../lib/queries';
+import { Sidebar } from '../sessions/Sidebar';
+import { DrawerContext } from './menu';
+import { useThemeOfAccount } from './theme';
+import { Toasts } from './Toasts';
+
+/** The frame around every page: conversations at the side (a drawer on small screens), the page beside them. */
+export function Shell({ skip, children }: { skip: string; children: ReactNode }) {
+  const [open, set] = useState(false);
+  const [path] = useLocation();
+  const drawer = useMemo(() => ({ open, set }), [open]);
+  useEffect(() => set(false), [path]);
+  useFreshSessions();
+  useThemeOfAccount();
+  return (
+    <DrawerContext value={drawer}>
+      <a href="#main" className="skip">
+        {skip}
+      </a>
+      <div className="flex h-dvh overflow-hidden">
+        <div className="hidden w-72 shrink-0 border-r border-line bg-side md:block">
+          <Sidebar />
+        </div>
+        <SmallScreenDrawer open={open} onClose={() => set(false)} />
+        <main id="main" className="flex min-w-0 flex-1 flex-col" tabIndex={-1}>
+          {children}
+        </main>
+      </div>
+      <Toasts />
+    </DrawerContext>
+  );
+}
+
+function SmallScreenDrawer({ open, onClose }: { open: boolean; onClose: () => void }) {
+  const t = useT();
+  return (
+    <Dialog.Root open={open} onOpenChange={(now) => !now && onClose()}>
+      <Dialog.Portal>
+        <div className="veil fixed inset-0 z-30 bg-black/40 md:hidden" aria-hidden="true" />
+        <Dialog.Content
+          aria-describedby={undefined}
+          className="fixed inset-y-0 left-0 z-40 w-[min(20rem,85vw)] border-r border-line bg-side outline-none md:hidden"
+        >
+          <Dialog.Title className="sr-only">{t('sessions.title')}</Dialog.Title>
+          <Sidebar onClose={onClose} />
+        </Dialog.Content>
+      </Dialog.Portal>
+    </Dialog.Root>
+  );
+}

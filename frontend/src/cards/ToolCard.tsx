@@ -1,0 +1,92 @@
+import type { DynamicToolUIPart, ToolUIPart } from 'ai';
+import { memo, Suspense, useState } from 'react';
+import { useTalkActions } from '../chat/talk';
+import { Button, IconButton, Spinner } from '../components/Button';
+import { classes } from '../components/classes';
+import { Icon } from '../components/icons';
+import { Raw } from '../components/Pieces';
+import { Progress } from '../components/Progress';
+import { useT } from '../i18n';
+import { bodyOf } from './bodies';
+import { readCall } from './call';
+import { iconOf, labelOf } from './tools';
+
+type Props = { part: ToolUIPart | DynamicToolUIPart; turn: string; message: string; live: boolean; last: boolean };
+
+/** One call of a tool: what it is doing in words, how far it is, what came of it; the data itself is folded away. */
+export const ToolCard = memo(function ToolCard({ part, turn, message, live, last }: Props) {
+  const t = useT();
+  const { busy, stopCall, regenerate } = useTalkActions();
+  const [open, setOpen] = useState(false);
+  const call = readCall(part);
+  const working = call.state === 'working';
+  const failed = call.state === 'failed';
+  const Body = call.result ? bodyOf(call.result.type) : null;
+  return (
+    <section className={classes('panel overflow-hidden text-sm', failed && 'border-wrong/40')} aria-label={labelOf(call.tool, !working, t)} aria-busy={working}>
+      <div className="flex items-center gap-2.5 px-3.5 py-2.5">
+        <span className={classes('rounded-lg p-1.5', failed ? 'bg-wrong-soft text-wrong' : 'bg-hover text-quiet')}>
+          {working && live ? <Spinner size={18} /> : <Icon name={failed ? 'warning' : iconOf(call.tool)} />}
+        </span>
+        <div className="min-w-0 flex-1">
+          <p className="truncate font-medium">{labelOf(call.tool, !working, t)}</p>
+          {call.line && <p className={classes('text-[13px]', failed ? 'text-wrong' : 'truncate text-quiet')}>{call.line}</p>}
+        </div>
+        {working && live && <IconButton icon="close" size="small" label={t('card.stop')} onClick={() => stopCall(turn, part.toolCallId)} />}
+        {failed && !busy && last && (
+          <Button small icon="refresh" onClick={() => regenerate(message)}>
+            {t('common.tryAgain')}
+          </Button>
+        )}
+        <button
+          type="button"
+          className="flex size-7 cursor-pointer items-center justify-center rounded-lg text-quiet hover:bg-hover hover:text-ink"
+          aria-expanded={open}
+          aria-label={t('card.details')}
+          onClick={() => setOpen(!open)}
+        >
+          <Icon name="down" size={16} className={classes('transition-transform', open && 'rotate-180')} />
+        </button>
+      </div>
+      {working && live && (
+        <div className="px-3.5 pb-3">
+          <Progress share={call.progress} label={labelOf(call.tool, false, t)} />
+        </div>
+      )}
+      {Body && call.result && (
+        <div className="border-t border-line px-3.5 py-3.5">
+          <Suspense fallback={null}>
+            <Body result={call.result} active={last && !live && !busy} />
+          </Suspense>
+        </div>
+      )}
+      {open && <Details part={part} />}
+    </section>
+  );
+}, same);
+
+/** Every word of a growing answer makes its parts anew; what is inside them stays the same. */
+function same(before: Props, now: Props): boolean {
+  const [old, part] = [before.part as ToolUIPart, now.part as ToolUIPart];
+  const shown = old.state === part.state && old.input === part.input && old.output === part.output && old.errorText === part.errorText;
+  return shown && before.live === now.live && before.last === now.last && before.message === now.message;
+}
+
+function Details({ part }: { part: ToolUIPart | DynamicToolUIPart }) {
+  const t = useT();
+  const output = part.state === 'output-available' ? part.output : undefined;
+  return (
+    <div className="flex flex-col gap-3 border-t border-line px-3.5 py-3">
+      <div>
+        <p className="pb-1 text-xs text-quiet">{t('card.input')}</p>
+        <Raw value={part.input ?? {}} />
+      </div>
+      {output !== undefined && (
+        <div>
+          <p className="pb-1 text-xs text-quiet">{t('card.output')}</p>
+          <Raw value={output} />
+        </div>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,31 @@
+import { useTalkActions } from '../../chat/talk';
+import { Button } from '../../components/Button';
+import { Badge } from '../../components/Pieces';
+import { useT } from '../../i18n';
+import { field, list, text } from '../../lib/shape';
+import type { BodyProps } from './index';
+
+/** The plan before it is carried out. */
+export function Decomposition({ result, active }: BodyProps) {
+  const t = useT();
+  const { say } = useTalkActions();
+  return (
+    <div className="flex flex-col gap-3">
+      <p className="font-medium">{text(result.goal)}</p>
+      <ol className="flex flex-col gap-2">
+        {list(result.steps).map((step, place) => (
+          <li key={place} className="flex items-start gap-3">
+            <span className="flex size-6 shrink-0 items-center justify-center rounded-full bg-accent-soft text-xs font-semibold text-accent-text">{place + 1}</span>
+            <span className="min-w-0 pt-0.5">{text(field(step, 'description'))}</span>
+            {text(field(step, 'block_name')) && <Badge>{text(field(step, 'block_name'))}</Badge>}
+          </li>
+        ))}
+      </ol>
+      {active && result.requires_approval === true && (
+        <Button look="strong" icon="check" className="self-start" onClick={() => say(t('card.approvePlanWords'))}>
+          {t('card.approvePlan')}
+        </Button>
+      )}
+    </div>
+  );
+}

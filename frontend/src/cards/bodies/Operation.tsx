@@ -1,0 +1,78 @@
+import { lazy, Suspense, useEffect, useState } from 'react';
+import { Button, IconButton } from '../../components/Button';
+import { Badge, type Tone } from '../../components/Pieces';
+import { Progress } from '../../components/Progress';
+import { type Key, useT } from '../../i18n';
+import { api } from '../../lib/api';
+import { hasEnded, useOperation } from '../../lib/operations';
+import { text } from '../../lib/shape';
+import { toast } from '../../lib/toasts';
+import type { Operation } from '../../lib/types';
+import { inWords } from '../../lib/words';
+import { labelOf } from '../tools';
+import type { BodyProps } from './index';
+
+const Game = lazy(() => import('../game/Game'));
+const LONG = 8_000; // ms of work after which a game is offered
+
+/** Long work that goes on by itself; it may have ended long ago when this is looked at. */
+export function OperationBody({ result }: BodyProps) {
+  const { data } = useOperation(text(result.operation_id));
+  return data ? <OperationState operation={data} /> : null;
+}
+
+const STATES: Record<string, [Key, Tone]> = {
+  queued: ['operation.queued', 'calm'],
+  running: ['operation.running', 'busy'],
+  waiting: ['operation.waiting', 'busy'],
+  completed: ['operation.completed', 'good'],
+  failed: ['operation.failed', 'wrong'],
+  cancelled: ['operation.cancelled', 'calm'],
+};
+
+export function OperationState({ operation }: { operation: Operation }) {
+  const t = useT();
+  const [name, tone] = STATES[operation.status] ?? ['operation.running', 'busy'];
+  const ended = hasEnded(operation.status);
+  const cancel = () => api.cancelOperation(operation.id).catch((error: unknown) => toast(inWords(error, t), 'wrong'));
+  return (
+    <div className="flex flex-col gap-3">
+      <div className="flex items-center gap-2">
+        <Badge tone={tone}>{t(name)}</Badge>
+        <span className="min-w-0 flex-1 truncate text-quiet">{operation.error || operation.message}</span>
+        {!ended && <IconButton icon="close" size="small" label={t('operation.cancel')} onClick={() => void cancel()} />}
+      </div>
+      {!ended && (
+        <>
+          <Progress share={operation.progress} label={labelOf(operation.tool_name, false, t)} since={operation.queued_at} />
+          <p className="text-[13px] text-quiet">{t('operation.about')}</p>
+          <Pastime since={operation.queued_at} />
+        </>
+      )}
+    </div>
+  );
+}
+
+/** When it takes a while, something to do meanwhile. */
+function Pastime({ since }: { since: string }) {
+  const t = useT();
+  const [long, setLong] = useState(false);
+  const [playing, setPlaying] = useState(false);
+  useEffect(() => {
+    const timer = window.setTimeout(() => setLong(true), Math.max(0, LONG - (Date.now() - new Date(since).getTime())));
+    return () => window.clearTimeout(timer);
+  }, [since]);
+  if (!long) return null;
+  if (!playing) {
+    return (
+      <Button small icon="game" className="self-start" onClick={() => setPlaying(true)}>
+        {t('game.offer')}
+      </Button>
+    );
+  }
+  return (
+    <Suspense fallback={null}>
+      <Game onClose={() => setPlaying(false)} />
+    </Suspense>
+  );
+}

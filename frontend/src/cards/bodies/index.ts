@@ -1,0 +1,48 @@
+// Which part of a card shows which type of result. A type without one shows its message and its data.
+import type { ComponentType } from 'react';
+import type { Result } from '../call';
+import { Clarification } from './Clarification';
+import { Decomposition } from './Decomposition';
+import { DocPage, DocResults } from './Docs';
+import { FeatureRequests } from './FeatureRequests';
+import { FileContent, FileDeleted, FileList, FileWritten } from './Files';
+import { NeedLogin } from './NeedLogin';
+import { NoResults } from './NoResults';
+import { OperationBody } from './Operation';
+import { SubSession } from './SubSession';
+import { SuggestedGoal } from './SuggestedGoal';
+import { Terminal } from './Terminal';
+import { Understanding } from './Understanding';
+import { WebPage } from './WebPage';
+
+/** `active`: it is the end of the conversation, so what it asks for can still be given. */
+export type BodyProps = { result: Result; active: boolean };
+
+const BODIES: Record<string, ComponentType<BodyProps>> = {
+  bash_exec: Terminal,
+  clarification_needed: Clarification,
+  doc_page: DocPage,
+  doc_search_results: DocResults,
+  feature_request_search: FeatureRequests,
+  need_login: NeedLogin,
+  no_results: NoResults,
+  operation_accepted: OperationBody,
+  operation_in_progress: OperationBody,
+  operation_started: OperationBody,
+  operation_status: OperationBody,
+  sub_session_status: SubSession,
+  suggested_goal: SuggestedGoal,
+  task_decomposition: Decomposition,
+  understanding_updated: Understanding,
+  web_fetch: WebPage,
+  workspace_file_content: FileContent,
+  workspace_file_deleted: FileDeleted,
+  workspace_file_list: FileList,
+  workspace_file_written: FileWritten,
+};
+
+export function bodyOf(type: string): ComponentType<BodyProps> | null {
+  return BODIES[type] ?? null;
+}
+
+export const BODY_TYPES = Object.keys(BODIES);

@@ -1,0 +1,52 @@
+// How each tool is called for people: a drawing, what it is doing, what it did.
+import type { IconName } from '../components/icons';
+import type { Key, Translate } from '../i18n';
+
+type ToolInfo = { icon: IconName; doing: Key; done: Key };
+
+const info = (icon: IconName, name: string): ToolInfo => ({ icon, doing: `tool.${name}.doing` as Key, done: `tool.${name}.done` as Key });
+
+export const TOOLS: Record<string, ToolInfo> = {
+  find_agent: info('store', 'find_agent'),
+  find_library_agent: info('agent', 'find_library_agent'),
+  find_block: info('block', 'find_block'),
+  run_block: info('block', 'run_block'),
+  continue_run_block: info('block', 'continue_run_block'),
+  run_agent: info('play', 'run_agent'),
+  view_agent_output: info('agent', 'view_agent_output'),
+  get_agent_building_guide: info('book', 'get_agent_building_guide'),
+  create_agent: info('agent', 'create_agent'),
+  edit_agent: info('agent', 'edit_agent'),
+  customize_agent: info('agent', 'customize_agent'),
+  validate_agent_graph: info('check', 'validate_agent_graph'),
+  fix_agent_graph: info('graph', 'fix_agent_graph'),
+  decompose_goal: info('list', 'decompose_goal'),
+  ask_question: info('question', 'ask_question'),
+  check_operation_status: info('clock', 'check_operation_status'),
+  run_sub_session: info('branch', 'run_sub_session'),
+  get_sub_session_result: info('branch', 'get_sub_session_result'),
+  list_schedules: info('clock', 'list_schedules'),
+  delete_schedule: info('clock', 'delete_schedule'),
+  list_workspace_files: info('folder', 'list_workspace_files'),
+  read_workspace_file: info('file', 'read_workspace_file'),
+  write_workspace_file: info('file', 'write_workspace_file'),
+  delete_workspace_file: info('trash', 'delete_workspace_file'),
+  web_fetch: info('globe', 'web_fetch'),
+  bash_exec: info('terminal', 'bash_exec'),
+  search_docs: info('book', 'search_docs'),
+  get_doc_page: info('book', 'get_doc_page'),
+  add_understanding: info('user', 'add_understanding'),
+  search_feature_requests: info('bulb', 'search_feature_requests'),
+  create_feature_request: info('bulb', 'create_feature_request'),
+};
+
+export function iconOf(tool: string): IconName {
+  return TOOLS[tool]?.icon ?? 'gear';
+}
+
+export function labelOf(tool: string, done: boolean, t: Translate): string {
+  const known = TOOLS[tool];
+  if (known) return t(done ? known.done : known.doing);
+  const words = tool.replaceAll('_', ' ');
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}

@@ -1,0 +1,105 @@
+import type { ToolUIPart } from 'ai';
+import { memo } from 'react';
+import { ToolCard } from '../cards/ToolCard';
+import { Button, IconButton } from '../components/Button';
+import { classes } from '../components/classes';
+import { Icon } from '../components/icons';
+import { CopyButton, Notice } from '../components/Pieces';
+import { useT } from '../i18n';
+import { useFormat } from '../lib/format';
+import { textOf } from '../lib/history';
+import type { ChatMessage, Part } from '../lib/types';
+import { ending } from '../lib/words';
+import { FileLink, Picture } from './Attached';
+import { Markdown } from './Markdown';
+import { Reasoning } from './Reasoning';
+import { useTalkActions } from './talk';
+
+type Props = { message: ChatMessage; live: boolean; last: boolean };
+
+export const Answer = memo(function Answer({ message, live, last }: Props) {
+  const t = useT();
+  const turn = message.metadata?.turn_id ?? '';
+  return (
+    <article className={live ? 'min-w-0' : 'message min-w-0'} aria-label={t('chat.answer')} aria-busy={live}>
+      <div className="flex flex-col gap-3.5">
+        {message.parts.map((part, place) => (
+          <OnePart key={place} part={part} live={live} last={last} turn={turn} message={message.id} />
+        ))}
+        {!live && <Ending message={message} />}
+      </div>
+      {!live && <Foot message={message} last={last} />}
+    </article>
+  );
+});
+
+type PartProps = { part: Part; live: boolean; last: boolean; turn: string; message: string };
+
+function OnePart({ part, live, last, turn, message }: PartProps) {
+  const t = useT();
+  if (part.type === 'text') return part.text ? <Markdown text={part.text} live={live && part.state === 'streaming'} /> : null;
+  if (part.type === 'reasoning') return <Reasoning text={part.text} live={live && part.state === 'streaming'} />;
+  if (part.type.startsWith('tool-')) return <ToolCard part={part as ToolUIPart} turn={turn} message={message} live={live} last={last} />;
+  if (part.type === 'file') {
+    const name = part.filename ?? '';
+    return part.mediaType.startsWith('image/') && part.url.startsWith('/') ? <Picture url={part.url} name={name} /> : <FileLink url={part.url} name={name} />;
+  }
+  if (part.type === 'source-url') {
+    return (
+      <a href={part.url} target="_blank" rel="noreferrer noopener" className="link flex w-fit items-center gap-1.5 text-sm">
+        <Icon name="globe" size={15} /> {part.title || part.url}
+      </a>
+    );
+  }
+  if (part.type === 'data-steer') {
+    return (
+      <p className="ml-auto flex max-w-[85%] items-center gap-2 rounded-2xl bg-mine px-4 py-2 text-sm">
+        <Icon name="steer" size={15} className="text-quiet" />
+        <span className="sr-only">{t('chat.youSaid')}</span>
+        {(part.data as { text: string }).text}
+      </p>
+    );
+  }
+  return null;
+}
+
+/** Why an answer ended before it was whole, and the way on. */
+function Ending({ message }: { message: ChatMessage }) {
+  const t = useT();
+  const { busy, regenerate } = useTalkActions();
+  const { status, end_reason: reason, error } = message.metadata ?? {};
+  if (status === 'cancelled') return <p className="text-sm text-quiet">{t('ending.cancelled')}</p>;
+  if (status !== 'failed') return null;
+  return (
+    <Notice
+      tone="wrong"
+      icon="warning"
+      action={
+        !busy && (
+          <Button small icon="refresh" onClick={() => regenerate(message.id)}>
+            {t('chat.retry')}
+          </Button>
+        )
+      }
+    >
+      {ending(reason, error, t)}
+    </Notice>
+  );
+}
+
+function Foot({ message, last }: { message: ChatMessage; last: boolean }) {
+  const t = useT();
+  const format = useFormat();
+  const { busy, regenerate } = useTalkActions();
+  const { usage, created_at: at } = message.metadata ?? {};
+  const tokens = usage ? usage.input_tokens + usage.output_tokens : 0;
+  const cost = Number(usage?.cost ?? 0);
+  const facts = [tokens > 0 && t('chat.tokens', { count: tokens }), cost > 0 && format.money(cost), at && format.clock(at)].filter(Boolean);
+  return (
+    <div className={classes('mt-1.5 -ml-1.5 flex h-7 items-center gap-0.5 text-quiet', !last && 'on-hover [article:hover>&]:opacity-100')}>
+      <CopyButton text={() => textOf(message)} />
+      {!busy && <IconButton icon="refresh" size="small" label={t('chat.regenerate')} onClick={() => regenerate(message.id)} />}
+      <span className="px-1.5 text-xs">{facts.join(' · ')}</span>
+    </div>
+  );
+}

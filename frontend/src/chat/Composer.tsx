@@ -1,0 +1,118 @@
+import { type ClipboardEvent, type KeyboardEvent, type Ref, useImperativeHandle, useRef, useState } from 'react';
+import { IconButton } from '../components/Button';
+import { Menu } from '../components/Menu';
+import { useT } from '../i18n';
+import { useConfig } from '../lib/queries';
+import { recall, remember } from '../lib/storage';
+import type { SentMode, WorkspaceFile } from '../lib/types';
+import { UploadChips } from './UploadChips';
+import { useUploads } from './useUploads';
+
+export type ComposerHandle = { attach: (files: File[]) => void; fill: (text: string) => void };
+
+type Props = {
+  ref?: Ref<ComposerHandle>;
+  draftName: string;
+  busy: boolean;
+  onSend: (text: string, files: WorkspaceFile[], mode: SentMode) => void;
+  onStop: () => Promise<void>;
+};
+
+/** Where a message is written. A draft stays until it is sent, also over a reload. */
+export function Composer({ ref, draftName, busy, onSend, onStop }: Props) {
+  const t = useT();
+  const config = useConfig().data;
+  const draft = `draft.${draftName}`;
+  const [text, setText] = useState(() => recall(draft) ?? '');
+  const [stopping, setStopping] = useState(false);
+  const area = useRef<HTMLTextAreaElement>(null);
+  const picker = useRef<HTMLInputElement>(null);
+  const files = useUploads();
+  const write = (words: string) => {
+    setText(words);
+    remember(draft, words || null);
+  };
+  useImperativeHandle(ref, () => ({
+    attach: files.add,
+    fill: (words) => {
+      write(words);
+      area.current?.focus();
+    },
+  }));
+
+  const ready = !files.busy && (text.trim() !== '' || files.uploads.some((entry) => entry.done));
+  const send = (mode: SentMode = 'queue') => {
+    if (!ready) return;
+    onSend(text.trim(), files.take(), mode);
+    write('');
+    area.current?.focus();
+  };
+  const stop = async () => {
+    setStopping(true);
+    await onStop();
+    setStopping(false);
+  };
+  const typed = (event: KeyboardEvent) => {
+    if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    send();
+  };
+  const pasted = (event: ClipboardEvent) => {
+    if (event.clipboardData.files.length === 0) return;
+    event.preventDefault();
+    files.add([...event.clipboardData.files]);
+  };
+
+  return (
+    <form
+      className="mx-auto w-full max-w-3xl px-4 pb-4 md:px-6"
+      onSubmit={(event) => {
+        event.preventDefault();
+        send();
+      }}
+    >
+      <div className="rounded-2xl border border-line-strong bg-card shadow-sm transition-colors focus-within:border-accent focus-within:ring-3 focus-within:ring-accent-soft">
+        <UploadChips uploads={files.uploads} onRemove={files.remove} blind={config?.sees_images === false} />
+        <textarea
+          ref={area}
+          autoFocus
+          aria-label={t('chat.message')}
+          className="bare-focus block field-sizing-content max-h-72 min-h-12 w-full resize-none bg-transparent px-4 pt-3 pb-1 placeholder:text-quiet"
+          placeholder={t(busy ? 'chat.placeholderBusy' : 'chat.placeholder')}
+          maxLength={config?.limits.message_characters ?? 64_000}
+          value={text}
+          onChange={(event) => write(event.target.value)}
+          onKeyDown={typed}
+          onPaste={pasted}
+        />
+        <div className="flex items-center gap-1 px-2 pb-2">
+          <input
+            ref={picker}
+            type="file"
+            multiple
+            hidden
+            onChange={(event) => {
+              files.add([...(event.target.files ?? [])]);
+              event.target.value = '';
+            }}
+          />
+          <IconButton icon="clip" label={t('chat.attach')} onClick={() => picker.current?.click()} />
+          <span className="min-w-0 flex-1 truncate px-2 text-xs text-quiet">{config?.model}</span>
+          {busy && <IconButton icon="stop" look="plain" label={t('chat.stop')} disabled={stopping} onClick={() => void stop()} round />}
+          {busy && ready && (
+            <Menu
+              side="top"
+              trigger={<IconButton icon="down" label={t('queue.how')} size="small" />}
+              entries={[
+                { label: t('queue.asQueue'), icon: 'clock', onSelect: () => send('queue') },
+                { label: t('queue.asSteer'), icon: 'steer', onSelect: () => send('steer') },
+                { label: t('queue.asInterrupt'), icon: 'bolt', onSelect: () => send('interrupt') },
+              ]}
+            />
+          )}
+          <IconButton icon="send" look="strong" type="submit" label={t('chat.send')} disabled={!ready} round />
+        </div>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,81 @@
+import { useState } from 'react';
+import { IconButton } from '../components/Button';
+import { Icon } from '../components/icons';
+import { type Key, useT } from '../i18n';
+import type { Pending } from '../lib/pending';
+import type { SentMode } from '../lib/types';
+import type { Talk } from './useTalk';
+
+type Props = { pending: Pending[]; talk: Talk; onEdit: (text: string) => void };
+
+/** Messages sent while an answer runs: they wait here, and can be changed until their turn comes. */
+export function Queue({ pending, talk, onEdit }: Props) {
+  const t = useT();
+  if (pending.length === 0) return null;
+  return (
+    <div className="mx-auto w-full max-w-3xl px-4 md:px-6">
+      <ul aria-label={t('queue.title')} className="flex flex-col gap-1 rounded-t-xl border border-b-0 border-line bg-side p-1.5">
+        {pending.map((entry) => (
+          <Waiting key={entry.key} entry={entry} talk={talk} onEdit={onEdit} />
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+const MODES: Record<SentMode, Key> = { queue: 'queue.waits', steer: 'queue.steers', interrupt: 'queue.interrupts' };
+
+function Waiting({ entry, talk, onEdit }: { entry: Pending; talk: Talk; onEdit: (text: string) => void }) {
+  const t = useT();
+  const [text, setText] = useState<string | null>(null);
+  const { turn, letter } = entry;
+  if (text !== null && turn) {
+    const keep = () => {
+      setText(null);
+      if (text.trim() && text !== entry.text) void talk.changeQueued(turn, { message: text.trim() });
+    };
+    return (
+      <li>
+        <input
+          autoFocus
+          className="w-full rounded-lg border border-line-strong bg-card px-3 py-1.5 text-sm"
+          aria-label={t('queue.edit')}
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+          onBlur={keep}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter') keep();
+            if (event.key === 'Escape') setText(null);
+          }}
+        />
+      </li>
+    );
+  }
+  const remove = () => (turn ? void talk.removeQueued(turn) : letter && talk.discard(letter));
+  return (
+    <li className="flex items-center gap-1 rounded-lg pl-2 text-sm hover:bg-hover">
+      <Icon name={entry.mode === 'steer' ? 'steer' : 'clock'} size={15} className="text-quiet" />
+      <span className="min-w-0 flex-1 truncate px-1.5">{entry.text || t('chat.fileCount', { count: entry.fileCount })}</span>
+      <span className="hidden text-xs whitespace-nowrap text-quiet sm:inline">{t(turn ? MODES[entry.mode] : entry.state === 'refused' ? 'queue.refused' : 'queue.sending')}</span>
+      {turn && (
+        <>
+          {entry.mode !== 'steer' && <IconButton icon="steer" size="small" label={t('queue.steer')} onClick={() => void talk.changeQueued(turn, { while_running: 'steer' })} />}
+          <IconButton icon="bolt" size="small" label={t('queue.interrupt')} onClick={() => void talk.changeQueued(turn, { while_running: 'interrupt' })} />
+          <IconButton icon="pencil" size="small" label={t('queue.edit')} onClick={() => setText(entry.text)} />
+        </>
+      )}
+      {!turn && letter && entry.state === 'refused' && (
+        <IconButton
+          icon="pencil"
+          size="small"
+          label={t('chat.takeBack')}
+          onClick={() => {
+            onEdit(entry.text);
+            talk.discard(letter);
+          }}
+        />
+      )}
+      <IconButton icon="close" size="small" label={t('queue.remove')} onClick={remove} />
+    </li>
+  );
+}

@@ -1,0 +1,16 @@
+// One outbox per session for as long as the page is open: a message written on the first page is on its way already
+// when the conversation opens.
+import { useSyncExternalStore } from 'react';
+import { type Letter, Outbox } from '../lib/outbox';
+
+const outboxes = new Map<string, Outbox>();
+
+export function outboxOf(session: string): Outbox {
+  const found = outboxes.get(session) ?? new Outbox(session);
+  outboxes.set(session, found);
+  return found;
+}
+
+export function useLetters(outbox: Outbox): Letter[] {
+  return useSyncExternalStore(outbox.watch, () => outbox.letters);
+}

@@ -1,0 +1,23 @@
+// What the parts of a conversation can do to it, without passing it through every one of them.
+import { createContext, useContext } from 'react';
+import type { ChatMessage } from '../lib/types';
+
+export type TalkActions = {
+  session: string;
+  busy: boolean;
+  say: (text: string) => void;
+  stopCall: (turn: string, call: string) => void;
+  regenerate: (message: string) => void;
+  edit: (message: ChatMessage, text: string) => void;
+};
+
+const NOTHING = () => undefined;
+export const TalkContext = createContext<TalkActions>({
+  session: '',
+  busy: false,
+  say: NOTHING,
+  stopCall: NOTHING,
+  regenerate: NOTHING,
+  edit: NOTHING,
+});
+export const useTalkActions = () => useContext(TalkContext);

@@ -1,0 +1,79 @@
+import { Dialog as Radix } from 'radix-ui';
+import type { ReactNode } from 'react';
+import { useT } from '../i18n';
+import { Button, IconButton } from './Button';
+import { classes } from './classes';
+
+type Props = {
+  open: boolean;
+  onClose: () => void;
+  title: string;
+  about?: string;
+  wide?: boolean;
+  children?: ReactNode;
+  foot?: ReactNode;
+};
+
+/** A window in front of the page: focus stays inside, Escape closes it. */
+export function Dialog({ open, onClose, title, about, wide, children, foot }: Props) {
+  const t = useT();
+  return (
+    <Radix.Root open={open} onOpenChange={(now) => !now && onClose()}>
+      <Radix.Portal>
+        <div className="veil fixed inset-0 z-40 bg-black/40" aria-hidden="true" />
+        <Radix.Content
+          {...(about ? {} : { 'aria-describedby': undefined })}
+          className={classes(
+            'pop fixed top-1/2 left-1/2 z-50 flex max-h-[min(85dvh,50rem)] w-[calc(100vw-2rem)] -translate-x-1/2 -translate-y-1/2',
+            'flex-col gap-4 rounded-2xl border border-line bg-card p-6 text-ink shadow-2xl outline-none',
+            wide ? 'max-w-3xl' : 'max-w-md',
+          )}
+        >
+          <div className="flex items-start gap-4">
+            <Radix.Title className="min-w-0 flex-1 text-lg font-semibold break-words">{title}</Radix.Title>
+            <Radix.Close asChild>
+              <IconButton icon="close" label={t('common.close')} size="small" />
+            </Radix.Close>
+          </div>
+          {about && <Radix.Description className="text-sm text-quiet">{about}</Radix.Description>}
+          {children && <div className="-mx-1 min-h-0 overflow-y-auto px-1 py-0.5">{children}</div>}
+          {foot && <div className="flex flex-wrap justify-end gap-2">{foot}</div>}
+        </Radix.Content>
+      </Radix.Portal>
+    </Radix.Root>
+  );
+}
+
+type ConfirmProps = {
+  open: boolean;
+  onClose: () => void;
+  onConfirm: () => void;
+  title: string;
+  about: string;
+  action: string;
+};
+
+/** Asks before something that cannot be taken back. */
+export function Confirm({ open, onClose, onConfirm, title, about, action }: ConfirmProps) {
+  const t = useT();
+  const confirmed = () => {
+    onClose();
+    onConfirm();
+  };
+  return (
+    <Dialog
+      open={open}
+      onClose={onClose}
+      title={title}
+      about={about}
+      foot={
+        <>
+          <Button onClick={onClose}>{t('common.cancel')}</Button>
+          <Button look="danger" onClick={confirmed}>
+            {action}
+          </Button>
+        </>
+      }
+    />
+  );
+}

@@ -1,0 +1,58 @@
+import { DropdownMenu as Radix } from 'radix-ui';
+import type { ReactNode } from 'react';
+import { classes } from './classes';
+import { Icon, type IconName } from './icons';
+
+export type MenuEntry =
+  | { label: string; icon?: IconName; onSelect: () => void; danger?: boolean; checked?: boolean }
+  | { label: string; icon?: IconName; href: string; download?: boolean }
+  | 'line';
+
+type Props = { trigger: ReactNode; entries: MenuEntry[]; align?: 'start' | 'end'; side?: 'top' | 'bottom' };
+
+const ROW =
+  'flex w-full cursor-pointer items-center gap-2.5 rounded-md px-2.5 py-2 text-sm outline-none data-highlighted:bg-hover';
+
+/** A menu under its trigger. Not modal: locking the page would need a style element, which the page's policy forbids. */
+export function Menu({ trigger, entries, align = 'end', side = 'bottom' }: Props) {
+  return (
+    <Radix.Root modal={false}>
+      <Radix.Trigger asChild>{trigger}</Radix.Trigger>
+      <Radix.Portal>
+        <Radix.Content
+          align={align}
+          side={side}
+          sideOffset={4}
+          collisionPadding={8}
+          className="pop z-50 min-w-44 rounded-xl border border-line bg-card p-1 text-ink shadow-lg"
+        >
+          {entries.map((entry, place) => (
+            <Entry key={place} entry={entry} />
+          ))}
+        </Radix.Content>
+      </Radix.Portal>
+    </Radix.Root>
+  );
+}
+
+function Entry({ entry }: { entry: MenuEntry }) {
+  if (entry === 'line') return <Radix.Separator className="my-1 h-px bg-line" />;
+  const drawing = entry.icon && <Icon name={entry.icon} size={16} className="opacity-70" />;
+  if ('href' in entry) {
+    return (
+      <Radix.Item asChild className={ROW}>
+        <a href={entry.href} download={entry.download}>
+          {drawing}
+          {entry.label}
+        </a>
+      </Radix.Item>
+    );
+  }
+  return (
+    <Radix.Item className={classes(ROW, entry.danger && 'text-wrong')} onSelect={entry.onSelect}>
+      {drawing}
+      <span className="flex-1">{entry.label}</span>
+      {entry.checked && <Icon name="check" size={16} />}
+    </Radix.Item>
+  );
+}

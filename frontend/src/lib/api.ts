@@ -1,0 +1,50 @@
+// The chat part of the HTTP API, one function per request.
+import { call, query } from './http';
+import type {
+  ChatMessage,
+  Config,
+  Me,
+  Operation,
+  Page,
+  QueuedTurn,
+  SentMode,
+  SessionDetail,
+  SessionRow,
+  Turn,
+  WorkspaceFile,
+} from './types';
+
+export const PAGE = 30; // messages fetched at a time
+
+export type NewTurn = { message: string; client_id: string; while_running: SentMode; attachments: string[] };
+
+export const api = {
+  me: () => call<Me>('GET', '/api/me'),
+  changeMe: (change: Partial<Pick<Me, 'email' | 'time_zone' | 'theme'>>) => call<Me>('PATCH', '/api/me', change),
+  config: () => call<Config>('GET', '/api/config'),
+
+  sessions: (search: string, cursor: string | null) =>
+    call<Page<SessionRow>>('GET', `/api/sessions${query({ limit: 40, search, cursor })}`),
+  session: (id: string, before?: string) =>
+    call<SessionDetail>('GET', `/api/sessions/${id}${query({ limit: PAGE, before })}`),
+  create: () => call<SessionRow>('POST', '/api/sessions', {}),
+  change: (id: string, change: { title?: string; pinned?: boolean }) =>
+    call<SessionRow>('PATCH', `/api/sessions/${id}`, change),
+  remove: (id: string) => call<void>('DELETE', `/api/sessions/${id}`),
+  exportUrl: (id: string, form: 'json' | 'markdown') => `/api/sessions/${id}/export?as=${form}`,
+
+  send: (id: string, turn: NewTurn) => call<{ turn: Turn }>('POST', `/api/sessions/${id}/turns`, turn),
+  cancel: (id: string) => call<{ cancelled: boolean; reason?: string }>('POST', `/api/sessions/${id}/cancel`, {}),
+  cancelCall: (turn: string, toolCall: string) =>
+    call<{ cancelled: boolean }>('POST', `/api/turns/${turn}/tools/${encodeURIComponent(toolCall)}/cancel`, {}),
+  editQueued: (turn: string, change: { message?: string; while_running?: SentMode }) =>
+    call<QueuedTurn>('PATCH', `/api/turns/${turn}`, change),
+  removeQueued: (turn: string) => call<void>('DELETE', `/api/turns/${turn}`),
+
+  operation: (id: string) => call<Operation>('GET', `/api/operations/${id}`),
+  cancelOperation: (id: string) => call<{ cancelled: boolean }>('POST', `/api/operations/${id}/cancel`, {}),
+
+  file: (id: string) => call<WorkspaceFile>('GET', `/api/files/${id}`),
+};
+
+export type { ChatMessage };

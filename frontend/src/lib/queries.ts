@@ -1,0 +1,61 @@
+// What the pages know of the server, kept in one place and looked at again when a hint says so.
+import { QueryClient, useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useEffect, useMemo, useRef } from 'react';
+import { api } from './api';
+import { type Hint, useHints } from './hints';
+import { ApiError } from './http';
+import type { SessionRow } from './types';
+
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 5_000,
+      retry: (count, error) => count < 3 && error instanceof ApiError && error.isOffline,
+      networkMode: 'always', // the server may be on this machine
+    },
+    mutations: { networkMode: 'always' },
+  },
+});
+
+export const useMe = () => useQuery({ queryKey: ['me'], queryFn: api.me, staleTime: 60_000 });
+export const useConfig = () => useQuery({ queryKey: ['config'], queryFn: api.config, staleTime: 300_000 });
+
+export function useSessions(search: string) {
+  const found = useInfiniteQuery({
+    queryKey: ['sessions', search],
+    queryFn: ({ pageParam }) => api.sessions(search, pageParam),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next,
+    placeholderData: (before) => before,
+  });
+  const sessions = useMemo(() => unique(found.data?.pages.flatMap((page) => page.results) ?? []), [found.data]);
+  return { ...found, sessions };
+}
+
+/** A session that became active between two pages is on both. */
+function unique(rows: SessionRow[]): SessionRow[] {
+  return [...new Map(rows.map((row) => [row.id, row])).values()];
+}
+
+const LISTED = new Set(['session.updated', 'turn.queued', 'turn.running', 'turn.finished', 'review.requested', 'reconnected']);
+const GATHER = 200; // ms: hints come in swarms
+
+/** Keep the list of sessions true while the component is there. */
+export function useFreshSessions(): void {
+  useGathered((hint) => LISTED.has(hint.type), () => void queryClient.invalidateQueries({ queryKey: ['sessions'] }));
+}
+
+/** Do something once for a swarm of hints. */
+export function useGathered(concerns: (hint: Hint) => boolean, act: () => void): void {
+  const timer = useRef(0);
+  const latest = useRef(act);
+  latest.current = act;
+  useEffect(() => () => window.clearTimeout(timer.current), []);
+  useHints((hint) => {
+    if (!concerns(hint) || timer.current) return;
+    timer.current = window.setTimeout(() => {
+      timer.current = 0;
+      latest.current();
+    }, GATHER);
+  });
+}

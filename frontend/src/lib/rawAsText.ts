@@ -1,0 +1,20 @@
+// HTML in an answer is shown as what it is, words: it is never parsed, so there is nothing in it to defuse.
+type Node = { type: string; tagName?: string; value?: string; properties?: Record<string, unknown>; children?: Node[] };
+
+export default function rawAsText() {
+  return (tree: Node) => {
+    tree.children = tree.children?.map((node) => (node.type === 'raw' ? paragraph(node) : node));
+    rewrite(tree);
+  };
+}
+
+function rewrite(node: Node): void {
+  for (const child of node.children ?? []) {
+    if (child.type === 'raw') child.type = 'text';
+    rewrite(child);
+  }
+}
+
+function paragraph(node: Node): Node {
+  return { type: 'element', tagName: 'p', properties: {}, children: [{ type: 'text', value: node.value }] };
+}
