@@ -195,6 +195,9 @@ class Environment:
     search_corpus: str = variable(
         "SEARCH_CORPUS", "", "Folder of text files the search blocks look in instead of the web."
     )
+    min_schedule_seconds: float = variable(
+        "COPILOT_MIN_SCHEDULE_SECONDS", 60.0, "The least time between two runs of a schedule."
+    )
     oauth_providers: str = variable(
         "COPILOT_OAUTH_PROVIDERS",
         "",

@@ -243,6 +243,7 @@ COPILOT_FALLBACK_MODEL = ENV.fallback_model
 COPILOT_PRICES_FILE = ENV.prices_file
 INTERNAL_API_KEY = ENV.internal_api_key
 COPILOT_OAUTH_PROVIDERS = ENV.oauth_providers
+COPILOT_MIN_SCHEDULE_SECONDS = ENV.min_schedule_seconds
 
 # --- the outside ---------------------------------------------------------------------------------
 

@@ -268,6 +268,20 @@ WEBHOOK_TESTS_PER_MINUTE = 20
 MAX_REVIEW_NAME_CHARACTERS = 500
 MAX_REVIEW_MESSAGE_CHARACTERS = 10_000
 MAX_REVIEW_SECONDS = 366 * 86_400.0
+MAX_SCHEDULES_PER_USER = 200
+SCHEDULE_PATIENCE_SECONDS = 5.0  # a schedule beat has not ticked by then is run by a worker's sweep
+MAX_TRIGGERS_PER_USER = 200
+MAX_HOOK_BYTES = 1024 * 1024
+MAX_HOOK_HEADERS = 60
+MAX_HOOK_HEADER_CHARACTERS = 500
+HOOK_CALLS_PER_MINUTE = 300  # of one trigger
+HOOK_REFUSALS_PER_MINUTE = 10  # that are written down
+HOOK_PATIENCE_SECONDS = 5.0  # a stored call that is not started by then is started by a worker's sweep
+HOOK_TRIES = 8
+HOOK_FIRST_PAUSE_SECONDS = 10.0
+HOOK_GRACE_SECONDS = 86_400.0  # of an old secret
+MAX_HOOK_GRACE_SECONDS = 7 * 86_400.0
+HOOK_LOG_SECONDS = 30 * 86_400.0
 
 # --- credentials --------------------------------------------------------------------------------
 MAX_CREDENTIALS_PER_USER = 200
