@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
@@ -79,6 +80,39 @@ def charge_once(
     LedgerEntry.objects.bulk_create([entry], ignore_conflicts=True)
     Hold.objects.filter(key=key).delete()
     return LedgerEntry.objects.filter(pk=entry.pk).exists()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Charge:
+    """What one effect costs; `key` names the effect."""
+
+    key: str
+    kind: str
+    amount: Decimal
+    description: str = ""
+
+
+def charge_all(charges: Sequence[Charge], *, user_id: int, job_id: uuid.UUID) -> None:
+    """Charge for many effects of one job in one statement; those charged already are left as they are.
+
+    Like `charge_once` it belongs into the transaction of the effects.
+    """
+    now = timezone.now()
+    LedgerEntry.objects.bulk_create(
+        [
+            LedgerEntry(
+                user_id=user_id,
+                key=checked_key(charge.key),
+                kind=LedgerEntry.Kind(charge.kind),
+                amount=checked_amount(charge.amount),
+                job_id=job_id,
+                description=charge.description[:200],
+                created_at=now,
+            )
+            for charge in charges
+        ],
+        ignore_conflicts=True,
+    )
 
 
 def spent(user: User | None, since: datetime) -> Decimal:

@@ -144,6 +144,11 @@ class Lease:
         self.commit(work, events=events, **changes, **due, **given_back())
         self._is_over()
 
+    def put_aside(self, work: Callable[[], object], **changes: Any) -> None:
+        """Free this worker: `changes` say when and for what the job comes back. Not when `work` raises."""
+        self.commit(work, **changes, owner="")
+        self._is_over()
+
     def hand_over(self) -> None:
         """Give the job back, still running, for another worker to take at once."""
         self.emitter.abandon()

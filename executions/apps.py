@@ -8,7 +8,7 @@ class ExecutionsConfig(AppConfig):
     name = "executions"
 
     def ready(self) -> None:
-        from executions import sweeping
+        from executions import connecting, sweeping
         from executions.blocks.checks import (
             check_blocks,  # the catalogue imports models' neighbours: after the apps
         )
@@ -16,4 +16,5 @@ class ExecutionsConfig(AppConfig):
 
         register(check_blocks, "blocks")
         register(check_providers, "credentials")
+        connecting.connect()
         sweeping.connect()

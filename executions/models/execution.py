@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import uuid
 from decimal import Decimal
 from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from durable.ids import new_id
 from durable.models import Job
+from durable.poke import poke
+from executions import closing, line, news
 from executions.models.agent import Agent
 
 
@@ -80,6 +83,9 @@ class Execution(Job):
     session_id = models.UUIDField(null=True, blank=True, help_text="The conversation that asked for it.")
     tell_session = models.BooleanField(default=False, help_text="The conversation wants to hear of its end.")
     cost = models.DecimalField(max_digits=14, decimal_places=6, default=Decimal(0))
+    wakes = models.PositiveIntegerField(
+        default=0, help_text="How often it was told that what it waits for may have happened."
+    )
     worked_seconds = models.FloatField(default=0.0, help_text="Time a worker has spent on it; capped.")
 
     class Meta(Job.Meta):
@@ -103,6 +109,26 @@ class Execution(Job):
 
     def log_context(self) -> dict[str, Any]:
         return super().log_context() | {"agent_id": str(self.agent_id)}
+
+    @classmethod
+    def admit(cls, job_id: uuid.UUID) -> bool:
+        return line.may_start(cls, job_id)
+
+    @classmethod
+    def startable(cls, queued: QuerySet[Any]) -> QuerySet[Any]:
+        return line.startable(cls, queued)
+
+    def ended_unowned(self) -> None:
+        closing.close_unowned(self)
+
+    def ended(self) -> None:
+        closing.close(self)
+
+    def after_end(self) -> None:
+        """News for people, and a poke for whoever of the same user may start now."""
+        news.execution_changed(self)
+        for execution_id in line.next_of(self):
+            poke(Execution, execution_id)
 
 
 class NodeExecution(models.Model):

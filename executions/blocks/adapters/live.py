@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from django.conf import settings
 
 from executions.blocks.adapters.chance import KeyedRandom
@@ -18,6 +20,7 @@ from executions.ports import (
     CredentialsPort,
     FilesPort,
     HttpPort,
+    ModelPort,
     Ports,
     ReviewPort,
     SearchPort,
@@ -26,6 +29,10 @@ from executions.ports import (
     ToolboxPort,
     TurnRunner,
 )
+
+
+def as_it_is(model: ModelPort) -> ModelPort:
+    return model
 
 
 def live_ports(
@@ -38,11 +45,12 @@ def live_ports(
     turns: TurnRunner,
     tools: ToolboxPort,
     clock: ClockPort | None = None,
+    model: Callable[[ModelPort], ModelPort] = as_it_is,
 ) -> Ports:
-    """Every port of one node run; the clock may be one that parks long waits."""
+    """Every port of one node run; the clock may be one that parks long waits, the model one that remembers."""
     web = GuardedWeb()
     return Ports(
-        model=PlatformModel(),
+        model=model(PlatformModel()),
         http=web,
         sandbox=LocalSandbox(),
         files=files,

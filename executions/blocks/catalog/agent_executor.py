@@ -73,6 +73,7 @@ EXAMPLES = [
     effects=Effects.EFFECTFUL,
     repeatable=under_its_key,
     repeats=("*",),
+    resumable=True,  # a second attempt follows the same run of the other agent
     error_pin=False,
     runs_alone=False,
     time_cap_seconds=None,

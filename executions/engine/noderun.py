@@ -1,0 +1,239 @@
+"""One run of one node at work on a thread of its own: from its inputs to an outcome."""
+
+from __future__ import annotations
+
+import enum
+import threading
+import time
+import uuid
+from collections import deque
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, TypeVar
+
+from django.utils import timezone
+
+from durable import crashpoints, limits
+from durable.errors import DurableError
+from durable.stop import StopSignal
+from executions.blocks.base import Effects
+from executions.blocks.context import BlockContext, Meter
+from executions.blocks.errors import (
+    BlockCancelled,
+    BlockError,
+    BlockFailed,
+    BlockParked,
+    BudgetUsedUp,
+    InputError,
+)
+from executions.blocks.prepare import prepare
+from executions.blocks.run import emit
+from executions.blocks.schema import BlockInputs
+from executions.engine.errors import NotKept
+from executions.engine.plan import PlannedNode
+from executions.engine.state import RunKey
+from executions.engine.values import size_of
+from executions.ports import JSON, ReviewQuestion
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from executions.engine.ports.tools import Call
+    from executions.engine.scope import ExecutionScope
+
+T = TypeVar("T")
+INTERRUPTED = (
+    "{name} was interrupted while it ran: it may or may not have happened. It was not run again, so that it does "
+    "not happen twice. Look whether it did, then run the agent again if needed."
+)
+
+
+class Outcome(enum.Enum):
+    """How a run at work came to its end."""
+
+    COMPLETED = "completed"
+    FAILED = "failed"
+    PARKED = "parked"  # it waits without a worker and is run again later
+    STOPPED = "stopped"  # it was told to
+    OVER_BUDGET = "over_budget"  # it was not run: there is no money for it
+    LOST = "lost"  # the attempt cannot go on
+
+
+class Inbox:
+    """What wakes the driver: runs that ended, tools that were called, and anything else worth a look."""
+
+    def __init__(self) -> None:
+        self._ended: deque[NodeRun] = deque()
+        self._calls: deque[Call] = deque()
+        self._woken = threading.Event()
+        self._enough = 1
+
+    def ended(self, run: NodeRun) -> None:
+        self._ended.append(run)
+        if len(self._ended) >= self._enough:
+            self._woken.set()
+
+    def call(self, call: Call) -> None:
+        self._calls.append(call)
+        self._woken.set()
+
+    def wake(self) -> None:
+        self._woken.set()
+
+    def wait(self, seconds: float, *, enough: int = 1) -> bool:
+        """True when so many runs have ended, or something else came; False when the time is over."""
+        self._enough = enough
+        if len(self._ended) < enough:
+            self._woken.wait(max(seconds, 0.0))
+        woken = self._woken.is_set() or len(self._ended) >= enough
+        self._woken.clear()
+        self._enough = 1
+        return woken
+
+    def take_ended(self) -> list[NodeRun]:
+        """The runs that have ended since the last look."""
+        return take_all(self._ended)
+
+    def take_calls(self) -> list[Call]:
+        """The tools that were called since the last look."""
+        return take_all(self._calls)
+
+    def __len__(self) -> int:
+        return len(self._ended) + len(self._calls)
+
+
+def take_all(queue: deque[T]) -> list[T]:
+    taken: list[T] = []
+    while queue:
+        taken.append(queue.popleft())
+    return taken
+
+
+@dataclass(kw_only=True, eq=False)
+class NodeRun:
+    """A run and what is known of it; only its own thread writes while it is at work."""
+
+    id: uuid.UUID  # the same in every attempt: the key of all its effects
+    node: PlannedNode
+    inputs: Mapping[str, JSON]
+    scope: ExecutionScope
+    key: RunKey | None = None  # None: called as a tool
+    caller_id: uuid.UUID | None = None
+    outputs: list[tuple[str, JSON]] = field(default_factory=list)  # those of earlier attempts first
+    early: list[tuple[int, int]] = field(default_factory=list)
+    in_doubt: bool = False  # an earlier attempt had begun it and left no word
+    has_row: bool = False
+    shown_inputs: Mapping[str, JSON] | None = None  # when a person changed them
+    outcome: Outcome | None = None
+    error: str = ""
+    note: str = ""  # what is worth knowing of a run that did not fail
+    parked: BlockParked | None = None
+    progress: float = 0.0
+    message: str = ""
+    queued_at: datetime = field(default_factory=timezone.now)
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    began: float = 0.0  # on the monotonic clock, of this attempt
+    seconds: float = 0.0
+    ran: bool = False  # the block itself was begun, so it costs what it costs
+    taken: bool = False  # a thread is at it
+    give_up_at: float | None = None
+    closed: bool = False  # nothing it still says counts
+    stop: StopSignal = field(default_factory=StopSignal)
+    meter: Meter = field(default_factory=Meter)
+
+    def __post_init__(self) -> None:
+        self.recorded = len(self.outputs)
+        self.passed = self.recorded  # so many outputs are committed
+        self._bytes = 0
+
+    @property
+    def deadline(self) -> float | None:
+        cap = self.node.block.time_cap_seconds
+        return None if cap is None else self.began + cap
+
+    def begin(self) -> None:
+        """The clock starts when the run is put in line for a thread."""
+        self.began = time.monotonic()
+        self.started_at = self.started_at or timezone.now()
+
+    def work(self) -> None:
+        """Run to an outcome, on a thread of the crew."""
+        self.taken = True
+        if not self.closed:
+            self._find_outcome()
+        self.seconds = time.monotonic() - self.began
+        self.ended_at = timezone.now()
+        crashpoints.reached("node_worked")
+        self.scope.inbox.ended(self)
+
+    def _find_outcome(self) -> None:
+        try:
+            self._run()
+            self.outcome = Outcome.COMPLETED
+        except BlockParked as parked:
+            self.outcome, self.parked = Outcome.PARKED, parked
+        except BlockCancelled:
+            self.outcome = Outcome.STOPPED
+        except BudgetUsedUp as error:
+            self.outcome, self.error = Outcome.OVER_BUDGET, str(error)
+        except (BlockError, NotKept) as error:
+            self.outcome, self.error = Outcome.FAILED, str(error)
+        except DurableError:
+            self.outcome = Outcome.LOST
+
+    def _run(self) -> None:
+        block = self.node.block
+        values = {name: self.scope.large.load(value) for name, value in self.inputs.items()}
+        inputs = prepare(block, values)
+        if self.in_doubt and block.effects is Effects.EFFECTFUL and not block.is_repeatable(inputs):
+            self.ran = True  # perhaps; and what perhaps happened is paid for
+            raise BlockFailed(INTERRUPTED.format(name=self.node.name))
+        if block.cost:
+            self.scope.check_budget()
+        context = self.scope.context_of(self)
+        if block.sensitive and self.scope.safe_mode:
+            inputs = self._ask_first(inputs, values, context)
+        self.ran = True
+        skip = 0 if block.resumable else self.recorded
+        for pin, value in emit(block, inputs, context):
+            if skip:
+                skip -= 1  # an earlier attempt emitted it, and what was passed on stands
+                continue
+            self._keep(pin, value)
+
+    def _ask_first(
+        self, inputs: BlockInputs, values: Mapping[str, JSON], context: BlockContext
+    ) -> BlockInputs:
+        """A person approves what a sensitive block is about to do, and may change it."""
+        shown = {name: value for name, value in values.items() if value is not None}
+        question = ReviewQuestion(name=self.node.name, data=shown, editable=True)
+        decision = context.ports.reviews.decide(question, context.key("review"))
+        if not decision.approved:
+            said = f": {decision.message}" if decision.message else "."
+            raise BlockFailed(f"A person did not approve {self.node.name}{said}")
+        if decision.data == shown:
+            return inputs
+        if not isinstance(decision.data, dict):
+            raise InputError([])
+        self.shown_inputs = decision.data
+        return prepare(self.node.block, decision.data)
+
+    def _keep(self, pin: str, value: JSON) -> None:
+        place = len(self.outputs)
+        stored = self.scope.large.keep(value, key=f"{self.id}-{place}")
+        self._bytes += size_of(stored, limits.MAX_STORED_VALUE_BYTES)
+        if self._bytes > limits.MAX_NODE_OUTPUT_BYTES:
+            raise BlockFailed(f"It emitted more than {limits.MAX_NODE_OUTPUT_BYTES:,} bytes in one run.")
+        self.outputs.append((pin, stored))
+        if self.node.block.repeats and time.monotonic() - self.began > limits.EARLY_OUTPUT_SECONDS:
+            self.scope.inbox.wake()
+            self.stop_if_closed()
+
+    def stop_if_closed(self) -> None:
+        if self.closed:
+            raise BlockCancelled
+
+    def report(self, fraction: float, message: str) -> None:
+        """How far the block is; shown with the next news."""
+        self.progress, self.message = min(max(fraction, 0.0), 1.0), message

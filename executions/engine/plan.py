@@ -1,0 +1,150 @@
+"""The plan of one execution: each node with its block, the values it starts from and where its outputs go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from executions.blocks.base import ERROR_PIN, Block, BlockType
+from executions.blocks.errors import UnknownBlock
+from executions.blocks.pins import MISSING, read_pin
+from executions.blocks.prepare import keep_known
+from executions.blocks.registry import Registry
+from executions.engine.errors import CannotPlan
+from executions.graph import TOOLS_PREFIX, Graph, Link, Node
+from executions.ports import JSON
+
+Load = Callable[[JSON], JSON]  # the value itself, where only a note of where it is kept is at hand
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedNode:
+    """One node, ready to be run."""
+
+    node: Node
+    block: Block
+    values: Mapping[str, JSON]  # what its pins have without any link
+    queued: tuple[str, ...]  # linked pins whose values are used up, one per run
+    static: tuple[str, ...]  # linked pins that keep their value
+    looped: tuple[str, ...]  # linked back from what follows: the first run does not wait for them
+    links: tuple[Link, ...]  # that begin here
+
+    @property
+    def id(self) -> str:
+        return self.node.id
+
+    @property
+    def name(self) -> str:
+        """What people call the node."""
+        own = self.node.metadata.get("customized_name")
+        return own if isinstance(own, str) and own else self.block.name
+
+    @property
+    def is_output(self) -> bool:
+        return self.block.type is BlockType.OUTPUT
+
+    @cached_property
+    def error_is_linked(self) -> bool:
+        return any(link.source_name == ERROR_PIN for link in self.links)
+
+    def is_tool_link(self, link: Link) -> bool:
+        """Whether it offers the node it leads to as a tool of this one."""
+        return link.is_tool_link and self.block.type is BlockType.AI
+
+    @cached_property
+    def _by_pin(self) -> Mapping[str, tuple[Link, ...]]:
+        found: dict[str, list[Link]] = {}
+        for link in self.links:
+            names = {tool_pin(link)} if self.is_tool_link(link) else {link.source_name, link.source.pin}
+            for name in names:
+                found.setdefault(name, []).append(link)
+        return {name: tuple(links) for name, links in found.items()}
+
+    def carried(self, pin: str, value: JSON, load: Load) -> Iterator[tuple[Link, JSON]]:
+        """What each link carries away when the node emits `value` on `pin`, in the order of the graph."""
+        for link in self._by_pin.get(pin, ()):
+            if link.source_name == pin or self.is_tool_link(link):
+                yield link, value
+            elif (part := read_pin(load(value), link.source)) is not MISSING:
+                yield link, part
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """All nodes by id, in the order of the graph."""
+
+    nodes: Mapping[str, PlannedNode]
+
+    def starting(self) -> Iterator[PlannedNode]:
+        """Nodes that wait for nothing; notes are only read."""
+        for node in self.nodes.values():
+            if not node.queued and not node.static and node.block.type is not BlockType.NOTE:
+                yield node
+
+
+def make_plan(
+    graph: Graph,
+    registry: Registry,
+    *,
+    inputs: Mapping[str, JSON],
+    node_inputs: Mapping[str, Mapping[str, JSON]] | None = None,
+) -> Plan:
+    """The plan of a run with these inputs; raises CannotPlan for a graph that validation should have refused."""
+    known = {node.id: find_block(registry, node) for node in graph.nodes}
+    for link in graph.links:
+        if link.source_id not in known or link.sink_id not in known:
+            raise CannotPlan(f"The link {link.id} leads from or to a node that is not there.")
+    masks = node_inputs or {}
+    return Plan(
+        nodes={
+            node.id: plan_node(graph, node, known, inputs, masks.get(node.id) or {}) for node in graph.nodes
+        }
+    )
+
+
+def plan_node(
+    graph: Graph,
+    node: Node,
+    blocks: Mapping[str, Block],
+    inputs: Mapping[str, JSON],
+    mask: Mapping[str, JSON],
+) -> PlannedNode:
+    block = blocks[node.id]
+    kinds: dict[str, bool] = {}  # a pin is static when all that leads to it is
+    for link in graph.links_into(node.id):
+        is_static = link.is_static or blocks[link.source_id].static_output
+        kinds[link.sink_name] = kinds.get(link.sink_name, True) and is_static
+    looped = tuple(pin for pin in kinds if pin in block.loop_inputs)
+    return PlannedNode(
+        node=node,
+        block=block,
+        values=own_values(node, block, inputs) | dict(mask),
+        queued=tuple(pin for pin, static in kinds.items() if not static and pin not in looped),
+        static=tuple(pin for pin, static in kinds.items() if static and pin not in looped),
+        looped=looped,
+        links=graph.links_from(node.id),
+    )
+
+
+def own_values(node: Node, block: Block, inputs: Mapping[str, JSON]) -> dict[str, JSON]:
+    """What the node was saved with; an input of the agent has what was filled in."""
+    values = keep_known(block, node.input_default)
+    name = node.input_default.get("name")
+    if block.type is BlockType.INPUT and isinstance(name, str) and name in inputs:
+        values["value"] = inputs[name]
+    return values
+
+
+def find_block(registry: Registry, node: Node) -> Block:
+    try:
+        return registry.get(node.block_id)
+    except UnknownBlock:
+        raise CannotPlan(
+            f"The node {node.id} uses the block {node.block_id}, which is not available here."
+        ) from None
+
+
+def tool_pin(link: Link) -> str:
+    """Where an orchestrator emits an argument for a node: named by where it goes, whatever the link is called."""
+    return f"{TOOLS_PREFIX}{link.sink_id}_~_{link.sink_name}"

@@ -1,0 +1,22 @@
+"""Database work of a block's doors: it outlives a short outage, and a long one ends the attempt, not the block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from django.conf import settings
+from django.db import InterfaceError, OperationalError
+
+from durable.errors import LeaseLost
+from durable.retrying import retry_database
+
+T = TypeVar("T")
+
+
+def persist(work: Callable[[], T]) -> T:
+    """Run `work`, which may run twice; raises LeaseLost when the database stays away for the length of a lease."""
+    try:
+        return retry_database(work, seconds=float(settings.COPILOT_LEASE_SECONDS))
+    except (OperationalError, InterfaceError) as error:
+        raise LeaseLost from error

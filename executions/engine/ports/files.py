@@ -1,0 +1,57 @@
+"""The user's workspace, as the files of a block."""
+
+from __future__ import annotations
+
+import io
+
+from rest_framework.exceptions import APIException
+
+from accounts.models import User
+from durable import limits
+from executions.engine.ports.database import persist
+from executions.ports import PortError, StoredFile
+from workspace import files
+from workspace.errors import WorkspaceError
+from workspace.models import WorkspaceFile
+
+FOLDER = "blocks"
+SCHEME = "workspace://"
+
+
+class WorkspaceFiles:
+    """Files of one user; what is another's is as good as not there."""
+
+    def __init__(self, user: User) -> None:
+        self._user = user
+
+    def save(self, *, name: str, content: bytes, media_type: str, key: str) -> StoredFile:
+        try:
+            file = persist(
+                lambda: files.save(
+                    self._user, f"{FOLDER}/{name}", io.BytesIO(content), number=True, key=f"block:{key}"
+                )
+            )
+        except WorkspaceError as error:
+            raise PortError(str(error.detail)) from error
+        return StoredFile(
+            reference=file.reference, name=file.name, media_type=file.media_type, content=content
+        )
+
+    def open(self, reference: str) -> StoredFile:
+        try:
+            file = persist(lambda: self._find(reference))
+            if file.size > limits.MAX_SPREADSHEET_BYTES:
+                raise PortError(
+                    f"The file {file.name!r} is larger than {limits.MAX_SPREADSHEET_BYTES:,} bytes."
+                )
+            content = files.read_range(file)
+        except APIException as error:
+            raise PortError(f"{reference!r}: {error.detail}") from error
+        return StoredFile(
+            reference=file.reference, name=file.name, media_type=file.media_type, content=content
+        )
+
+    def _find(self, reference: str) -> WorkspaceFile:
+        if reference.lower().startswith(SCHEME):
+            return files.find(self._user, file_id=reference[len(SCHEME) :].partition("#")[0])
+        return files.find(self._user, path=reference)

@@ -1,0 +1,66 @@
+"""Values that outlive a node run, in rows."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+
+from executions.blocks.pins import MISSING
+from executions.engine.ports.database import persist
+from executions.models import StoredValue
+from executions.ports import JSON, PortError, StoreScope
+
+MAX_KEY_CHARACTERS = 255
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredValues:
+    """The values one node run may see: each scope belongs to what its name says."""
+
+    user_id: int
+    agent_id: str
+    execution_id: str
+    node_id: str
+    run_id: uuid.UUID
+
+    def get(self, scope: StoreScope, key: str) -> JSON:
+        return persist(lambda: self._get(scope, key))
+
+    def put(self, scope: StoreScope, key: str, value: JSON) -> None:
+        persist(
+            lambda: StoredValue.objects.update_or_create(
+                user_id=self.user_id, scope=self._name(scope), key=checked(key), defaults={"value": value}
+            )
+        )
+
+    def put_if_absent(self, scope: StoreScope, key: str, value: JSON) -> JSON:
+        row = StoredValue(user_id=self.user_id, scope=self._name(scope), key=checked(key), value=value)
+        persist(lambda: StoredValue.objects.bulk_create([row], ignore_conflicts=True))
+        return self.get(scope, key)
+
+    def _get(self, scope: StoreScope, key: str) -> JSON:
+        found = StoredValue.objects.filter(user_id=self.user_id, scope=self._name(scope), key=checked(key))
+        row = found.values_list("value", flat=True)[:1]
+        return next(iter(row), MISSING)
+
+    def _name(self, scope: StoreScope) -> str:
+        match scope:
+            case StoreScope.ACROSS_AGENTS:
+                return scope.value
+            case StoreScope.WITHIN_AGENT:
+                return f"{scope.value}:{self.agent_id}"
+            case StoreScope.NODE:
+                return f"{scope.value}:{self.execution_id}:{self.node_id}"
+            case StoreScope.NODE_EXECUTION:
+                return scope_of_run(self.run_id)
+
+
+def scope_of_run(run_id: uuid.UUID) -> str:
+    """Where a single run keeps what its next attempt needs."""
+    return f"{StoreScope.NODE_EXECUTION.value}:{run_id}"
+
+
+def checked(key: str) -> str:
+    if not 0 < len(key) <= MAX_KEY_CHARACTERS:
+        raise PortError(f"A key has 1 to {MAX_KEY_CHARACTERS} characters.")
+    return key

@@ -1,0 +1,111 @@
+"""Agents inside agents: a child execution of its own, followed without holding a worker for long."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from rest_framework.exceptions import APIException
+
+from accounts.errors import OverBudget
+from durable import limits
+from durable.waiting import wait_for
+from executions.blocks.errors import BlockCancelled, BudgetUsedUp, ParkedForJob
+from executions.engine.noderun import NodeRun
+from executions.engine.ports.database import persist
+from executions.models import Agent, Execution, NodeExecution
+from executions.ports import JSON, PortError, SubAgentRun
+from executions.starting import Order, start
+from llm.types import CancelSignal
+
+
+@dataclass(frozen=True, kw_only=True)
+class Glimpse:
+    """What a child has to show: outputs not seen before, and how it ended if it has."""
+
+    fresh: list[tuple[str, JSON]]
+    execution: Execution
+
+    @property
+    def is_news(self) -> bool:
+        return bool(self.fresh) or self.execution.is_terminal
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubAgents:
+    """The children of one node run."""
+
+    run_at_work: NodeRun
+    parent: Execution
+    impatient: Callable[[], bool]  # this worker is asked to leave
+
+    def run(self, run: SubAgentRun, cancel: CancelSignal) -> Iterator[tuple[str, JSON]]:
+        """Each output of the child, once over all attempts; raises ParkedForJob when the child takes its time."""
+        child_id = persist(lambda: self._start(run)).pk
+        seen = Counter(pin for pin, _ in self.run_at_work.outputs)
+        deadline = time.monotonic() + limits.SUB_AGENT_PATIENCE_SECONDS
+        while True:
+            glimpse = self._look(child_id, seen, deadline)
+            for name, value in glimpse.fresh:
+                seen[name] += 1
+                yield name, value
+            if glimpse.execution.is_terminal:
+                self._note_end(glimpse.execution)
+                return
+            if cancel.is_set():
+                raise BlockCancelled
+            if time.monotonic() >= deadline or self.impatient():
+                raise ParkedForJob(child_id)
+
+    def _start(self, run: SubAgentRun) -> Execution:
+        order = Order(
+            version=run.version,
+            client_id=f"node:{run.key}",
+            source=Execution.Source.AGENT,
+            node_inputs=run.input_masks or {},
+            permissions=self.parent.permissions,
+            safe_mode=self.parent.safe_mode,
+            session_id=self.parent.session_id,
+            parent=NodeExecution.objects.select_related("execution").get(pk=self.run_at_work.id),
+        )
+        try:
+            return start(self.parent.user, self._find(run.agent_id), run.inputs, order).execution
+        except OverBudget as error:
+            raise BudgetUsedUp(str(error.detail)) from error
+        except APIException as error:
+            raise PortError(f"The agent could not be started: {error}") from error
+
+    def _find(self, agent_id: str) -> Agent:
+        try:
+            found = Agent.objects.filter(pk=uuid.UUID(agent_id), user_id=self.parent.user_id).first()
+        except ValueError:
+            found = None
+        if found is None or (found.deleted_at and not found.part_of_id):
+            raise PortError(f"There is no agent {agent_id} in your library.")
+        return found
+
+    def _look(self, child_id: uuid.UUID, seen: Counter[str], deadline: float) -> Glimpse:
+        """The next news of the child, or how it stands when patience is over."""
+
+        def glimpse() -> Glimpse:
+            child = Execution.objects.get(pk=child_id)
+            pairs = (
+                (name, value) for name, values in child.outputs.items() for value in values[seen[name] :]
+            )
+            return Glimpse(fresh=list(pairs), execution=child)
+
+        def look() -> Glimpse | None:
+            found = glimpse()
+            return found if found.is_news else None
+
+        patience = 0.0 if self.impatient() else max(deadline - time.monotonic(), 0.0)
+        found = persist(lambda: wait_for(child_id, look, seconds=patience, stop=self.run_at_work.stop))
+        return found or persist(glimpse)
+
+    def _note_end(self, child: Execution) -> None:
+        """A child that failed only ends without further outputs; the row of the run says why."""
+        if child.status != Execution.COMPLETED:
+            self.run_at_work.note = f"The agent it ran ended as {child.status}: {child.error}".strip()

@@ -1,0 +1,117 @@
+"""What all runs of one execution share: whose it is, its money, its doors to the world."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from accounts.ledger import OverBudget, check_budget
+from durable.lease import Lease
+from executions.blocks.adapters.live import live_ports
+from executions.blocks.context import BlockContext
+from executions.blocks.errors import BudgetUsedUp
+from executions.credentials.finding import StoredCredentials
+from executions.engine.noderun import Inbox, NodeRun
+from executions.engine.plan import Plan
+from executions.engine.ports.clock import ParkingClock
+from executions.engine.ports.database import persist
+from executions.engine.ports.files import WorkspaceFiles
+from executions.engine.ports.model import RecordingModel
+from executions.engine.ports.store import StoredValues
+from executions.engine.ports.sub_agents import SubAgents
+from executions.engine.ports.tools import NodeToolbox
+from executions.engine.values import LargeValues
+from executions.models import Execution
+from executions.ports import Ports
+from executions.reviews.asking import Asker, PersonReviews, expires_in
+from executions.turn_runners import TurnScope, turn_runners
+
+
+class ExecutionScope:
+    """One attempt's view of its execution, shared by the threads of its runs; nothing in it changes."""
+
+    def __init__(self, execution: Execution, plan: Plan, lease: Lease, inbox: Inbox) -> None:
+        self.execution = execution
+        self.user = execution.user
+        self.plan = plan
+        self.lease = lease
+        self.inbox = inbox
+        self.large = LargeValues(execution.user)
+        self.safe_mode = execution.safe_mode
+
+    def check_budget(self) -> None:
+        """Raise BudgetUsedUp when nothing that costs may be run any more."""
+        try:
+            persist(lambda: check_budget(self.user))
+        except OverBudget as error:
+            raise BudgetUsedUp(str(error.detail)) from error
+
+    def context_of(self, run: NodeRun) -> BlockContext:
+        key = str(run.id)
+        return BlockContext(
+            user_id=str(self.user.pk),
+            agent_id=str(self.execution.agent_id),
+            execution_id=str(self.execution.pk),
+            node_id=run.node.id,
+            node_execution_id=key,
+            idempotency_key=key,
+            cancel=run.stop,
+            ports=LazyPorts(self, run),  # type: ignore[arg-type]  # has every port of Ports, each made at first use
+            deadline=run.deadline,
+            report_progress=run.report,
+            meter=run.meter,
+            timezone=self.user.time_zone,
+            safe_mode=self.safe_mode,
+            recorded_outputs=run.recorded,
+        )
+
+
+class LazyPorts:
+    """The doors of one run; most blocks compute and open none, so they are made when one is opened."""
+
+    def __init__(self, scope: ExecutionScope, run: NodeRun) -> None:
+        self._scope = scope
+        self._run = run
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._ports, name)
+
+    @cached_property
+    def _ports(self) -> Ports:
+        return make_ports(self._scope, self._run)
+
+
+def make_ports(scope: ExecutionScope, run: NodeRun) -> Ports:
+    execution = scope.execution
+    store = StoredValues(
+        user_id=execution.user_id,
+        agent_id=str(execution.agent_id),
+        execution_id=str(execution.pk),
+        node_id=run.node.id,
+        run_id=run.id,
+    )
+    asker = Asker(
+        user_id=execution.user_id,
+        block_id=run.node.block.id,
+        execution_id=execution.pk,
+        node_execution_id=run.id,
+        session_id=execution.session_id,
+        expires_in=expires_in(run.node.node.metadata),
+    )
+    turn_scope = TurnScope(
+        user_id=execution.user_id,
+        execution_id=execution.pk,
+        node_execution_id=run.id,
+        session_id=execution.session_id,
+        permissions=execution.permissions,
+    )
+    return live_ports(
+        files=WorkspaceFiles(scope.user),
+        store=store,
+        credentials=StoredCredentials(execution.user_id),
+        reviews=PersonReviews(asker),
+        agents=SubAgents(run_at_work=run, parent=execution, impatient=lambda: scope.lease.draining),
+        turns=turn_runners.runner_for(turn_scope),
+        tools=NodeToolbox(scope=scope, caller=run),
+        clock=ParkingClock() if run.node.block.resumable else None,
+        model=lambda model: RecordingModel(model, store, scope.check_budget),
+    )

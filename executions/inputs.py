@@ -1,0 +1,67 @@
+"""The inputs of an execution: fitted to what the agent takes, every problem named at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import SchemaError, best_match
+from referencing import Registry
+from referencing.exceptions import Unresolvable
+
+from durable import limits
+from executions.blocks.coercion import coerce
+from executions.blocks.errors import BlockFailed
+from executions.blocks.families.schemas import trim
+from executions.blocks.values import make_storable
+from executions.engine.values import size_of
+from executions.errors import BadInputs
+from executions.ports import JSON
+
+
+def fit_inputs(values: Mapping[str, JSON], schema: Mapping[str, JSON]) -> dict[str, JSON]:
+    """The values in the types of the schema, nulls left out; raises BadInputs."""
+    if size_of(dict(values), limits.MAX_INPUT_BYTES) > limits.MAX_INPUT_BYTES:
+        raise BadInputs(
+            {"": f"The inputs are larger than {limits.MAX_INPUT_BYTES:,} bytes. Give large ones as files."}
+        )
+    properties = schema.get("properties") or {}
+    fitted: dict[str, JSON] = {}
+    problems: dict[str, str] = {}
+    for name, value in values.items():
+        if name not in properties:
+            problems[name] = f"There is no input {name!r}. {name_inputs(properties)}"
+        elif value is not None:
+            try:
+                fitted[name] = fit_input(value, properties[name])
+            except ValueError as error:
+                problems[name] = str(error)
+    for name in schema.get("required") or []:
+        if name not in fitted and name not in problems:
+            problems[name] = "This input is needed."
+    if problems:
+        raise BadInputs(problems)
+    return fitted
+
+
+def fit_input(value: JSON, schema: JSON) -> JSON:
+    """One value; raises ValueError with a sentence."""
+    try:
+        clean = make_storable(value)
+    except ValueError as error:
+        raise ValueError(f"This has no JSON form: {error}.") from None
+    if not isinstance(schema, dict):
+        return clean
+    fitted = coerce(clean, schema)
+    try:
+        wanted = trim(schema, 0)
+        found = best_match(Draft202012Validator(wanted, registry=Registry()).iter_errors(fitted))
+    except (SchemaError, Unresolvable, BlockFailed, TypeError, AttributeError, RecursionError):
+        return fitted  # a schema that cannot be read refuses nothing; the block itself checks its value
+    if found is not None:
+        raise ValueError(f"{found.message}."[: limits.MAX_SHOWN_OUTPUT_CHARACTERS])
+    return fitted
+
+
+def name_inputs(properties: Mapping[str, JSON]) -> str:
+    return f"This agent takes: {', '.join(properties)}." if properties else "This agent takes no inputs."

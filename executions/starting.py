@@ -1,0 +1,147 @@
+"""Starting an agent: everything is checked, then one row is committed, and a poke follows."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+from django.db import transaction
+from django.utils import timezone
+
+from accounts.ledger import check_budget
+from accounts.models import User
+from durable import limits
+from durable.poke import poke
+from executions import news, permissions
+from executions.blocks.base import BlockType
+from executions.blocks.registry import get_registry
+from executions.errors import BlockDenied, CannotRun, TooDeep, TooManyExecutions
+from executions.graph import Graph, parse_graph
+from executions.inputs import fit_inputs
+from executions.models import Agent, AgentVersion, Execution, NodeExecution
+from executions.ports import JSON
+
+SHOWN_PROBLEMS = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """What is to be run, and under which circumstances."""
+
+    version: int | None = None  # None: the newest
+    client_id: str | None = None  # names the wish: asked for again, it is the same execution
+    source: Execution.Source = Execution.Source.API
+    node_inputs: Mapping[str, Mapping[str, JSON]] = field(default_factory=dict)  # of a trigger, by node id
+    permissions: Mapping[str, JSON] = field(default_factory=dict)
+    safe_mode: bool = True
+    session_id: uuid.UUID | None = None
+    tell_session: bool = False
+    parent: NodeExecution | None = None
+
+
+PLAIN = Order()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Started:
+    """The execution a wish became; `created` is False when the same wish had come before."""
+
+    execution: Execution
+    created: bool
+
+
+def start(user: User, agent: Agent, inputs: Mapping[str, JSON], order: Order = PLAIN) -> Started:
+    """Commit the execution, then poke. Once per client_id: the same again answers the same execution.
+
+    Raises BadInputs, CannotRun, BlockDenied, TooDeep, TooManyExecutions or OverBudget; then nothing is run.
+    """
+    if found := by_client_id(user, order.client_id):
+        return Started(execution=found, created=False)
+    version = find_version(agent, order.version)
+    check_graph(parse_graph(version.graph), agent, order)
+    fitted = fit_inputs(inputs, version.input_schema)
+    depth = check_depth(order)
+    check_budget(user)
+    with transaction.atomic():
+        check_room(user, order)
+        execution, created = write(user, version, fitted, depth, order)
+        if created:
+            transaction.on_commit(partial(announce, execution), robust=True)
+    return Started(execution=execution, created=created)
+
+
+def by_client_id(user: User, client_id: str | None) -> Execution | None:
+    return Execution.objects.filter(user=user, client_id=client_id).first() if client_id else None
+
+
+def find_version(agent: Agent, wanted: int | None) -> AgentVersion:
+    number = wanted or agent.latest_version
+    version = agent.versions.filter(version=number).first()
+    if version is None:
+        raise CannotRun(f"{agent.name!r} has no version {number}.")
+    if version.problems:
+        told = [str(problem.get("message", "")) for problem in version.problems]
+        more = f" And {len(told) - SHOWN_PROBLEMS} more." if len(told) > SHOWN_PROBLEMS else ""
+        raise CannotRun(f"{agent.name!r} has problems: {' '.join(told[:SHOWN_PROBLEMS])}{more}")
+    return version
+
+
+def check_graph(graph: Graph, agent: Agent, order: Order) -> None:
+    """The blocks are there, allowed, and not waiting for a call that nobody made."""
+    registry = get_registry()
+    for node in graph.nodes:
+        if node.block_id not in registry:
+            raise CannotRun(f"The block {node.block_id} of node {node.id} is not available here.")
+        block = registry.get(node.block_id)
+        if not permissions.allows(order.permissions, block):
+            raise BlockDenied(f"The agent uses the block {block.name!r}, which this session may not use.")
+        if block.type is BlockType.WEBHOOK_MANUAL and node.id not in order.node_inputs:
+            raise CannotRun(
+                f"{agent.name!r} starts when its webhook is called. Make a trigger for it and call that."
+            )
+
+
+def check_depth(order: Order) -> int:
+    depth = order.parent.execution.depth + 1 if order.parent else 0
+    if depth > limits.MAX_AGENT_DEPTH:
+        raise TooDeep(f"Agents may run agents at most {limits.MAX_AGENT_DEPTH} levels deep.")
+    return depth
+
+
+def check_room(user: User, order: Order) -> None:
+    if order.parent is not None:
+        return
+    live = Execution.objects.filter(user=user).exclude(status__in=Execution.TERMINAL)
+    if live.count() >= limits.MAX_LIVE_EXECUTIONS_PER_USER:
+        raise TooManyExecutions
+
+
+def write(
+    user: User, version: AgentVersion, inputs: Mapping[str, JSON], depth: int, order: Order
+) -> tuple[Execution, bool]:
+    values = {
+        "agent_id": version.agent_id,
+        "version": version.version,
+        "status": Execution.QUEUED,
+        "inputs": inputs,
+        "node_inputs": dict(order.node_inputs),
+        "source": order.source,
+        "parent": order.parent,
+        "depth": depth,
+        "permissions": dict(order.permissions),
+        "safe_mode": order.safe_mode,
+        "session_id": order.session_id,
+        "tell_session": order.tell_session,
+        "poked_at": timezone.now(),
+    }
+    if order.client_id:
+        return Execution.objects.get_or_create(user=user, client_id=order.client_id, defaults=values)
+    return Execution.objects.create(user=user, **values), True
+
+
+def announce(execution: Execution) -> None:
+    """Both may fail; the row is what counts."""
+    poke(Execution, execution.pk)
+    news.execution_changed(execution)

@@ -1,0 +1,23 @@
+"""Celery tasks: each is a poke that names a row."""
+
+from __future__ import annotations
+
+import uuid
+
+from celery import shared_task
+
+from durable.runtime import runtime
+from executions import line
+from executions.engine import running
+from executions.models import Execution
+
+
+@shared_task(name="executions.run_execution")
+def run_execution(execution_id: str) -> None:
+    """Run the execution whose turn it is, which is this one unless somebody else's has waited for less of a share.
+
+    Once: a second delivery finds the lease held and returns. One that is passed over here is poked again.
+    """
+    hint = uuid.UUID(execution_id)
+    chosen = line.next_in_line(Execution, hint)
+    runtime().run(Execution, chosen, running.run)

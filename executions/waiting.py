@@ -1,0 +1,26 @@
+"""Waiting for an execution from synchronous code: race-free, with a deadline, and nothing is left behind."""
+
+from __future__ import annotations
+
+import uuid
+
+from durable import limits
+from durable.stop import StopSignal
+from durable.waiting import wait_for
+from executions.models import Execution
+
+
+def wait_for_execution(execution_id: uuid.UUID, seconds: float, stop: StopSignal | None = None) -> Execution:
+    """The execution when it has ended or asks a person, or as it is when the time is over or `stop` was set.
+
+    Subscribed and confirmed before the row is looked at; raises Execution.DoesNotExist.
+    """
+
+    def look() -> Execution | None:
+        found = Execution.objects.get(pk=execution_id)
+        return found if found.is_terminal or found.status == Execution.WAITING else None
+
+    if seconds <= 0:
+        return Execution.objects.get(pk=execution_id)
+    found = wait_for(execution_id, look, seconds=min(seconds, limits.MAX_TOOL_WAIT_SECONDS), stop=stop)
+    return found or Execution.objects.get(pk=execution_id)

@@ -1,0 +1,47 @@
+"""Telling an execution that what it waits for may have happened: a decision, the end of another job."""
+
+from __future__ import annotations
+
+import uuid
+from functools import partial
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from durable import log
+from durable.poke import poke
+from executions.models import Execution
+
+
+def resume(execution_id: uuid.UUID) -> None:
+    """A person has decided: the execution goes on. Call it inside the transaction that decides."""
+    wake(execution_id)
+
+
+def wake(execution_id: uuid.UUID) -> None:
+    """Have the execution look again. Call it inside the transaction of what it waits for; once is enough, more is
+    harmless.
+
+    It holds the row's lock until the commit, so an execution that is about to wait either sees what happened, or
+    waits already and is called back: there is no moment between. One that waits for a sub-agent that goes on is
+    told too, so that its own status is true.
+    """
+    with transaction.atomic():
+        found = Execution.objects.select_for_update(of=("self",)).filter(pk=execution_id).first()
+        if found is None or found.is_terminal:
+            return
+        is_parked = found.status == Execution.RUNNING and not found.owner
+        changes: dict[str, Any] = {"wakes": F("wakes") + 1}
+        if found.status == Execution.WAITING:
+            changes |= {"status": Execution.QUEUED, "run_at": None, "poked_at": timezone.now()}
+        elif is_parked:
+            changes |= {"lease_until": None, "poked_at": timezone.now()}
+        Execution.objects.filter(pk=execution_id).update(**changes)
+        if is_parked or found.status == Execution.WAITING:
+            transaction.on_commit(partial(poke, Execution, execution_id), robust=True)
+        else:
+            transaction.on_commit(partial(log.nudge, execution_id), robust=True)
+        if found.status == Execution.WAITING and found.parent is not None:
+            wake(found.parent.execution_id)
