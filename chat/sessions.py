@@ -18,6 +18,7 @@ from durable.models import EventPage
 from tools.models import Operation, ToolCall
 from tools.operations.cancelling import stop_all as stop_operations
 from tools.permissions import Permissions
+from webhooks.deliveries import forget_delivered
 
 UUID_FORM = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 KEY_FORM = re.compile(rf"[^/\x00-\x1f\x7f\ud800-\udfff]{{1,{limits.MAX_CLIENT_KEY_CHARACTERS}}}")
@@ -95,7 +96,8 @@ def delete(session: Session) -> None:
     with transaction.atomic():
         EventPage.objects.filter(job_id__in=ids).delete()
         Operation.objects.filter(session_id=session.pk).delete()
-        ToolCall.objects.filter(turn_id__in=ids).delete()
+        ToolCall.objects.filter(session_id=session.pk).delete()
+        forget_delivered(session.user_id, session.pk)
         news.session_changed(session, deleted=True)
         session.delete()
     for turn_id in ids:

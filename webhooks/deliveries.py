@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from datetime import timedelta
 
 from django.db import transaction
@@ -51,6 +52,15 @@ def replay(delivery: WebhookDelivery) -> WebhookDelivery:
         poke_on_commit([delivery.pk])
     delivery.refresh_from_db()
     return delivery
+
+
+def forget_delivered(user_id: int | None, session_id: uuid.UUID) -> None:
+    """Delete what was told of a conversation that is deleted, for it holds its words; what is on its way still goes."""
+    if user_id is not None:
+        told = WebhookDelivery.objects.filter(
+            endpoint__user=user_id, payload__data__session_id=str(session_id)
+        )
+        told.filter(status__in=WebhookDelivery.TERMINAL).delete()
 
 
 def forget_old() -> int:

@@ -9,7 +9,7 @@ from django.db import transaction
 from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from accounts.models import User
-from chat import turns
+from chat import sessions, turns
 from chat.engine import steering
 from chat.models import Session, Turn
 from copilot_project.embedded import services
@@ -91,6 +91,22 @@ def test_an_input_that_became_part_of_another_turn_says_of_which(session: Sessio
         "steered",
         str(running.pk),
     )
+
+
+def test_with_a_conversation_what_was_told_of_it_is_deleted(
+    session: Session, made: WithSecret, receiver: Receiver
+) -> None:
+    other, deleted_id = Session.objects.create(user=session.user), str(session.pk)
+    for place in (session, other):
+        turns.stop(send(place))
+    for delivery in WebhookDelivery.objects.all():
+        work(delivery)
+    send(session)  # is stopped by the deletion, and that is still told
+    sessions.delete(session)
+    left = {
+        delivery.payload["data"]["session_id"]: delivery.status for delivery in WebhookDelivery.objects.all()
+    }
+    assert left == {str(other.pk): "completed", deleted_id: "queued"}
 
 
 # --- operations ---------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from chat import sessions
 from chat.models import Session, Turn
 from durable import jobs
 from durable.errors import HandOver, LeaseLost
+from durable.runtime import runtime
 from durable.stop import StopReason
 from tests.testtools.copilot_tools import FOREIGN_FILE
 from tests.tools.conftest import Bench, call, eventually
@@ -332,10 +333,22 @@ def test_cancelling_what_has_ended_is_truthful(started: Started) -> None:
     assert cancelling.cancel(operation.pk) == cancelling.CancelAnswer(cancelled=False, reason="already_ended")
 
 
-def test_a_deleted_session_takes_its_operations_along(started: Started, session: Session) -> None:
-    operation = started()
+def test_a_deleted_session_takes_its_tool_calls_and_operations_along(
+    started: Started, session: Session
+) -> None:
+    ended, live = run(started(id="c1")), started(id="c2", note="live")
+    kept = Bench(user=session.user)
+    kept.run_one("test_pure")
     sessions.delete(session)
-    assert not Operation.objects.filter(pk=operation.pk).exists()
+    assert not Operation.objects.exists()
+    assert list(ToolCall.objects.values_list("session_id", flat=True)) == [kept.session_id]
+    for gone in (ended, live):
+        run_again(gone)  # nobody minds
+
+
+def run_again(operation: Operation) -> None:
+    """A poke that came too late."""
+    runtime().run(Operation, operation.pk, running.run)
 
 
 def test_an_operation_whose_session_is_gone_still_ends(started: Started, session: Session) -> None:
