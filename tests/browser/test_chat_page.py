@@ -8,22 +8,10 @@ import signal
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.rig import Stack, as_text
+from tests.browser.steps import answer_text, counted, script, send
+from tests.rig import Stack
 
 pytestmark = pytest.mark.browser
-
-
-def send(page: Page, text: str) -> None:
-    page.fill("textarea", text)
-    page.keyboard.press("Enter")
-
-
-def script(name: str, **step: object) -> str:
-    return as_text({"id": name, "steps": [step]})
-
-
-def answer_text(page: Page) -> str:
-    return " ".join(page.locator("article").last.inner_text().split())
 
 
 def test_message_is_answered_and_the_conversation_gets_a_name(page: Page) -> None:
@@ -38,7 +26,7 @@ def test_reload_in_the_middle_of_an_answer_goes_on_without_gap_or_double(page: P
     expect(page.locator("article")).to_contain_text("10 11")
     page.reload()
     expect(page.locator("article")).to_contain_text("78 79")
-    assert answer_text(page) == " ".join(str(number) for number in range(80))
+    assert answer_text(page) == counted(80)
 
 
 def test_killed_worker_shows_the_right_text_once(page: Page, stack: Stack) -> None:
@@ -48,7 +36,7 @@ def test_killed_worker_shows_the_right_text_once(page: Page, stack: Stack) -> No
     stack.start_worker(0)
     expect(page.locator("article")).to_contain_text("58 59")
     expect(page.get_by_role("button", name="Stop")).to_have_count(0)
-    assert answer_text(page) == " ".join(str(number) for number in range(60))
+    assert answer_text(page) == counted(60)
     assert page.locator("article").count() == 1
 
 
@@ -74,6 +62,7 @@ def test_message_sent_meanwhile_is_queued_and_can_be_removed(page: Page, stack: 
 
 
 def test_markup_in_an_answer_is_inert(page: Page) -> None:
+    # Each of these shows as the words it is.
     evil = '<img src=x onerror="document.title=1"><script>document.title=1</script>[x](javascript:alert(1)) ![p](https://evil.example/?q=1)'
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
