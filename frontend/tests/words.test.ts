@@ -1,0 +1,91 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseSync } from 'vite';
+import { describe, expect, test } from 'vitest';
+import { TOOLS } from '../src/cards/tools';
+import { de } from '../src/i18n/de';
+import { en } from '../src/i18n/en';
+import { type Key, translator } from '../src/i18n';
+
+const SOURCES = join(import.meta.dirname, '..', 'src');
+const keys = Object.keys(en) as Key[];
+const holes = (text: string) => [...new Set(text.match(/\{\w+\}/g))].sort().join();
+
+describe('the catalogues', () => {
+  test('have the same keys', () => {
+    expect(Object.keys(de).sort()).toEqual([...keys].sort());
+  });
+  test('have the same holes and the same number of forms', () => {
+    for (const key of keys) {
+      expect(holes(de[key]), key).toBe(holes(en[key]));
+      expect(de[key].split('|').length, key).toBe(en[key].split('|').length);
+      expect(de[key].trim(), key).not.toBe('');
+    }
+  });
+  test('say how every known tool is called', () => {
+    for (const { doing, done } of Object.values(TOOLS)) {
+      expect(en[doing], doing).toBeTruthy();
+      expect(en[done], done).toBeTruthy();
+    }
+  });
+  test('are used: no text is left over', () => {
+    const sources = files().map((path) => readFileSync(path, 'utf8')).join('\n');
+    const named = keys.filter((key) => !key.startsWith('tool.') && !sources.includes(`'${key}'`));
+    expect(named).toEqual([]);
+  });
+});
+
+test('a count chooses the form, and numbers are written as the language does', () => {
+  const t = translator(en, 'en');
+  expect(t('chat.fileCount', { count: 1 })).toBe('1 attached file');
+  expect(t('chat.fileCount', { count: 1200 })).toBe('1,200 attached files');
+  expect(translator(de, 'de')('chat.fileCount', { count: 1200 })).toBe('1.200 angehängte Dateien');
+});
+
+// --- no words in components -----------------------------------------------------------------------
+
+const SPOKEN = new Set(['aria-label', 'title', 'placeholder', 'alt', 'label', 'about', 'action']);
+const LETTERS = /\p{L}{2,}/u;
+const NAMES = new Set(['Ratchet']); // the product is called so in every language
+
+type Node = { type: string; [field: string]: unknown };
+
+test('no component has words of its own', () => {
+  const found = files()
+    .filter((path) => path.endsWith('.tsx') && !path.includes('styleguide'))
+    .flatMap((path) => wordsIn(parseSync(path, readFileSync(path, 'utf8')).program as unknown as Node).map((words) => `${path.slice(SOURCES.length + 1)}: ${words}`));
+  expect(found).toEqual([]);
+});
+
+test('words in a component would be found', () => {
+  const program = parseSync('x.tsx', 'const x = <p title="Read this">{y} and this <b aria-label={`or ${z}`} /></p>;').program;
+  expect(wordsIn(program as unknown as Node)).toEqual(['Read this', 'and this', 'or']);
+});
+
+function wordsIn(node: Node): string[] {
+  const own: string[] = [];
+  if (node.type === 'JSXText') own.push(String(node.value));
+  if (node.type === 'JSXAttribute' && SPOKEN.has(String((node.name as Node).name))) own.push(...literalsIn(node.value as Node | null));
+  const inner = node.type === 'JSXAttribute' && own.length ? [] : children(node).flatMap(wordsIn);
+  return [...own.map((text) => text.trim()).filter((text) => LETTERS.test(text) && !NAMES.has(text)), ...inner];
+}
+
+function literalsIn(value: Node | null): string[] {
+  if (!value) return [];
+  if (value.type === 'Literal') return [String(value.value ?? '')];
+  if (value.type !== 'JSXExpressionContainer') return [];
+  const inside = value.expression as Node;
+  if (inside.type === 'Literal') return [String(inside.value ?? '')];
+  if (inside.type === 'TemplateLiteral') return (inside.quasis as { value: { raw: string } }[]).map((piece) => piece.value.raw);
+  return [];
+}
+
+function children(node: Node): Node[] {
+  return Object.values(node).flatMap((value) => (Array.isArray(value) ? value : [value])).filter((value): value is Node => typeof value === 'object' && value !== null && 'type' in value);
+}
+
+function files(): string[] {
+  return readdirSync(SOURCES, { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.tsx?$/.test(name) && !name.startsWith('i18n/en') && !name.startsWith('i18n/de'))
+    .map((name) => join(SOURCES, name));
+}

@@ -1,0 +1,42 @@
+"""The chat UI below its surface: its own unit tests, and prompts that do what they promise."""
+
+from __future__ import annotations
+
+import os
+import re
+
+import pytest
+
+from copilot_project.embedded import ui
+from llm.offline.conversation import Conversation
+from llm.offline.rules import answer
+
+TEST_SECONDS = 180
+PROMPTS = (ui.FRONTEND / "src" / "chat" / "prompts.ts").read_text()
+
+
+@pytest.fixture(scope="module")
+def node() -> ui.Node:
+    """A Node with the packages; without one the tests skip at home and fail in CI."""
+    found = ui.machine_node() or ui.wheel_node()
+    if found is None:
+        if os.environ.get("CI"):
+            pytest.fail("Node and npm are needed for the tests of the chat UI.")
+        pytest.skip("Node and npm are not installed.")
+    ui.install_packages(found, ui.FRONTEND)
+    return found
+
+
+@pytest.mark.node
+def test_unit_tests_of_the_chat_ui_pass(node: ui.Node) -> None:
+    node.run("test", folder=ui.FRONTEND, seconds=TEST_SECONDS)
+
+
+@pytest.mark.parametrize("text", re.findall(r"text: '([^']+)'", PROMPTS))
+def test_suggested_prompt_is_one_the_offline_model_knows(text: str) -> None:
+    reply = answer(Conversation({"messages": [{"role": "user", "content": text}]}))
+    assert "No rule of mine fits" not in "".join(reply.pieces)
+
+
+def test_there_are_suggested_prompts() -> None:
+    assert len(re.findall(r"text: '", PROMPTS)) >= 4
