@@ -54,14 +54,17 @@ def spread(nodes: list[JSON]) -> list[JSON]:
 
 def adder(**fields: JSON) -> dict[str, JSON]:
     """Adds 34 to its input: nothing is wrong with it."""
-    return agent(
-        [
-            node("in", "Agent Number Input", name="Number"),
-            node("add", "Calculator", operation="Add", b=34),
-            node("out", "Agent Output", name="Sum"),
-        ],
-        [link("in.result", "add.a", is_static=True), link("add.result", "out.value")],
-    ) | fields
+    return (
+        agent(
+            [
+                node("in", "Agent Number Input", name="Number"),
+                node("add", "Calculator", operation="Add", b=34),
+                node("out", "Agent Output", name="Sum"),
+            ],
+            [link("in.result", "add.a", is_static=True), link("add.result", "out.value")],
+        )
+        | fields
+    )
 
 
 # --- as AutoGPT exports them --------------------------------------------------------------------
