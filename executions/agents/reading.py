@@ -19,9 +19,11 @@ WRAPPERS = ("graph", "agent_json")
 
 def read_agent_json(data: JSON) -> Graph:
     """The graph in a document from outside; raises NotAGraph or GraphTooLarge."""
-    measure(data)
+    document = unwrap(data)
+    check_length(document)
+    measure(document)
     try:
-        document = make_storable(unwrap(data))
+        document = make_storable(document)
     except ValueError as error:
         raise NotAGraph(f"This is no JSON that can be kept: {error}.") from None
     graph = parse_graph(document)
@@ -36,6 +38,14 @@ def unwrap(data: JSON) -> JSON:
     if isinstance(data, Mapping) and "nodes" not in data:
         return next((data[name] for name in WRAPPERS if isinstance(data.get(name), Mapping)), data)
     return data
+
+
+def check_length(data: JSON) -> None:
+    """What is far too long is refused before anything in it is looked at."""
+    for name, most in (("nodes", limits.MAX_AGENT_NODES), ("links", limits.MAX_AGENT_LINKS)):
+        items = data.get(name) if isinstance(data, Mapping) else None
+        if isinstance(items, list) and len(items) > most:
+            raise too_many(len(items), most, name)
 
 
 def measure(data: JSON) -> None:
@@ -80,9 +90,13 @@ def check_counts(graph: Graph) -> None:
         (len(graphs) - 1, limits.MAX_SUB_AGENTS, "sub-agents"),
     ):
         if count > most:
-            raise GraphTooLarge(
-                f"The agent has {count:,} {what}; at most {most:,} are allowed. Split it into several."
-            )
+            raise too_many(count, most, what)
+
+
+def too_many(count: int, most: int, what: str) -> GraphTooLarge:
+    return GraphTooLarge(
+        f"The agent has {count:,} {what}; at most {most:,} are allowed. Split it into several."
+    )
 
 
 def check_texts(graph: Graph) -> None:

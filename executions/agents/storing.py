@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from django.db import transaction
 
 from durable import limits
+from durable.ids import new_id
 from executions.agents.joining import join_sub_agents
 from executions.agents.lookup import find_agents
 from executions.agents.schemas import schemas_of
@@ -62,6 +63,7 @@ class Storing:
     registry: Registry = field(default_factory=get_registry)
     may_use: Callable[[Block], bool] = allow_all
     note: str = ""
+    version_id: uuid.UUID | None = None  # of the root's version: made again under it, the database refuses
 
 
 def clean(graph: Graph, registry: Registry) -> Incoming:
@@ -143,7 +145,9 @@ def save_version(
     graph: Graph, where: Place, report: Report, how: Storing, subs: list[dict[str, object]] | None = None
 ) -> AgentVersion:
     schemas = schemas_of(graph, how.registry)
+    is_root = subs is not None
     version = AgentVersion.objects.create(
+        id=how.version_id if is_root and how.version_id else new_id(),
         agent=where.agent,
         version=where.version,
         graph=graph_to_json(graph),
