@@ -13,12 +13,14 @@ from durable import limits
 from durable.errors import HandOver, LeaseLost
 from durable.stop import StopReason
 from llm.types import ToolCallRequest
+from tests.testtools.copilot_tools import PureArgs
 from tests.testtools.models import TestEffect
 from tests.tools.conftest import Bench, Done, NoArgs, call, eventually
 from tools import registry
 from tools.base import Effect, tool
 from tools.context import ToolContext
 from tools.dispatch import cancel_call
+from tools.errors import ToolError
 from tools.models import ToolCall, calls_of
 from tools.permissions import Permissions
 
@@ -79,6 +81,32 @@ def test_one_failing_call_loses_none_of_the_others(bench: Bench) -> None:
     ]  # fmt: skip
     assert finished[5].output["value"] == "here"
     assert finished[5].error_text is None and finished[0].error_text == "It cannot be done."
+
+
+def test_three_at_once_of_which_one_fails_and_one_is_cancelled_answer_each_for_itself(bench: Bench) -> None:
+    meeting = threading.Barrier(3, timeout=20)
+
+    @tool()
+    def meet(args: PureArgs, context: ToolContext) -> Done:
+        """Wait for the others, then end as told."""
+        meeting.wait()
+        if args.value == "cancelled":
+            assert cancel_call(context.key)
+            context.cancelled.wait(20)
+            context.stop_if_cancelled()
+        if args.value == "failed":
+            raise ToolError("It cannot be done.")
+        return Done(message=f"{context.call_id} is done")
+
+    with registry.override(meet):
+        finished = bench.run(*(call("meet", id=end, value=end) for end in ("cancelled", "failed", "good")))
+    assert [(item.call_id, item.state) for item in finished] == [
+        ("cancelled", State.CANCELLED),
+        ("failed", State.FAILED),
+        ("good", State.SUCCEEDED),
+    ]
+    assert finished[2].output["message"] == "good is done"
+    assert [row.state for row in calls_of(bench.turn_id)] == [item.state for item in finished]
 
 
 def test_an_unexpected_error_tells_the_model_nothing_of_its_text(bench: Bench) -> None:
