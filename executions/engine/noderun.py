@@ -26,6 +26,7 @@ from executions.blocks.errors import (
     BudgetUsedUp,
     InputError,
 )
+from executions.blocks.pins import MISSING
 from executions.blocks.prepare import prepare
 from executions.blocks.run import emit
 from executions.blocks.schema import BlockInputs
@@ -146,6 +147,7 @@ class NodeRun:
         self.recorded = len(self.outputs)
         self.passed = self.recorded  # so many outputs are committed
         self._bytes = 0
+        self._loaded: dict[int, tuple[JSON, JSON]] = {}
 
     @property
     def deadline(self) -> float | None:
@@ -184,7 +186,7 @@ class NodeRun:
 
     def _run(self) -> None:
         block = self.node.block
-        values = {name: self.scope.large.load(value) for name, value in self.inputs.items()}
+        values = {name: self._load(value) for name, value in self.inputs.items()}
         inputs = prepare(block, values)
         if self.in_doubt and block.effects is Effects.EFFECTFUL and not block.is_repeatable(inputs):
             self.ran = True  # perhaps; and what perhaps happened is paid for
@@ -219,9 +221,17 @@ class NodeRun:
         self.shown_inputs = decision.data
         return prepare(self.node.block, decision.data)
 
+    def _load(self, value: JSON) -> JSON:
+        loaded = self.scope.large.load(value)
+        if loaded is not value:
+            self._loaded[id(loaded)] = loaded, value
+        return loaded
+
     def _keep(self, pin: str, value: JSON) -> None:
         place = len(self.outputs)
-        stored = self.scope.large.keep(value, key=f"{self.id}-{place}")
+        _, stored = self._loaded.get(id(value), (None, MISSING))  # passed on as it came: kept already
+        if stored is MISSING:
+            stored = self.scope.large.keep(value, key=f"{self.id}-{place}")
         self._bytes += size_of(stored, limits.MAX_STORED_VALUE_BYTES)
         if self._bytes > limits.MAX_NODE_OUTPUT_BYTES:
             raise BlockFailed(f"It emitted more than {limits.MAX_NODE_OUTPUT_BYTES:,} bytes in one run.")

@@ -15,7 +15,7 @@ from durable.errors import DurableError, JobCancelled, TimedOut
 from durable.lease import Lease
 from executions import closing, news
 from executions.agents.errors import AgentError
-from executions.blocks.registry import get_registry
+from executions.blocks.registry import Registry, get_registry
 from executions.engine.crew import Crew, crew
 from executions.engine.driver import Driver
 from executions.engine.errors import CannotPlan, EngineError, NodeFailed, OutOfMoney
@@ -29,12 +29,12 @@ TOO_LONG = f"The run has worked for {limits.MAX_EXECUTION_SECONDS / 3600:.0f} ho
 OUR_FAULT = "The run failed for a reason that is ours, not yours. It is logged. Try again."
 
 
-def run(lease: Lease, own_crew: Crew | None = None) -> None:
+def run(lease: Lease, own_crew: Crew | None = None, registry: Registry | None = None) -> None:
     """Run one execution. May start again after a crash: then it goes on where the last commit left it."""
     execution = Execution.objects.select_related("user", "agent").get(pk=lease.job_id)
     news.execution_changed(execution)
     try:
-        plan = plan_of(execution)
+        plan = plan_of(execution, registry or get_registry())
     except (EngineError, AgentError) as error:
         lease.finish(Execution.FAILED, reason="cannot_run", error=str(error))
         return
@@ -65,9 +65,9 @@ def follow(driver: Driver) -> None:
         driver.end(Execution.FAILED, reason="internal_error", error=OUR_FAULT)
 
 
-def plan_of(execution: Execution) -> Plan:
+def plan_of(execution: Execution, registry: Registry) -> Plan:
     version = execution.agent.versions.filter(version=execution.version).first()
     if version is None:
         raise CannotPlan(f"Version {execution.version} of the agent is no longer there.")
     graph = parse_graph(version.graph)
-    return make_plan(graph, get_registry(), inputs=execution.inputs, node_inputs=execution.node_inputs)
+    return make_plan(graph, registry, inputs=execution.inputs, node_inputs=execution.node_inputs)

@@ -97,9 +97,7 @@ class State:
 
     def __init__(self, plan: Plan, load: Load = as_it_is) -> None:
         self.plan = plan
-        self.ready: dict[
-            RunKey, Run
-        ] = {}  # nothing has been heard of them yet; whoever starts one takes it out
+        self.ready: dict[RunKey, Run] = {}  # begun and not ended; whoever starts one takes it out
         self.outputs: dict[str, list[JSON]] = {}
         self.failure: Failure | None = None
         self.begun = 0
@@ -114,9 +112,9 @@ class State:
         """Take an event in. New runs are in `ready`, new outputs in `outputs`."""
         node, number = self.plan.nodes[event.key.node_id], event.key.number
         line = self._lines[event.key.node_id]
-        self.ready.pop(event.key, None)
         pairs = list(event.pairs)
         if isinstance(event, Ended):
+            self.ready.pop(event.key, None)
             line.ended.add(number)
             if event.error and node.error_is_linked:
                 pairs.append((ERROR_PIN, event.error))
