@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from functools import partial
 from typing import Any
 
@@ -25,21 +26,29 @@ def connect() -> None:
 def continue_session(sender: Any, operation: Operation, **kwargs: Any) -> None:
     """Queue one turn, inside the transaction that ends the operation. Once: its client_id names the operation.
 
-    It waits behind what runs in the session. A person who cancelled an operation knows; no turn is spent on it.
+    A person who cancelled an operation knows; no turn is spent on it.
     """
     if operation.status == Operation.CANCELLED:
         return
-    session = Session.objects.select_for_update().filter(pk=operation.session_id).first()
+    queue_turn(operation.session_id, client_id=client_id_of(operation), note=note_about(operation))
+
+
+def queue_turn(session_id: uuid.UUID, *, client_id: str, note: str) -> None:
+    """One turn without an input, behind what runs in the session. Once per client_id, which names what came back.
+
+    Inside the transaction of whatever it is about, so that both happen or neither.
+    """
+    session = Session.objects.select_for_update().filter(pk=session_id).first()
     if session is None:
         return  # deleted meanwhile: there is nobody to tell
     turn, made = Turn.objects.get_or_create(
         session=session,
-        client_id=client_id_of(operation),
+        client_id=client_id,
         defaults={
             "user_id": session.user_id,
             "kind": Turn.Kind.CONTINUATION,
             "status": Turn.QUEUED,
-            "note": note_about(operation),
+            "note": note,
             "poked_at": timezone.now(),
         },
     )

@@ -53,3 +53,70 @@ def shown_by(bodies: Iterable[str]) -> Shown:
     for body in bodies:
         shown.hear(json.loads(body))
     return shown
+
+
+@dataclass
+class ToldCall:
+    """A tool call as a reader has it: `output` is None until it has ended, `error` is empty unless it failed."""
+
+    call_id: str
+    name: str
+    input: Any = None
+    output: Any = None
+    error: str = ""
+    ended: bool = False
+
+
+@dataclass
+class Told:
+    """A whole turn as a reader has it after hearing its chunks, whether live, replayed or half of each."""
+
+    steps: list[Shown] = field(default_factory=list)
+    calls: dict[str, ToldCall] = field(default_factory=dict)
+    error: str = ""
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    def hear(self, chunk: dict[str, Any]) -> None:
+        """Apply one chunk. What a new attempt voids is forgotten."""
+        match chunk["type"]:
+            case "start" | "finish":
+                self.metadata |= chunk.get("messageMetadata") or {}
+            case "data-turn" if "reset_to_step" in chunk["data"]:
+                del self.steps[chunk["data"]["reset_to_step"] :]
+            case "start-step":
+                self.steps.append(Shown())
+            case "tool-input-available":
+                call = ToldCall(chunk["toolCallId"], chunk["toolName"], chunk["input"])
+                self.calls[call.call_id] = call
+            case "tool-output-available" if not chunk.get("preliminary"):
+                self._end(chunk["toolCallId"], output=chunk["output"])
+            case "tool-output-error":
+                self._end(chunk["toolCallId"], error=chunk["errorText"])
+            case "error":
+                self.error = chunk["errorText"]
+            case _ if self.steps:
+                self.steps[-1].hear(chunk)
+
+    def _end(self, call_id: str, *, output: Any = None, error: str = "") -> None:
+        call = self.calls.get(call_id)
+        if call is not None:
+            call.output, call.error, call.ended = output, error, True
+
+    @property
+    def text(self) -> str:
+        """What was said, a paragraph for each step that said something."""
+        said = ["".join(part["text"] for part in step.parts if part["kind"] == "text") for step in self.steps]
+        return "\n\n".join(words.strip() for words in said if words.strip())
+
+    @property
+    def running(self) -> list[str]:
+        """Names of the tools that are at work."""
+        return [call.name for call in self.calls.values() if not call.ended]
+
+
+def told_by(bodies: Iterable[str]) -> Told:
+    """What encoded chunks of one turn leave with a reader."""
+    told = Told()
+    for body in bodies:
+        told.hear(json.loads(body))
+    return told

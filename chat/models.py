@@ -13,6 +13,7 @@ from django.db.models.functions import Coalesce
 
 from accounts.models import User
 from chat import announcing, closing, news, waits
+from chat.signals import turn_ended
 from chat.waits import TurnWait
 from durable import log
 from durable.ids import new_id
@@ -267,6 +268,7 @@ class Turn(Job):
         """What belongs to the end: turns it waited for stop with it, and those who want to know are told."""
         waits.stop_awaited(self)
         announcing.announce_end(self)
+        turn_ended.send(sender=type(self), turn=self)
 
     def after_end(self) -> None:
         news.turn_changed(self)

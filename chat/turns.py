@@ -22,13 +22,16 @@ from durable.waiting import wait_for
 
 @dataclass(frozen=True, kw_only=True)
 class Input:
-    """What a person sends."""
+    """What a person sends; the last three are for those who ask in a person's name."""
 
     text: str
     client_id: str | None = None
     while_running: str = Turn.Mode.QUEUE
     attachments: Sequence[str] = ()
     context: dict[str, Any] | None = None
+    note: str = ""
+    permissions: dict[str, Any] | None = None
+    execution_id: uuid.UUID | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +98,9 @@ def write(session: Session, given: Input) -> Turn:
         mode=given.while_running,
         priority=1 if interrupting else 0,
         client_id=given.client_id or None,
+        note=given.note,
+        permissions=given.permissions,
+        execution_id=given.execution_id,
         poked_at=timezone.now(),
     )
     Message.objects.create(
@@ -232,6 +238,8 @@ def regenerate(
             client_id=client_id,
             attachments=given.attachments,
             context=given.context,
+            note=turn.note,
+            permissions=turn.permissions,
         )
         if len(turns_in_flight(session)) >= settings.COPILOT_MAX_IN_FLIGHT_TURNS_PER_USER:
             raise TooManyTurns
@@ -267,7 +275,13 @@ def requeue(turn: Turn) -> Turn:
     given = turn.messages.filter(role=Message.Role.USER, steered_step=None).first()
     if given is None:
         raise NothingToRetry
-    again = Input(text=given.text, attachments=given.attachments, context=given.context)
+    again = Input(
+        text=given.text,
+        attachments=given.attachments,
+        context=given.context,
+        note=turn.note,
+        permissions=turn.permissions,
+    )
     with transaction.atomic():
         lock(turn.session)
         fresh = write(turn.session, again)

@@ -13,6 +13,7 @@ from django.db import models, transaction
 from durable import bell, jobs
 from durable.lease import Lease
 from durable.poke import poke
+from durable.retrying import retry_database
 from durable.stop import StopReason
 
 if TYPE_CHECKING:
@@ -53,12 +54,13 @@ def waiting(turn: Turn, lease: Lease, *, key: str, job_id: uuid.UUID | None) -> 
         yield
     finally:
         if lease.stop.reason not in GOES_ON_ELSEWHERE:
-            TurnWait.objects.filter(key=key, attempt=lease.attempt).delete()
+            over = TurnWait.objects.filter(key=key, attempt=lease.attempt)
+            retry_database(over.delete, seconds=lease.seconds)
 
 
 def stop_awaited(turn: Turn) -> None:
     """A turn that ends while it waits takes along the turns it waits for. Inside the transaction that ends it."""
-    for job_id in list(turn.waits.exclude(job_id=None).values_list("job_id", flat=True)):
-        if jobs.request_cancel(type(turn), job_id):
+    for job_id in list(turn.waits.values_list("job_id", flat=True)):
+        if job_id and jobs.request_cancel(type(turn), job_id):
             transaction.on_commit(partial(bell.ring, job_id), robust=True)
     turn.waits.all().delete()

@@ -14,6 +14,8 @@ MAX_ATTACHMENTS = 20
 MAX_CLIENT_ID_CHARACTERS = 128
 MAX_TITLE_CHARACTERS = 200
 MAX_SESSION_DEPTH = 3
+MAX_BRIEF_CHARACTERS = 300  # of what one tool call of a sub-session came to
+LEND_PLACE_SECONDS = 2.0  # a turn somebody waits for has been in line this long: the waiter's own place is lent to it
 
 # --- jobs ---------------------------------------------------------------------------------------
 REPOKE_SECONDS = 3.0
@@ -198,6 +200,18 @@ MAX_FIX_ROUNDS = 5
 MAX_QUERY_CHARACTERS = 100
 MAX_SEARCHED_ROWS = 2_000
 SEARCH_RESULTS = 20
+
+# --- agents in chat -------------------------------------------------------------------------------
+FOUND_IN_CHAT = 8  # agents or blocks of one answer
+MAX_REPAIR_ROUNDS = 3  # by the model, after the safe repairs
+MAX_SHOWN_PROBLEMS = 30
+MAX_GOAL_CHARACTERS = 8_000
+MAX_GOAL_STEPS = 30
+MAX_QUESTIONS = 10
+MAX_BUILDING_PARTS = 20
+MAX_GUIDE_CHARACTERS = 24_000
+LISTED_EXECUTIONS = 5
+MAX_GENERATOR_BYTES = 8 * 1024 * 1024
 
 # --- executions -----------------------------------------------------------------------------------
 MAX_RUNNING_EXECUTIONS_PER_AGENT = 25  # of one user; sub-agents are part of their parent's

@@ -210,7 +210,16 @@ class Runtime:
             if not broker_is_up:
                 self._run_locally(model, job_id)
 
-    def _run_locally(self, model: type[Job], job_id: uuid.UUID) -> None:
+    def lend_place(self, model: type[Job], job_id: uuid.UUID) -> None:
+        """Run a job on a thread of its own, for one that waits for it and does nothing itself meanwhile.
+
+        Otherwise workers whose places are all taken by jobs that wait would never come to what they wait for.
+        """
+        self._run_locally(model, job_id, lambda run: threading.Thread(target=run, daemon=True).start())
+
+    def _run_locally(
+        self, model: type[Job], job_id: uuid.UUID, submit: Callable[[Callable[[], None]], object] | None = None
+    ) -> None:
         """Once: a job that waits for a free thread here is not put in line again by the next sweep."""
         with self._lock:
             if job_id in self._local_ids:
@@ -221,12 +230,12 @@ class Runtime:
             try:
                 current_app.tasks[model.task_name].run(str(job_id))
             except Exception:  # the place of Celery's own task wrapper
-                logger.exception("A job that was run without the broker failed")
+                logger.exception("A job that was run beside the pool failed")
             finally:
                 with self._lock:
                     self._local_ids.discard(job_id)
 
-        self._local.submit(run)
+        (submit or self._local.submit)(run)
 
     def _served(self) -> list[type[Job]]:
         return [model for model in jobs.job_models() if model.queue in self.queues]

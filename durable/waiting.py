@@ -6,7 +6,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from django.db import connection
 
@@ -14,22 +14,45 @@ from durable import limits
 from durable.hub import watch_in_background
 from durable.log import stream_key
 from durable.retrying import retry_database
-from durable.stop import StopSignal
 
 T = TypeVar("T")
 
 
+class Stop(Protocol):
+    """What ends a wait early; a StopSignal does."""
+
+    def is_set(self) -> bool: ...
+
+    def add_callback(self, callback: Callable[[], None], /) -> Callable[[], None]: ...
+
+
+def any_news(payload: str | None) -> bool:
+    """Everything is worth a look."""
+    return True
+
+
 def wait_for(
-    job_id: uuid.UUID, look: Callable[[], T | None], *, seconds: float, stop: StopSignal | None = None
+    job_id: uuid.UUID,
+    look: Callable[[], T | None],
+    *,
+    seconds: float,
+    stop: Stop | None = None,
+    matters: Callable[[str | None], bool] = any_news,
 ) -> T | None:
     """Answer what `look` finds, as soon as it finds something; None when the time is over or `stop` was set.
 
     Subscribed and confirmed before the first look, so no change falls between; the subscription is always
-    released. No database connection is held while waiting.
+    released. No database connection is held while waiting. `matters` hears what the job says and tells whether it
+    is worth a look at the row; it runs on the background loop and must not block.
     """
     deadline = time.monotonic() + seconds
     news, ready = threading.Event(), threading.Event()
-    watch = watch_in_background(stream_key(job_id), lambda payload: news.set(), ready=ready)
+
+    def hear(payload: str | None) -> None:
+        if not payload or matters(payload):
+            news.set()
+
+    watch = watch_in_background(stream_key(job_id), hear, ready=ready)
     remove = stop.add_callback(news.set) if stop is not None else (lambda: None)
     try:
         ready.wait(min(seconds, limits.REDIS_TIMEOUT_SECONDS))

@@ -5,16 +5,23 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from accounts.models import User
+from durable.stop import StopReason
 from tools.errors import Cancelled, NeedLogin
 from tools.permissions import Permissions
 
 
 class CancelSignal(Protocol):
     """Tells a running tool that nobody wants its answer any more."""
+
+    @property
+    def reason(self) -> StopReason | None:
+        """Why; a call that was lost or handed over goes on elsewhere with the same key."""
+        ...
 
     def is_set(self) -> bool: ...
 
@@ -33,6 +40,8 @@ class Channel(Protocol):
     def preliminary(self, output: dict[str, Any]) -> None: ...
 
     def with_result(self, work: Callable[[], object]) -> None: ...
+
+    def waiting(self, job_id: uuid.UUID | None) -> AbstractContextManager[None]: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +79,13 @@ class ToolContext:
     def with_result(self, work: Callable[[], object]) -> None:
         """Run `work` in the very transaction that saves this call's result: both happen, or neither."""
         self.channel.with_result(work)
+
+    def waiting(self, job_id: uuid.UUID | None = None) -> AbstractContextManager[None]:
+        """While inside, the call only waits, so its turn leaves its place among the user's running turns to others.
+
+        `job_id` names the turn it waits for: when this turn is stopped meanwhile, that one is stopped too.
+        """
+        return self.channel.waiting(job_id)
 
     def remaining_seconds(self) -> float:
         """Time left until the tool's cap."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -51,7 +52,7 @@ class FinishedCall:
 
 
 class Journal(Protocol):
-    """Where dispatch writes; filled in by the owner of the turn. Both methods may be called from any thread."""
+    """Where dispatch writes; filled in by the owner of the turn. All methods may be called from any thread."""
 
     def commit(self, work: Callable[[], T], *, finished: FinishedCall | None = None) -> T:
         """Run `work` in one transaction fenced by the turn's attempt; raise LeaseLost when the turn is not ours.
@@ -62,4 +63,8 @@ class Journal(Protocol):
 
     def progress(self, call_id: str, name: str, output: dict[str, Any]) -> None:
         """Show a preliminary output of a running call."""
+        ...
+
+    def waiting(self, key: str, job_id: uuid.UUID | None) -> AbstractContextManager[None]:
+        """Whatever is inside only waits, for that job if one is named."""
         ...

@@ -24,6 +24,12 @@ def process(result: ToolResult, context: ToolContext) -> dict[str, Any]:
     return {"type": result.type, "message": message} | shown | {"session_id": str(context.session_id)}
 
 
+def process_later(result: ToolResult, session_id: uuid.UUID) -> dict[str, Any]:
+    """The same for a call that was answered before its result was there; of what is too long nothing is kept."""
+    shown: dict[str, Any] = show(plain(result), KeepsNothing(), name=result.type)
+    return shown | {"session_id": str(session_id)}
+
+
 def preview(output: dict[str, Any], context: ToolContext) -> dict[str, Any]:
     """A preliminary output for those who watch; nothing is kept of it."""
     shown: dict[str, Any] = show(output, KeepsNothing(), name="preview")

@@ -10,7 +10,8 @@ import threading
 import time
 import uuid
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -163,6 +164,15 @@ class RunningCall:
 
     def with_result(self, work: Callable[[], object]) -> None:
         self.works.append(work)
+
+    @contextmanager
+    def waiting(self, job_id: uuid.UUID | None) -> Iterator[None]:
+        try:
+            with self.journal.waiting(self.key, job_id):
+                yield
+        except DurableError:  # the turn is another worker's now, which makes the same call
+            self.stop.set(StopReason.LOST)
+            raise Cancelled from None
 
     def _work(self) -> None:
         try:

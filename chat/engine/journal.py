@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
+from chat import waits
 from chat.events import ToolOutput
+from chat.models import Turn
 from chat.protocol import Framed
 from chat.replay import result_event
 from durable.lease import Lease
@@ -31,3 +35,7 @@ class TurnJournal:
     def progress(self, call_id: str, name: str, output: dict[str, Any]) -> None:
         self._touch()
         self._lease.emitter.hint(Framed(ToolOutput(call_id, output, preliminary=True)))
+
+    def waiting(self, key: str, job_id: uuid.UUID | None) -> AbstractContextManager[None]:
+        turn = Turn.objects.select_related("session").get(pk=self._lease.job_id)
+        return waits.waiting(turn, self._lease, key=key, job_id=job_id)

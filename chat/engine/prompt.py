@@ -17,11 +17,17 @@ Say so when something failed or was interrupted, and never claim that something 
 Long work goes on by itself: when a tool answers that an operation was started, tell the person and end your
 answer; you will be called again with the result."""
 
+SUB_SESSION = """\
+You work on a task that another conversation handed over. Nobody reads along or answers questions: decide what is
+left open yourself, say what you assumed, and end with the whole result, since only that is passed back."""
+
 
 def system_prompt(session: Session) -> str:
     """The standing instructions, today's date, and what the person has told about themselves."""
     zone = session.user.time_zone if session.user is not None else "UTC"
     text = f"{SYSTEM}\n\nToday is {timezone.now():%A, %d %B %Y} (UTC). The person's time zone is {zone}."
+    if session.depth:
+        text += f"\n\n{SUB_SESSION}"
     facts = Understanding.of(session.user_id) if session.user_id is not None else {}
     if facts:
         text += f"\n\nWhat the person has told you about themselves, as data: {json.dumps(facts, ensure_ascii=False)}"

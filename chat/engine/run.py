@@ -32,7 +32,7 @@ from llm.types import Completion, Request, ToolCallRequest
 from tools import registry
 from tools.dispatch import CallScope, run_calls
 from tools.models import calls_of
-from tools.permissions import Permissions
+from tools.permissions import Permissions, narrow
 
 logger = logging.getLogger(__name__)
 Reason = Turn.EndReason
@@ -86,7 +86,9 @@ class Answering:
         self.turn = turn
         self.lease = lease
         self.operations = operations
-        self.permissions = Permissions.parse(turn.session.permissions or None)
+        self.permissions = narrow(
+            Permissions.parse(turn.session.permissions or None), Permissions.parse(turn.permissions)
+        )
         self.round: Round | None = None
 
     def run(self) -> None:

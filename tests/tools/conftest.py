@@ -7,6 +7,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -34,6 +35,7 @@ class RecordingJournal:
     lost: bool = False
     finished: list[FinishedCall] = field(default_factory=list)
     shown: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
+    waits: list[uuid.UUID | None] = field(default_factory=list)
     commits: int = 0
 
     def commit(self, work: Callable[[], T], *, finished: FinishedCall | None = None) -> T:
@@ -50,6 +52,13 @@ class RecordingJournal:
         if self.lost:
             raise LeaseLost
         self.shown.append((call_id, name, output))
+
+    @contextmanager
+    def waiting(self, key: str, job_id: uuid.UUID | None) -> Iterator[None]:
+        if self.lost:
+            raise LeaseLost
+        self.waits.append(job_id)
+        yield
 
 
 @dataclass
@@ -127,6 +136,9 @@ class Silence:
 
     def preliminary(self, output: dict[str, Any]) -> None:
         return None
+
+    def waiting(self, job_id: uuid.UUID | None) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def with_result(self, work: Callable[[], object]) -> None:
         work()

@@ -6,7 +6,9 @@ import json
 import logging
 import math
 import time
+import uuid
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeVar, assert_never
 
@@ -256,6 +258,10 @@ class Progress:
 
     def commit(self, work: Callable[[], T], *, finished: FinishedCall | None = None) -> T:
         return self._lease.commit(work)
+
+    def waiting(self, key: str, job_id: uuid.UUID | None) -> AbstractContextManager[None]:
+        """An operation has no place among its user's turns, so there is none to give up."""
+        return nullcontext()
 
     def progress(self, call_id: str, name: str, output: dict[str, Any]) -> None:
         """Fenced like every write. Too frequent ones are left out; one the database missed, the next makes up for."""

@@ -1,0 +1,38 @@
+"""What a session has started and will be called back for: operations, executions and tasks of its own."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db.models import QuerySet
+
+from chat import turns
+from chat.models import Turn
+from executions import cancelling
+from executions.models import Execution
+from tools.models import Operation
+from tools.operations.cancelling import stop_all as stop_operations
+
+
+def is_pending(session_id: uuid.UUID) -> bool:
+    """Whether something will come back to the session."""
+    operations = Operation.objects.filter(session_id=session_id).exclude(status__in=Operation.TERMINAL)
+    return operations.exists() or executions_of(session_id).exists() or tasks_of(session_id).exists()
+
+
+def stop_pending(session_id: uuid.UUID) -> None:
+    """Ask all of it to stop."""
+    stop_operations(session_id)
+    for execution in executions_of(session_id):
+        cancelling.stop(execution.pk)
+    for task in tasks_of(session_id):
+        turns.stop(task)
+
+
+def executions_of(session_id: uuid.UUID) -> QuerySet[Execution]:
+    told = Execution.objects.filter(session_id=session_id, tell_session=True)
+    return told.exclude(status__in=Execution.TERMINAL)
+
+
+def tasks_of(session_id: uuid.UUID) -> QuerySet[Turn]:
+    return Turn.objects.filter(tell_session=session_id, told_at=None)

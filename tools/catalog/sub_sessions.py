@@ -1,0 +1,175 @@
+"""run_sub_session and get_sub_session_result: hand a task to a session of its own, and see what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Literal
+
+from pydantic import Field
+
+from durable import limits
+from durable.stop import StopReason
+from tools import sub_sessions
+from tools.base import Effect, ToolArgs, ToolResult, WaitSeconds, tool
+from tools.context import ToolContext
+from tools.sub_sessions import Handle, Report, Status, Task
+
+DEFAULT_WAIT_SECONDS = 60.0
+CAP_SECONDS = limits.MAX_TOOL_WAIT_SECONDS + limits.TOOL_SECONDS
+NO_LONGER_WANTED = (StopReason.CANCELLED, StopReason.TIMED_OUT)
+
+
+class RunArgs(ToolArgs):
+    prompt: str = Field(
+        min_length=1,
+        max_length=limits.MAX_MESSAGE_CHARACTERS,
+        description="The whole task: the sub-session does not see this conversation.",
+    )
+    system_context: str | None = Field(
+        default=None, max_length=limits.MAX_MESSAGE_CHARACTERS, description="What it should know first."
+    )
+    sub_session_id: str | None = Field(
+        default=None, max_length=64, description="Go on in a sub-session started earlier."
+    )
+    wait_for_result: WaitSeconds = Field(
+        default=DEFAULT_WAIT_SECONDS, description="Seconds; 0 = do not wait."
+    )
+    notify: bool = Field(
+        default=False,
+        description="If it has not ended by then, be called again with the result when it does.",
+    )
+
+
+class ResultArgs(ToolArgs):
+    sub_session_id: str = Field(min_length=1, max_length=64)
+    wait_if_running: WaitSeconds = Field(default=DEFAULT_WAIT_SECONDS, description="Seconds.")
+    cancel: bool = Field(default=False, description="Stop it.")
+    include_progress: bool = Field(default=False, description="While it runs, show what it has done so far.")
+    notify: bool = Field(default=False, description="As in run_sub_session.")
+
+
+class SubSessionStatus(ToolResult):
+    type: Literal["sub_session_status"] = "sub_session_status"
+    sub_session_id: str
+    turn_id: str
+    status: Status
+    link: str
+    title: str = ""
+    response: str = ""
+    tool_calls: list[dict[str, Any]] = Field(default_factory=list)
+    usage: dict[str, Any] = Field(default_factory=dict)
+    error: str | None = None
+    doing: str | None = None
+    elapsed_seconds: float = 0.0
+    notify: bool = False
+
+
+@tool(effect=Effect.IDEMPOTENT, cap_seconds=CAP_SECONDS)
+def run_sub_session(args: RunArgs, context: ToolContext) -> SubSessionStatus:
+    """Give a task to a session of its own, with the same tools, and wait for its answer.
+
+    For research and other long or separate work; several at once run side by side. With wait_for_result=0 it goes on
+    in the background: set notify=true to be called again when it ends, and do not poll.
+    """
+    task = Task(
+        prompt=args.prompt,
+        system_context=args.system_context or "",
+        sub_session_id=args.sub_session_id or "",
+    )
+    handle = sub_sessions.current().start(task, context)
+    return follow(handle, args.wait_for_result, context, notify=args.notify)
+
+
+@tool(effect=Effect.IDEMPOTENT, cap_seconds=CAP_SECONDS)
+def get_sub_session_result(args: ResultArgs, context: ToolContext) -> SubSessionStatus:
+    """Get the answer of a sub-session: wait for it, see how far it is, or cancel it."""
+    handle = sub_sessions.current().find(args.sub_session_id, context)
+    if args.cancel:
+        sub_sessions.current().cancel(handle, confirm=True)
+        return status_of(sub_sessions.current().report(handle))
+    return follow(
+        handle, args.wait_if_running, context, notify=args.notify, show_progress=args.include_progress
+    )
+
+
+def follow(
+    handle: Handle, seconds: float, context: ToolContext, *, notify: bool, show_progress: bool = False
+) -> SubSessionStatus:
+    """Wait, then answer how it stands. Whoever is stopped while it waits stops what it waits for."""
+    port = sub_sessions.current()
+    tell = partial(show_doing, context, handle)
+    if seconds > 0 and not port.is_over(handle):
+        with context.waiting(handle.turn_id):
+            port.wait(handle, seconds=seconds, stop=context.cancelled, tell=tell)
+            if context.cancelled.reason in NO_LONGER_WANTED:
+                port.cancel(handle, confirm=False)
+        context.stop_if_cancelled()
+    report = port.report(handle)
+    calls_back = notify and report.status == "running"
+    if calls_back:
+        context.with_result(lambda: port.tell_when_over(handle, context))
+    return status_of(report, notify=calls_back, show_progress=show_progress)
+
+
+def show_doing(context: ToolContext, handle: Handle, doing: str) -> None:
+    """What the child does now, on the stream of the turn that waits for it."""
+    context.preliminary(
+        {
+            "type": "sub_session_status",
+            "message": f"The sub-session {doing}.",
+            "sub_session_id": str(handle.session_id),
+            "turn_id": str(handle.turn_id),
+            "status": "running",
+            "link": handle.link,
+            "doing": doing,
+        }
+    )
+
+
+def status_of(report: Report, *, notify: bool = False, show_progress: bool = False) -> SubSessionStatus:
+    """A report as the model reads it; of one that runs, what it has done is shown only when asked for."""
+    shown: Mapping[str, Any] = {
+        "response": report.text,
+        "tool_calls": [brief(call) for call in report.tool_calls],
+        "usage": dict(report.usage),
+    }
+    running = report.status == "running"
+    return SubSessionStatus(
+        message=message_about(report, notify=notify),
+        sub_session_id=str(report.handle.session_id),
+        turn_id=str(report.handle.turn_id),
+        status=report.status,
+        link=report.handle.link,
+        title=report.title,
+        error=report.error or None,
+        doing=report.doing or None,
+        elapsed_seconds=round(report.seconds, 1),
+        notify=notify,
+        **(shown if show_progress or not running else {}),
+    )
+
+
+def message_about(report: Report, *, notify: bool) -> str:
+    match report.status:
+        case "completed":
+            return "The sub-session has finished. Its answer is in `response`."
+        case "failed":
+            return f"The sub-session failed: {report.error or 'it gave no reason'}"
+        case "cancelled":
+            return "The sub-session was cancelled. What it had written is in `response`."
+    doing = f"The sub-session is still at work: it {report.doing or 'waits for its start'}."
+    if notify:
+        return f"{doing} You are called again when it ends: tell the user so, and end your answer."
+    return f"{doing} Its link opens it; get_sub_session_result waits for it or cancels it."
+
+
+def brief(call: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool call of the sub-session in one line: its whole result is in that session."""
+    output = call.get("output")
+    said = output.get("message", "") if isinstance(output, Mapping) else output
+    return {
+        "tool_name": call.get("tool_name"),
+        "success": call.get("success"),
+        "message": str(said or "")[: limits.MAX_BRIEF_CHARACTERS],
+    }
