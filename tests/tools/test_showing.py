@@ -82,16 +82,17 @@ def test_a_text_of_exactly_the_limit_stays() -> None:
     assert show("x" * 10_000, Shelf(), name="r") == "x" * 10_000
 
 
-def test_a_long_list_is_previewed() -> None:
+@pytest.mark.parametrize("count", [1_000, 100_000])
+def test_a_long_list_is_previewed(count: int) -> None:
     shelf = Shelf()
-    shown = show({"rows": list(range(1000))}, shelf, name="r")
+    shown = show({"rows": list(range(count))}, shelf, name="r")
     assert shown == {
         "rows": {
-            "preview": "1000 items, first 5; the whole result is in workspace://1.",
+            "preview": f"{count} items, first 5; the whole result is in workspace://1.",
             "first": [0, 1, 2, 3, 4],
         }
     }
-    assert json.loads(shelf.texts[0])["rows"] == list(range(1000))
+    assert json.loads(shelf.texts[0])["rows"] == list(range(count))
 
 
 def test_too_many_small_things_show_only_the_start_and_how_to_read_on() -> None:
