@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, StorageState, expect, sync_playwright
 
 from copilot_project.embedded import ui
+from tests.browser.wire import Wire, laid_wire
 from tests.rig import Stack, running_stack
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
@@ -50,22 +52,62 @@ def stack(built_ui: None) -> Iterator[Stack]:
     shutil.rmtree(home, ignore_errors=True)
 
 
-@pytest.fixture
-def page(chromium: Browser, stack: Stack) -> Iterator[Page]:
-    """A page that has logged in as ann; a script error fails the test."""
-    context = chromium.new_context(viewport={"width": 1280, "height": 800})
-    opened = context.new_page()
-    opened.set_default_timeout(60_000)
-    expect.set_options(timeout=60_000)
-    errors: list[str] = []
-    opened.on("pageerror", lambda error: errors.append(str(error)))
-    log_in(opened, stack)
-    yield opened
+@pytest.fixture(scope="session")
+def login(chromium: Browser, stack: Stack) -> StorageState:
+    """Cookies of a browser in which ann has logged in, once for all tests."""
+    context = chromium.new_context()
+    log_in(context.new_page(), stack)
+    state = context.storage_state()
     context.close()
+    return state
+
+
+@pytest.fixture
+def new_page(chromium: Browser, stack: Stack, login: StorageState) -> Iterator[Callable[..., Page]]:
+    """Opens pages of ann, each in a browser profile of its own; a script error or a breach of policy fails the test."""
+    contexts: list[BrowserContext] = []
+    errors: list[str] = []
+
+    def opening(url: str = "", **options: Any) -> Page:
+        context = chromium.new_context(
+            **(
+                {"viewport": {"width": 1280, "height": 800}, "storage_state": login, "locale": "en-US"}
+                | options
+            )
+        )
+        contexts.append(context)
+        page = context.new_page()
+        watch(page, errors)
+        page.goto((url or stack.url()) + "/")
+        page.wait_for_selector("textarea")
+        return page
+
+    yield opening
+    for context in contexts:
+        context.close()
     assert not errors
 
 
+@pytest.fixture
+def wire(stack: Stack) -> Iterator[Wire]:
+    with laid_wire(stack.web_ports[0]) as laid:
+        yield laid
+
+
+@pytest.fixture
+def page(new_page: Callable[..., Page]) -> Page:
+    return new_page()
+
+
+def watch(page: Page, errors: list[str]) -> None:
+    page.set_default_timeout(60_000)
+    expect.set_options(timeout=60_000)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda said: errors.append(said.text) if "Security Policy" in said.text else None)
+
+
 def log_in(page: Page, stack: Stack) -> None:
+    page.set_default_timeout(60_000)
     page.goto(stack.url() + "/")
     page.fill("[name=username]", "ann")
     page.fill("[name=password]", "a good password")

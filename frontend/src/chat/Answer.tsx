@@ -15,13 +15,13 @@ import { Markdown } from './Markdown';
 import { Reasoning } from './Reasoning';
 import { useTalkActions } from './talk';
 
-type Props = { message: ChatMessage; live: boolean; last: boolean };
+type Props = { message: ChatMessage; live: boolean; last: boolean; far?: boolean };
 
-export const Answer = memo(function Answer({ message, live, last }: Props) {
+export const Answer = memo(function Answer({ message, live, last, far }: Props) {
   const t = useT();
   const turn = message.metadata?.turn_id ?? '';
   return (
-    <article className={live ? 'min-w-0' : 'message min-w-0'} aria-label={t('chat.answer')} aria-busy={live}>
+    <article className={classes('min-w-0', far && 'far')} aria-label={t('chat.answer')} aria-busy={live}>
       <div className="flex flex-col gap-3.5">
         {message.parts.map((part, place) => (
           <OnePart key={place} part={part} live={live} last={last} turn={turn} message={message.id} />

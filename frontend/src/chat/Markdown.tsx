@@ -21,8 +21,8 @@ export function Markdown({ text, live }: { text: string; live: boolean }) {
   return (
     <div className="answer">
       <Streamdown
-        mode={live ? 'streaming' : 'static'}
         isAnimating={live}
+        parseIncompleteMarkdown={live}
         components={COMPONENTS}
         rehypePlugins={REHYPE}
         plugins={PLUGINS}

@@ -1,4 +1,4 @@
-import { useRef, useState } from 'react';
+import { type ReactNode, useRef, useState } from 'react';
 import { Bar } from '../app/Page';
 import { IconButton } from '../components/Button';
 import { Menu } from '../components/Menu';
@@ -19,6 +19,8 @@ import { Thread } from './Thread';
 import { useTalk } from './useTalk';
 import { UserMessage } from './UserMessage';
 
+const NEAR = 8; // so many of the newest messages are always laid out; what is far waits until it is looked at
+
 export function TalkView({ detail }: { detail: SessionDetail }) {
   const t = useT();
   const talk = useTalk(detail);
@@ -27,7 +29,6 @@ export function TalkView({ detail }: { detail: SessionDetail }) {
   const seen = filesSeen(messages);
   const last = messages.at(-1);
   const answering = live && last?.role === 'assistant' ? last : null;
-  const settled = answering ? messages.slice(0, -1) : messages;
   const actions: TalkActions = {
     session: detail.id,
     busy: talk.busy,
@@ -41,15 +42,19 @@ export function TalkView({ detail }: { detail: SessionDetail }) {
       <Dropzone onFiles={(files) => composer.current?.attach(files)}>
         <TalkBar session={talk.session} />
         <Thread live={live} count={messages.length} firstKey={messages[0] ? keyOf(messages[0]) : ''} hasOlder={talk.hasOlder} onOlder={talk.loadOlder}>
-          {settled.map((message, place) =>
-            message.role === 'user' ? (
-              <UserMessage key={keyOf(message)} message={message} seen={seen} answered={place < messages.length - 1 && !(live && place >= messages.length - 2)} />
-            ) : (
-              <Answer key={message.id} message={message} live={false} last={message === last} />
+          {withNext(
+            messages.map((message, place) =>
+              message.role === 'user' ? (
+                <UserMessage key={keyOf(message)} message={message} far={place < messages.length - NEAR} seen={seen} answered={place < messages.length - (live ? 2 : 1)} />
+              ) : (
+                <Answer key={message.id} message={message} far={place < messages.length - NEAR} live={message === answering} last={message === last} />
+              ),
+            ),
+            answering !== null,
+            pending.next && (
+              <NextMessage key={`user:${pending.next.key}`} pending={pending.next} onResend={talk.resend} onDiscard={talk.discard} onEdit={(text) => composer.current?.fill(text)} />
             ),
           )}
-          {pending.next && <NextMessage pending={pending.next} onResend={talk.resend} onDiscard={talk.discard} onEdit={(text) => composer.current?.fill(text)} />}
-          {answering && <Answer key={answering.id} message={answering} live last />}
           {live && <Thinking waiting={talk.submitted} note={talk.note} />}
           {talk.problem && (
             <Notice tone="wrong" icon="warning" action={<IconButton icon="close" size="small" label={t('common.close')} onClick={talk.dismissProblem} />}>
@@ -68,6 +73,11 @@ export function TalkView({ detail }: { detail: SessionDetail }) {
       </Dropzone>
     </TalkContext>
   );
+}
+
+/** What was just sent stands before its answer. One list, so that an answer that ends is not drawn anew. */
+function withNext(rows: ReactNode[], answering: boolean, next: ReactNode): ReactNode[] {
+  return answering ? [...rows.slice(0, -1), next, rows.at(-1)] : [...rows, next];
 }
 
 function TalkBar({ session }: { session: SessionDetail }) {

@@ -9,9 +9,9 @@ import type { ChatMessage } from '../lib/types';
 import { Attached } from './Attached';
 import { useTalkActions } from './talk';
 
-type Props = { message: ChatMessage; seen: Set<string>; answered: boolean };
+type Props = { message: ChatMessage; seen: Set<string>; answered: boolean; far?: boolean };
 
-export const UserMessage = memo(function UserMessage({ message, seen, answered }: Props) {
+export const UserMessage = memo(function UserMessage({ message, seen, answered, far }: Props) {
   const t = useT();
   const { busy, edit } = useTalkActions();
   const [editing, setEditing] = useState(false);
@@ -30,7 +30,7 @@ export const UserMessage = memo(function UserMessage({ message, seen, answered }
     );
   }
   return (
-    <div className="message group/mine flex flex-col items-end gap-1.5">
+    <div className={classes('group/mine flex flex-col items-end gap-1.5', far && 'far')}>
       <span className="sr-only">{t('chat.youSaid')}</span>
       {files.length > 0 && <Attached files={files} seen={seen} answered={answered} />}
       <div className="flex max-w-full items-center gap-1 pl-8">
@@ -89,5 +89,5 @@ function EditForm({ text, onCancel, onSend }: { text: string; onCancel: () => vo
 
 function same(before: Props, now: Props): boolean {
   const files = now.message.parts.some((part) => part.type === 'file');
-  return before.message === now.message && (!files || (before.answered === now.answered && before.seen.size === now.seen.size));
+  return before.message === now.message && before.far === now.far && (!files || (before.answered === now.answered && before.seen.size === now.seen.size));
 }

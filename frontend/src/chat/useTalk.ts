@@ -67,8 +67,10 @@ export function useTalk(detail: SessionDetail) {
       once(async () => {
         const now = await api.session(id).catch(() => null);
         if (!now) return;
-        const streaming = chat.status === 'streaming';
-        const merged = withNewest({ messages: chat.messages, before: before.current }, now, streaming ? chat.lastMessage : undefined);
+        // Of a running turn the server keeps whole steps only; what is shown of it may be further.
+        const ofRunning = now.active_turn !== null && chat.lastMessage?.metadata?.turn_id === now.active_turn.id;
+        const live = ofRunning || chat.status === 'streaming' ? chat.lastMessage : undefined;
+        const merged = withNewest({ messages: chat.messages, before: before.current }, now, live);
         chat.messages = merged.messages;
         before.current = merged.before;
         setHasOlder(merged.before !== null);
