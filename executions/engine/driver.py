@@ -34,6 +34,7 @@ from executions.engine.telling import Telling
 from executions.engine.wave import Wave
 from executions.models import Execution
 from executions.models.execution import Status
+from executions.waking import wake
 
 SHORT_WAIT_SECONDS = 0.05  # after it the database connection is given back
 
@@ -66,6 +67,7 @@ class Driver:
         """Until the execution has ended or waits without a worker; raises what must end this attempt."""
         stop_listening = self.lease.stop.add_callback(self.inbox.wake)
         try:
+            self._listen()
             self._restore_aside()
             while not self._is_over():
                 self._wait()
@@ -323,8 +325,9 @@ class Driver:
     def _put_aside(self) -> bool:
         """Free the worker until what is waited for has happened; False when it has, on the way."""
         changes = self.aside.changes()
+        asks = changes.get("status") == Execution.WAITING
         try:
-            self.lease.put_aside(self._refuse_when_called, **self.progress(), **changes)
+            self.lease.put_aside(lambda: self._before_waiting(asks), **self.progress(), **changes)
         except Woken:
             self._listen()
             return False
@@ -333,10 +336,12 @@ class Driver:
         log.nudge(self.execution.pk)
         return True
 
-    def _refuse_when_called(self) -> None:
+    def _before_waiting(self, asks: bool) -> None:
         """Inside the commit, which holds the row: whoever calls comes before it, or finds the execution waiting."""
         if Execution.objects.values_list("wakes", flat=True).get(pk=self.execution.pk) != self._seen_wakes:
             raise Woken
+        if asks and self.execution.parent is not None:
+            wake(self.execution.parent.execution_id)  # it waits for a person now, too
 
     # --- ending early -----------------------------------------------------------------------------
 

@@ -1,0 +1,297 @@
+"""Runs that wait for a person, a time or another agent: the worker is freed, and each goes on exactly once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from accounts.models import Budget, User
+from durable import jobs, limits
+from executions import cancelling, waking
+from executions.models import Agent, Execution, NodeExecution, Review, StoredValue
+from executions.reviews import deciding
+from tests.executions.engine.conftest import InlineCrew, fresh, work_on
+
+pytestmark = pytest.mark.django_db
+Make = Callable[..., Execution]
+OUT = ("Agent Output", {"name": "y"})
+ASK: dict[str, Any] = {"ask": ("Human In The Loop", {"data": "draft", "name": "The letter"}), "out": OUT}
+ASK_LINKS = ["ask.approved_data -> out.value"]
+
+
+# --- a person -----------------------------------------------------------------------------------
+
+
+def test_a_question_frees_the_worker_and_the_decision_resumes_the_same_execution(
+    execution_of: Make, user: User
+) -> None:
+    waiting = work_on(execution_of(ASK, ASK_LINKS))
+    assert (waiting.status, waiting.owner, waiting.lease_until, waiting.run_at) == ("REVIEW", "", None, None)
+    assert waiting.nodes.get().status == "REVIEW"
+    assert not jobs.claimable(Execution).filter(pk=waiting.pk).exists()
+    deciding.decide(Review.objects.get(), approved=True, data="better", by=user)
+    assert fresh(waiting).status == "QUEUED"
+    done = work_on(waiting)
+    assert (done.status, done.outputs) == ("COMPLETED", {"y": ["better"]})
+    assert done.nodes.get(node_id="ask").waits_for == ""
+
+
+def test_other_branches_go_on_while_one_asks(execution_of: Make) -> None:
+    nodes = ASK | {"other": ("Store Value", {"input": 5}), "side": ("Agent Output", {"name": "side"})}
+    waiting = work_on(execution_of(nodes, [*ASK_LINKS, "other.output -> side.value"]))
+    assert (waiting.status, waiting.outputs) == ("REVIEW", {"side": [5]})
+
+
+def test_deciding_one_of_two_questions_leaves_the_other_waiting(execution_of: Make, user: User) -> None:
+    nodes = {
+        "items": ("Step Through Items", {"items": ["a", "b"]}),
+        "ask": ("Human In The Loop", {"name": "n"}),
+        "out": OUT,
+    }
+    waiting = work_on(execution_of(nodes, ["items.item -> ask.data", *ASK_LINKS]))
+    second, first = Review.objects.order_by("-data")
+    deciding.decide(second, approved=True, by=user)
+    still = work_on(waiting)
+    assert (still.status, still.outputs) == ("REVIEW", {})
+    deciding.decide(first, approved=True, by=user)
+    done = work_on(waiting)
+    assert (done.status, done.outputs) == ("COMPLETED", {"y": ["a", "b"]})
+    assert Review.objects.count() == 2
+
+
+def test_a_call_that_comes_while_it_is_about_to_wait_is_heard(execution_of: Make, user: User) -> None:
+    """The decision is made after the block asked and before the execution is put aside."""
+    execution = execution_of(ASK, ASK_LINKS)
+
+    class Hasty(InlineCrew):
+        def submit(self, tasks: Any) -> None:
+            super().submit(tasks)
+            for review in Review.objects.filter(state="waiting"):
+                deciding.decide(review, approved=True, by=user)
+
+    done = work_on(execution, Hasty())
+    assert (done.status, done.outputs) == ("COMPLETED", {"y": ["draft"]})
+
+
+def test_cancelling_an_execution_that_asks_ends_it_and_withdraws_the_question(execution_of: Make) -> None:
+    waiting = work_on(execution_of(ASK, ASK_LINKS))
+    assert cancelling.cancel(waiting.pk) == cancelling.CancelAnswer(cancelled=True)
+    ended = fresh(waiting)
+    assert (ended.status, ended.error) == ("TERMINATED", "The run was stopped.")
+    assert ended.nodes.get().status == "TERMINATED"
+    assert cancelling.cancel(waiting.pk).reason == "already_cancelled"
+
+
+def test_a_sensitive_block_asks_first_and_runs_with_what_the_person_left(
+    execution_of: Make, user: User
+) -> None:
+    nodes = {"print": ("Print To Console", {"text": "hello"}), "out": OUT}
+    waiting = work_on(execution_of(nodes, ["print.output -> out.value"]))
+    assert waiting.status == "REVIEW"
+    deciding.decide(Review.objects.get(), approved=True, data={"text": "hi"}, by=user)
+    done = work_on(waiting)
+    assert (done.outputs, done.nodes.get(node_id="print").inputs) == ({"y": ["hi"]}, {"text": "hi"})
+
+
+def test_a_sensitive_block_that_is_not_approved_is_not_run(execution_of: Make, user: User) -> None:
+    waiting = work_on(execution_of({"print": ("Print To Console", {"text": "hello"})}))
+    deciding.decide(Review.objects.get(), approved=False, message="Rather not.", by=user)
+    done = work_on(waiting)
+    assert (done.status, done.error) == (
+        "FAILED",
+        "Print To Console failed: A person did not approve Print To Console: Rather not.",
+    )
+
+
+def test_without_safe_mode_nobody_is_asked(execution_of: Make) -> None:
+    nodes = {"print": ("Print To Console", {"text": "hello"}), "out": OUT}
+    done = work_on(execution_of(nodes, ["print.output -> out.value"], safe_mode=False))
+    assert (done.status, Review.objects.count()) == ("COMPLETED", 0)
+
+
+# --- a time -------------------------------------------------------------------------------------
+
+
+def test_a_long_wait_frees_the_worker_until_it_is_due(execution_of: Make) -> None:
+    nodes = {"wait": ("Countdown Timer", {"input_message": "now", "hours": 2}), "out": OUT}
+    waiting = work_on(execution_of(nodes, ["wait.output_message -> out.value"]))
+    assert (waiting.status, waiting.owner) == ("RUNNING", "")
+    assert waiting.lease_until is not None
+    assert timedelta(hours=1.9) < waiting.lease_until - timezone.now() < timedelta(hours=2.1)
+    assert not jobs.claimable(Execution).filter(pk=waiting.pk).exists()
+    let_time_pass(waiting, hours=2)
+    assert jobs.to_poke(Execution).filter(pk=waiting.pk).exists()
+    done = work_on(waiting)
+    assert (done.status, done.outputs, done.crashes) == ("COMPLETED", {"y": ["now"]}, 0)
+
+
+def test_a_repeated_countdown_emits_each_round_once_over_all_its_waits(execution_of: Make) -> None:
+    nodes = {"wait": ("Countdown Timer", {"hours": 1, "repeat": 3}), "out": OUT}
+    execution = work_on(execution_of(nodes, ["wait.output_message -> out.value"]))
+    for count in (1, 2):
+        let_time_pass(execution, hours=1)
+        execution = work_on(execution)
+        assert (execution.status, len(execution.outputs["y"])) == ("RUNNING", count)
+    let_time_pass(execution, hours=1)
+    done = work_on(execution)
+    assert (done.status, len(done.outputs["y"])) == ("COMPLETED", 3)
+    assert done.nodes.filter(node_id="wait").count() == 1
+
+
+def let_time_pass(execution: Execution, *, hours: float) -> None:
+    """Move what is written down into the past, for nobody can move the clock."""
+    span = timedelta(hours=hours)
+    row = execution.nodes.get(node_id="wait")
+    assert row.wake_at is not None and execution.lease_until is not None
+    execution.nodes.filter(pk=row.pk).update(wake_at=row.wake_at - span)
+    Execution.objects.filter(pk=execution.pk).update(lease_until=execution.lease_until - span)
+    kept = StoredValue.objects.get(key="countdown_started_at")
+    moved = datetime.fromisoformat(kept.value) - span
+    StoredValue.objects.filter(pk=kept.pk).update(value=moved.isoformat())
+
+
+def test_cancelling_a_long_wait_ends_it_at_once(execution_of: Make) -> None:
+    waiting = work_on(execution_of({"wait": ("Countdown Timer", {"hours": 2})}))
+    assert cancelling.cancel(waiting.pk).cancelled
+    assert fresh(waiting).status == "TERMINATED"
+
+
+# --- another agent ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "SUB_AGENT_PATIENCE_SECONDS", 0.0)
+
+
+def child_graph() -> tuple[dict[str, Any], list[str]]:
+    nodes = {"in": ("Agent Input", {"name": "topic"}), "out": ("Agent Output", {"name": "Results!"})}
+    return nodes, ["in.result -> out.value"]
+
+
+def caller(child: Agent, **values: Any) -> tuple[str, dict[str, Any]]:
+    version = child.versions.get()
+    facts = {
+        "user_id": "x",
+        "graph_id": str(child.pk),
+        "graph_version": 1,
+        "input_schema": version.input_schema,
+        "output_schema": version.output_schema,
+    }
+    return ("Agent Executor", facts | values)
+
+
+@pytest.fixture
+def family(make_agent: Callable[..., Agent], execution_of: Make, impatient: None) -> Callable[..., Execution]:
+    def make(child: Agent | None = None, **facts: Any) -> Execution:
+        child = child or make_agent(*child_graph())
+        nodes = {"in": ("Agent Input", {"name": "x"}), "sub": caller(child), "out": OUT}
+        links = ["in.result -> sub.topic", "sub.Results! -> out.value"]
+        return execution_of(nodes, links, {"x": "cats"}, **facts)
+
+    return make
+
+
+def test_a_parent_waits_without_a_worker_for_its_child_and_goes_on_with_its_outputs(family: Make) -> None:
+    parent = work_on(family())
+    assert (parent.status, parent.owner) == ("RUNNING", "")
+    child = Execution.objects.get(parent__execution=parent)
+    assert (child.status, child.inputs, child.depth, child.source) == (
+        "QUEUED",
+        {"topic": "cats"},
+        1,
+        "agent",
+    )
+    work_on(child)
+    assert fresh(parent).lease_until is None
+    done = work_on(parent)
+    assert (done.status, done.outputs, done.crashes) == ("COMPLETED", {"y": ["cats"]}, 0)
+    assert Execution.objects.count() == 2
+
+
+def test_a_child_that_fails_ends_without_outputs_and_the_row_says_why(
+    family: Make, make_agent: Callable[..., Agent]
+) -> None:
+    nodes, links = child_graph()
+    child = make_agent(nodes | {"bad": ("Calculator", {"operation": "Divide", "a": 1, "b": 0})}, links)
+    parent = work_on(family(child))
+    work_on(Execution.objects.get(parent__execution=parent))
+    done = work_on(parent)
+    assert (done.status, done.outputs) == ("COMPLETED", {})
+    assert "ended as FAILED: Calculator failed" in done.nodes.get(node_id="sub").error
+
+
+def test_cancelling_a_parent_stops_its_children(
+    family: Make, django_capture_on_commit_callbacks: Any
+) -> None:
+    parent = work_on(family())
+    child = Execution.objects.get(parent__execution=parent)
+    with django_capture_on_commit_callbacks(execute=True):
+        cancelling.cancel(parent.pk)
+    assert (fresh(parent).status, fresh(child).status) == ("TERMINATED", "TERMINATED")
+
+
+def test_a_child_whose_parent_has_ended_ends_by_itself(family: Make) -> None:
+    parent = work_on(family())
+    child = Execution.objects.get(parent__execution=parent)
+    Execution.objects.filter(pk=parent.pk).update(status=Execution.CANCELLED, owner="")
+    done = work_on(child)
+    assert done.status == "TERMINATED"
+
+
+def test_a_parent_shows_that_a_person_is_asked_in_its_child(
+    family: Make, make_agent: Callable[..., Agent], user: User
+) -> None:
+    nodes, _ = child_graph()
+    asking = make_agent(
+        nodes | {"ask": ("Human In The Loop", {"name": "n"})},
+        ["in.result -> ask.data", "ask.approved_data -> out.value"],
+    )
+    parent = work_on(family(asking))
+    child = Execution.objects.get(parent__execution=parent)
+    work_on(child)
+    assert fresh(child).status == "REVIEW"
+    parent = work_on(parent)
+    assert parent.status == "REVIEW"
+    deciding.decide(Review.objects.get(), approved=True, by=user)
+    assert (fresh(child).status, fresh(parent).status) == ("QUEUED", "QUEUED")
+    work_on(child)
+    assert work_on(parent).outputs == {"y": ["cats"]}
+
+
+def test_an_agent_that_is_not_the_users_fails_the_node_with_words(
+    family: Make, make_agent: Callable[..., Agent]
+) -> None:
+    stranger = User.objects.create(username="bob")
+    foreign = make_agent(*child_graph(), owner=stranger)
+    execution = family(foreign)
+    done = work_on(execution)
+    assert (done.status, Execution.objects.count()) == ("FAILED", 1)
+    assert "There is no agent" in done.error
+
+
+def test_agents_inside_agents_end_somewhere(family: Make) -> None:
+    done = work_on(family(depth=limits.MAX_AGENT_DEPTH))
+    assert done.status == "FAILED"
+    assert "at most" in done.error
+
+
+def test_a_child_is_not_started_without_money(family: Make, user: User) -> None:
+    Budget.objects.create(user=user, day_limit=Decimal(0))
+    done = work_on(family())
+    assert (done.status, done.end_reason, Execution.objects.count()) == ("FAILED", "budget", 1)
+
+
+# --- being called -------------------------------------------------------------------------------
+
+
+def test_calling_one_that_ended_or_is_not_there_changes_nothing(execution_of: Make) -> None:
+    done = work_on(execution_of({"a": ("Store Value", {"input": 1})}))
+    waking.wake(done.pk)
+    waking.wake(NodeExecution.objects.first().pk)  # type: ignore[union-attr]
+    assert (fresh(done).status, fresh(done).wakes) == ("COMPLETED", 0)
