@@ -10,9 +10,10 @@ from django.db import IntegrityError, transaction
 from django.http import Http404
 
 from accounts.models import User
-from chat import news, turns
+from chat import news, turns, waits
 from chat.models import Session, Turn
 from chat.owners import Owner
+from chat.sub_sessions import listening
 from durable import limits, log
 from durable.models import EventPage
 from tools.models import Operation, ToolCall
@@ -90,8 +91,10 @@ def change(session: Session, *, title: str | None = None, pinned: bool | None = 
 def delete(session: Session) -> None:
     """Stop what runs in it and remove everything of it."""
     for turn in session.turns.exclude(status__in=Turn.TERMINAL):
+        waits.stop_awaited(turn)
         turns.stop(turn)
     stop_operations(session.pk)
+    waiting = listening.who_waits_for(session)
     ids = list(session.turns.values_list("pk", flat=True))
     with transaction.atomic():
         EventPage.objects.filter(job_id__in=ids).delete()
@@ -100,6 +103,7 @@ def delete(session: Session) -> None:
         forget_delivered(session.user_id, session.pk)
         news.session_changed(session, deleted=True)
         session.delete()
+        waiting.tell_gone()
     for turn_id in ids:
         log.nudge(turn_id)
 

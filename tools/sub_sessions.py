@@ -55,7 +55,10 @@ Tell: TypeAlias = Callable[[str], None]
 
 
 class SubSessions(Protocol):
-    """Sessions for the tasks of a conversation. Whose they are is checked by `start` and `find`."""
+    """Sessions for the tasks of a conversation. Whose they are is checked by `start` and `find`.
+
+    A sub-session may be deleted at any time; then every method raises UnknownSubSession.
+    """
 
     def start(self, task: Task, context: ToolContext) -> Handle:
         """Commit the task. Once per `context.key`: the same call again finds the same session and turn.

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import uuid
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from django.db import transaction
 
 from chat.continuations import queue_turn
-from chat.models import Turn
+from chat.models import Session, Turn
 from chat.signals import turn_ended
 from chat.sub_sessions.telling import tell_if_over
 from durable import bell, jobs
@@ -30,10 +32,14 @@ def after_turn(sender: Any, turn: Turn, **kwargs: Any) -> None:
     """A task may be over: whoever wants to hear of it is told, and agents that wait for one look again."""
     if turn.session.depth:
         tell_if_over(turn.session_id)
-    asked = Turn.objects.filter(session=turn.session_id).exclude(execution_id=None)
-    for execution_id in set(asked.values_list("execution_id", flat=True)):
-        if execution_id is not None:
-            wake(execution_id)
+    for execution_id in executions_that_asked(turn.session_id):
+        wake(execution_id)
+
+
+def executions_that_asked(session_id: uuid.UUID) -> set[uuid.UUID]:
+    """The executions one of whose nodes asked for a turn of this session."""
+    asked = Turn.objects.filter(session=session_id).values_list("execution_id", flat=True).distinct()
+    return {execution_id for execution_id in asked if execution_id is not None}
 
 
 def after_operation(sender: Any, operation: Operation, **kwargs: Any) -> None:
@@ -67,4 +73,30 @@ def note_about(execution: Execution) -> str:
         f"The execution {execution.pk}, started earlier in this conversation, has {how}. "
         f"view_agent_output with execution_id={execution.pk} shows what came of it. "
         "The person has not written anything new: look at it, tell them, and go on where that is needed."
+    )
+
+
+# --- sessions that go ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Waiting:
+    """Who waits for something of a session that is about to be deleted."""
+
+    executions: frozenset[uuid.UUID]
+    sessions: frozenset[uuid.UUID]
+
+    def tell_gone(self) -> None:
+        """Inside the transaction that deletes it: there is nothing left to wait for."""
+        for session_id in self.sessions:
+            tell_if_over(session_id)
+        for execution_id in self.executions:
+            wake(execution_id)
+
+
+def who_waits_for(session: Session) -> Waiting:
+    untold = session.turns.filter(told_at=None).values_list("tell_session", flat=True).distinct()
+    return Waiting(
+        executions=frozenset(executions_that_asked(session.pk)),
+        sessions=frozenset(session_id for session_id in untold if session_id is not None),
     )

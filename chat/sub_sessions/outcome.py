@@ -18,6 +18,10 @@ from durable.events import standing
 from tools.sub_sessions import Handle, Report, Status
 
 
+class NoSuchTask(LookupError):
+    """The task's session was deleted."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Course:
     """The turns of one task so far; `is_over` when nothing more will come."""
@@ -36,8 +40,13 @@ class Course:
 
 
 def course_of(turn_id: uuid.UUID) -> Course:
-    """A task goes on while one of its turns does, and while long work is on its way back to it."""
-    first = Turn.objects.select_related("session").get(pk=turn_id)
+    """A task goes on while one of its turns does, and while long work is on its way back to it.
+
+    Raises NoSuchTask when its session was deleted.
+    """
+    first = Turn.objects.select_related("session").filter(pk=turn_id).first()
+    if first is None:
+        raise NoSuchTask
     later = first.session.turns.filter(superseded_at=None, queued_at__gt=first.queued_at).order_by(
         "queued_at"
     )

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 
 from rest_framework.exceptions import APIException
 
 from chat import turns
-from chat.models import Session
+from chat.models import Session, Turn
 from chat.owners import Owner
 from chat.sub_sessions import starting, telling
 from chat.sub_sessions.following import wait_for_task
-from chat.sub_sessions.outcome import course_of, newest_task, report_on
+from chat.sub_sessions.outcome import NoSuchTask, course_of, newest_task, report_on
 from chat.sub_sessions.pending import stop_pending
 from tools.context import CancelSignal, ToolContext
 from tools.errors import ToolError
@@ -59,27 +61,40 @@ class ChatSubSessions:
         return Handle(session_id=session.pk, turn_id=task.pk)
 
     def is_over(self, handle: Handle) -> bool:
-        return course_of(handle.turn_id).is_over
+        with gone_is_unknown():
+            return course_of(handle.turn_id).is_over
 
     def wait(self, handle: Handle, *, seconds: float, stop: CancelSignal, tell: Tell) -> None:
-        wait_for_task(handle.turn_id, seconds=seconds, stop=stop, tell=tell)
+        with gone_is_unknown():
+            wait_for_task(handle.turn_id, seconds=seconds, stop=stop, tell=tell)
 
     def report(self, handle: Handle) -> Report:
-        return report_on(handle.turn_id)
+        with gone_is_unknown():
+            return report_on(handle.turn_id)
 
     def cancel(self, handle: Handle, *, confirm: bool) -> None:
         """Long work first, so that nothing comes back to a session that was stopped."""
-        stop_pending(handle.session_id)
-        live = course_of(handle.turn_id).live
-        if live is None:
-            return
-        if confirm:
-            turns.cancel(live)
-        else:
-            turns.stop(live)
+        with gone_is_unknown():
+            stop_pending(handle.session_id)
+            live = course_of(handle.turn_id).live
+            if live is not None and confirm:
+                turns.cancel(live)
+            elif live is not None:
+                turns.stop(live)
 
     def tell_when_over(self, handle: Handle, context: ToolContext) -> None:
         telling.tell_when_over(handle.turn_id, session_id=context.session_id, call_key=context.key)
+
+
+@contextmanager
+def gone_is_unknown() -> Iterator[None]:
+    """Somebody deleted the session meanwhile."""
+    try:
+        yield
+    except (NoSuchTask, Turn.DoesNotExist):
+        raise UnknownSubSession(
+            "This sub-session was deleted. Go on without it, or ask the user why."
+        ) from None
 
 
 def owner_of(session: Session) -> Owner:

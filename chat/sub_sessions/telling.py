@@ -24,9 +24,11 @@ def tell_when_over(turn_id: uuid.UUID, *, session_id: uuid.UUID, call_key: str) 
     A task that ended between that answer and now comes back at once; the call is then put right after the commit,
     since the answer is written after this.
     """
-    Turn.objects.filter(pk=turn_id).update(tell_session=session_id, tell_call=call_key, told_at=None)
-    tell_if_over(Turn.objects.values_list("session_id", flat=True).get(pk=turn_id))
-    if Turn.objects.filter(pk=turn_id).exclude(told_at=None).exists():
+    asked = Turn.objects.filter(pk=turn_id)
+    if not asked.update(tell_session=session_id, tell_call=call_key, told_at=None):
+        return  # deleted meanwhile
+    tell_if_over(asked.values_list("session_id", flat=True).get())
+    if asked.exclude(told_at=None).exists():
         transaction.on_commit(partial(put_right, turn_id), robust=True)
 
 
