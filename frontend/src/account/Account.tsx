@@ -1,3 +1,20 @@
+import { Page } from '../app/Page';
+import { Tabs } from '../components/Tabs';
+import { useT } from '../i18n';
+import { Keys } from './Keys';
+import { Settings } from './Settings';
+import { Usage } from './Usage';
+
 export default function Account() {
-  return null;
+  const t = useT();
+  const tabs = [
+    { id: 'usage', label: t('account.usage'), content: <Usage /> },
+    { id: 'settings', label: t('account.settings'), content: <Settings /> },
+    { id: 'keys', label: t('account.keys'), content: <Keys /> },
+  ];
+  return (
+    <Page title={t('account.title')}>
+      <Tabs tabs={tabs} label={t('account.title')} />
+    </Page>
+  );
 }
