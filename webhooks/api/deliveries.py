@@ -16,7 +16,7 @@ from rest_framework.views import APIView
 from accounts.authentication import current_user
 from durable import limits, rates
 from webhooks import deliveries
-from webhooks.api.serializers import DeliverySerializer
+from webhooks.api.serializers import WebhookDeliverySerializer
 from webhooks.models import WebhookDelivery, WebhookEndpoint
 
 
@@ -36,7 +36,7 @@ class OwnDeliveries(generics.GenericAPIView[WebhookDelivery]):
     """Deliveries to one endpoint of the person asking."""
 
     queryset = WebhookDelivery.objects.none()
-    serializer_class = DeliverySerializer
+    serializer_class = WebhookDeliverySerializer
 
     def endpoint(self) -> WebhookEndpoint:
         own = WebhookEndpoint.objects.filter(user=current_user(self.request))
@@ -55,7 +55,7 @@ class SendTest(OwnDeliveries):
 
     throttle_classes = [SendRate]
 
-    @extend_schema(request=None, responses={202: DeliverySerializer})
+    @extend_schema(request=None, responses={202: WebhookDeliverySerializer})
     def post(self, request: Request, **kwargs: Any) -> Response:
         """Send a test event, once; the delivery log shows what came of it."""
         sent = deliveries.send_test(self.endpoint())
@@ -67,7 +67,7 @@ class Replay(OwnDeliveries):
 
     throttle_classes = [SendRate]
 
-    @extend_schema(request=None, responses={202: DeliverySerializer})
+    @extend_schema(request=None, responses={202: WebhookDeliverySerializer})
     def post(self, request: Request, **kwargs: Any) -> Response:
         """Send an ended delivery again, with the same `webhook-id`."""
         sent = deliveries.replay(self.get_object())

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from accounts.authentication import current_user
 from webhooks import endpoints
-from webhooks.api.serializers import EndpointSerializer, NewEndpointSerializer
+from webhooks.api.serializers import NewWebhookEndpointSerializer, WebhookEndpointSerializer
 from webhooks.models import WebhookEndpoint
 
 
@@ -20,7 +20,7 @@ class OwnEndpoints(generics.GenericAPIView[WebhookEndpoint]):
     """Endpoints of the person asking, nobody else's."""
 
     queryset = WebhookEndpoint.objects.none()
-    serializer_class = EndpointSerializer
+    serializer_class = WebhookEndpointSerializer
 
     def get_queryset(self) -> QuerySet[WebhookEndpoint]:
         return WebhookEndpoint.objects.filter(user=current_user(self.request)).order_by("-created_at")
@@ -29,7 +29,7 @@ class OwnEndpoints(generics.GenericAPIView[WebhookEndpoint]):
 class Endpoints(OwnEndpoints, generics.ListAPIView[WebhookEndpoint]):
     """List endpoints; make one."""
 
-    @extend_schema(responses={201: NewEndpointSerializer})
+    @extend_schema(responses={201: NewWebhookEndpointSerializer})
     def post(self, request: Request) -> Response:
         """Make an endpoint. The answer shows its secret this once."""
         form = self.get_serializer(data=request.data)
@@ -64,12 +64,12 @@ class Endpoint(OwnEndpoints, generics.RetrieveAPIView[WebhookEndpoint]):
 class RotateSecret(OwnEndpoints):
     """A new secret."""
 
-    @extend_schema(request=None, responses=NewEndpointSerializer)
+    @extend_schema(request=None, responses=NewWebhookEndpointSerializer)
     def post(self, request: Request, **kwargs: Any) -> Response:
         """Give the endpoint a new secret, shown this once. For a day messages carry signatures of both."""
         return shown_once(endpoints.rotate(self.get_object()), status.HTTP_200_OK)
 
 
 def shown_once(made: endpoints.WithSecret, code: int) -> Response:
-    answer = {**EndpointSerializer(made.endpoint).data, "secret": made.secret}
+    answer = {**WebhookEndpointSerializer(made.endpoint).data, "secret": made.secret}
     return Response(answer, status=code, headers={"Cache-Control": "no-store"})

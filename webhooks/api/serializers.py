@@ -15,7 +15,7 @@ from webhooks.models import WebhookDelivery, WebhookEndpoint
 KINDS = [kind.value for kind in OFFERED]
 
 
-class EndpointSerializer(serializers.ModelSerializer[WebhookEndpoint]):
+class WebhookEndpointSerializer(serializers.ModelSerializer[WebhookEndpoint]):
     """An endpoint without its secret."""
 
     url = serializers.CharField(max_length=limits.MAX_WEBHOOK_URL_CHARACTERS)
@@ -52,18 +52,18 @@ class EndpointSerializer(serializers.ModelSerializer[WebhookEndpoint]):
         return list(dict.fromkeys(events))
 
 
-class NewEndpointSerializer(EndpointSerializer):
+class NewWebhookEndpointSerializer(WebhookEndpointSerializer):
     """An endpoint with its secret: the answer to making one or giving it a new secret, and nowhere else."""
 
     secret = serializers.CharField(
         read_only=True, help_text="What messages are signed with. It is shown this once."
     )
 
-    class Meta(EndpointSerializer.Meta):
-        fields = [*EndpointSerializer.Meta.fields, "secret"]
+    class Meta(WebhookEndpointSerializer.Meta):
+        fields = [*WebhookEndpointSerializer.Meta.fields, "secret"]
 
 
-class DeliverySerializer(serializers.ModelSerializer[WebhookDelivery]):
+class WebhookDeliverySerializer(serializers.ModelSerializer[WebhookDelivery]):
     """One event on its way to one endpoint."""
 
     next_try_at = serializers.DateTimeField(source="run_at", allow_null=True)
