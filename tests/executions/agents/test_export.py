@@ -27,7 +27,7 @@ def test_an_export_imported_and_exported_again_is_the_same_document(ada: User, b
     assert round_trip(bob, first) == first
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(document=documents())
 def test_any_export_imported_and_exported_again_is_the_same_document(
     ada: User, bob: User, document: Any

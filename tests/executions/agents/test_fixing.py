@@ -65,14 +65,14 @@ def test_what_a_code_promises_to_mend_is_mended(name: str) -> None:
     assert {code for code in MENDED_AT_ALL_TIMES if not MEANINGS[code].fixed} == set()
 
 
-@settings(max_examples=150)
+@settings(max_examples=50)
 @given(document=documents())
 def test_mending_twice_is_mending_once(document: Any) -> None:
     once, _ = fix_graph(parse_graph(document))
     assert fix_graph(once) == (once, ())
 
 
-@settings(max_examples=150)
+@settings(max_examples=50)
 @given(document=documents())
 def test_mending_makes_nothing_worse_and_leaves_alone_what_nothing_is_said_about(document: Any) -> None:
     graph = parse_graph(document)
