@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError, best_match
+from jsonschema.exceptions import SchemaError, UnknownType, best_match
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
@@ -56,7 +56,7 @@ def fit_input(value: JSON, schema: JSON) -> JSON:
     try:
         wanted = trim(schema, 0)
         found = best_match(Draft202012Validator(wanted, registry=Registry()).iter_errors(fitted))
-    except (SchemaError, Unresolvable, BlockFailed, TypeError, AttributeError, RecursionError):
+    except (SchemaError, UnknownType, Unresolvable, BlockFailed, TypeError, AttributeError, RecursionError):
         return fitted  # a schema that cannot be read refuses nothing; the block itself checks its value
     if found is not None:
         raise ValueError(f"{found.message}."[: limits.MAX_SHOWN_OUTPUT_CHARACTERS])

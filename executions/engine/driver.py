@@ -22,7 +22,8 @@ from executions.blocks.base import Effects
 from executions.blocks.errors import BlockTimedOut
 from executions.engine import rows
 from executions.engine.aside import Aside, left_by, record_of
-from executions.engine.crew import Crew, Task
+from executions.engine.crew import Task
+from executions.engine.equipment import Equipment
 from executions.engine.errors import NodeFailed, OutOfMoney, Woken
 from executions.engine.noderun import Inbox, NodeRun, Outcome
 from executions.engine.plan import Plan
@@ -42,12 +43,14 @@ SHORT_WAIT_SECONDS = 0.05  # after it the database connection is given back
 class Driver:
     """One attempt at one execution."""
 
-    def __init__(self, execution: Execution, plan: Plan, history: History, lease: Lease, crew: Crew) -> None:
+    def __init__(
+        self, execution: Execution, plan: Plan, history: History, lease: Lease, equipment: Equipment
+    ) -> None:
         self.execution = execution
         self.lease = lease
-        self.crew = crew
+        self.crew = equipment.crew
         self.inbox = Inbox()
-        self.scope = ExecutionScope(execution, plan, lease, self.inbox)
+        self.scope = ExecutionScope(execution, plan, lease, self.inbox, equipment.model)
         self.state = replay(plan, history.events, self.scope.large.load)
         self.at_work: dict[uuid.UUID, NodeRun] = {}
         self.aside = Aside()

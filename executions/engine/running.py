@@ -15,9 +15,9 @@ from durable.errors import DurableError, JobCancelled, TimedOut
 from durable.lease import Lease
 from executions import closing, news
 from executions.agents.errors import AgentError
-from executions.blocks.registry import Registry, get_registry
-from executions.engine.crew import Crew, crew
+from executions.blocks.registry import Registry
 from executions.engine.driver import Driver
+from executions.engine.equipment import Equipment
 from executions.engine.errors import CannotPlan, EngineError, NodeFailed, OutOfMoney
 from executions.engine.plan import Plan, make_plan
 from executions.engine.rows import read_history
@@ -29,16 +29,17 @@ TOO_LONG = f"The run has worked for {limits.MAX_EXECUTION_SECONDS / 3600:.0f} ho
 OUR_FAULT = "The run failed for a reason that is ours, not yours. It is logged. Try again."
 
 
-def run(lease: Lease, own_crew: Crew | None = None, registry: Registry | None = None) -> None:
+def run(lease: Lease, equipment: Equipment | None = None) -> None:
     """Run one execution. May start again after a crash: then it goes on where the last commit left it."""
     execution = Execution.objects.select_related("user", "agent").get(pk=lease.job_id)
     news.execution_changed(execution)
+    equipment = equipment or Equipment()
     try:
-        plan = plan_of(execution, registry or get_registry())
+        plan = plan_of(execution, equipment.registry)
     except (EngineError, AgentError) as error:
         lease.finish(Execution.FAILED, reason="cannot_run", error=str(error))
         return
-    driver = Driver(execution, plan, read_history(execution), lease, own_crew or crew())
+    driver = Driver(execution, plan, read_history(execution), lease, equipment)
     try:
         follow(driver)
     finally:

@@ -21,7 +21,7 @@ from executions.engine.ports.sub_agents import SubAgents
 from executions.engine.ports.tools import NodeToolbox
 from executions.engine.values import LargeValues
 from executions.models import Execution
-from executions.ports import Ports
+from executions.ports import ModelPort, Ports
 from executions.reviews.asking import Asker, PersonReviews, expires_in
 from executions.turn_runners import TurnScope, turn_runners
 
@@ -29,12 +29,15 @@ from executions.turn_runners import TurnScope, turn_runners
 class ExecutionScope:
     """One attempt's view of its execution, shared by the threads of its runs; nothing in it changes."""
 
-    def __init__(self, execution: Execution, plan: Plan, lease: Lease, inbox: Inbox) -> None:
+    def __init__(
+        self, execution: Execution, plan: Plan, lease: Lease, inbox: Inbox, model: ModelPort
+    ) -> None:
         self.execution = execution
         self.user = execution.user
         self.plan = plan
         self.lease = lease
         self.inbox = inbox
+        self.model = model
         self.large = LargeValues(execution.user)
         self.safe_mode = execution.safe_mode
 
@@ -113,5 +116,5 @@ def make_ports(scope: ExecutionScope, run: NodeRun) -> Ports:
         turns=turn_runners.runner_for(turn_scope),
         tools=NodeToolbox(scope=scope, caller=run),
         clock=ParkingClock() if run.node.block.resumable else None,
-        model=lambda model: RecordingModel(model, store, scope.check_budget),
+        model=RecordingModel(scope.model, store, scope.check_budget),
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from django.conf import settings
 
 from executions.blocks.adapters.chance import KeyedRandom
@@ -31,10 +29,6 @@ from executions.ports import (
 )
 
 
-def as_it_is(model: ModelPort) -> ModelPort:
-    return model
-
-
 def live_ports(
     *,
     files: FilesPort,
@@ -45,12 +39,12 @@ def live_ports(
     turns: TurnRunner,
     tools: ToolboxPort,
     clock: ClockPort | None = None,
-    model: Callable[[ModelPort], ModelPort] = as_it_is,
+    model: ModelPort | None = None,
 ) -> Ports:
     """Every port of one node run; the clock may be one that parks long waits, the model one that remembers."""
     web = GuardedWeb()
     return Ports(
-        model=model(PlatformModel()),
+        model=model or PlatformModel(),
         http=web,
         sandbox=LocalSandbox(),
         files=files,

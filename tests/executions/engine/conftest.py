@@ -13,6 +13,7 @@ from durable import jobs
 from executions.agents.schemas import schemas_of
 from executions.engine import running
 from executions.engine.crew import Crew, Task
+from executions.engine.equipment import Equipment
 from executions.graph import parse_graph
 from executions.models import Agent, AgentVersion, Execution
 from tests.executions.engine.graphs import agent_json, registry
@@ -71,7 +72,7 @@ def work_on(execution: Execution, crew: Crew | None = None) -> Execution:
     """As a worker that was poked; one that is not to be had is left as it is."""
     lease = jobs.claim(Execution, execution.pk, owner="a worker of a test")
     if lease is not None:
-        running.run(lease, crew or InlineCrew(), registry())
+        running.run(lease, Equipment(crew=crew or InlineCrew(), registry=registry()))
     return Execution.objects.get(pk=execution.pk)
 
 
