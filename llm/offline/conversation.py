@@ -81,7 +81,11 @@ class Conversation:
     @cached_property
     def all_results(self) -> list[ToolResult]:
         """Every tool result of the conversation, oldest first."""
-        asked = [message for message in self.messages if message.get("tool_calls")]
+        return self.results_in(self.messages)
+
+    def results_in(self, messages: Sequence[Mapping[str, Any]]) -> list[ToolResult]:
+        """What the calls in these messages were answered, oldest first."""
+        asked = [message for message in messages if message.get("tool_calls")]
         return [result for message in asked for result in self._results_of(message)]
 
     @property

@@ -15,9 +15,11 @@ WAIT_SECONDS = 60
 QUOTED = re.compile(r"[\"“'`]([^\"”'`]+)[\"”'`]")
 PAIR = re.compile(r"(\w[\w ]*?)\s*[=:]\s*(\"[^\"]*\"|'[^']*'|[^,;\n]+)")
 FILE_NAME = re.compile(r"[\w./-]+\.[A-Za-z0-9]{1,5}\b")
+WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 RUN_TIME = re.compile(
-    r"yesterday|today|last week|last month|latest|last \d+ days|this week|past 24 hours|\d+ days ago|"
-    r"\d{4}-\d{2}-\d{2}(?:T[\d:.+Z-]+)?",
+    r"yesterday|today|latest|(?:last|past|this) (?:hour|day|week|month|year)|"
+    r"(?:last|past) \d+ (?:minute|hour|day|week|month)s?|\d+ (?:hour|day|week|month)s? ago|"
+    rf"(?:since |last )?{WEEKDAY}|\d{{4}}-\d{{2}}-\d{{2}}(?:T[\d:.+Z-]+)?",
     re.IGNORECASE,
 )
 HOURS = re.compile(r"\bat (\d{1,2})(?::(\d{2}))?\s*(am|pm)?", re.IGNORECASE)
@@ -123,36 +125,6 @@ def read_file(talk: Talk) -> Flow:
 
 def list_files(talk: Talk) -> Flow:
     (result,) = yield talk.call("list_workspace_files", {})
-    return describe(result)
-
-
-def start_sub_session(talk: Talk) -> Flow:
-    prompt = talk.group("prompt") or talk.text
-    arguments = {"prompt": prompt, "wait_for_result": WAIT_SECONDS}
-    (result,) = yield talk.call("run_sub_session", arguments, say="I start a session of its own for that.")
-    return describe(result)
-
-
-def start_long_work(talk: Talk) -> Flow:
-    """Work that goes on while nobody watches; the answer says how to come back to it."""
-    arguments = {"prompt": talk.group("prompt") or "count to 300", "wait_for_result": 0}
-    (result,) = yield talk.call("run_sub_session", arguments, say="I start it and do not wait.")
-    return (
-        f"{describe(result)}\n\nIt goes on when you close this page. Ask me “is it done?” whenever you like."
-    )
-
-
-def check_work(talk: Talk) -> Flow:
-    """Look after whatever long work this conversation started last."""
-    operation, session = talk.recall("operation_id"), talk.recall("sub_session_id")
-    if session and talk.offers("get_sub_session_result"):
-        (result,) = yield talk.call(
-            "get_sub_session_result", {"sub_session_id": session, "wait_if_running": 5}
-        )
-    elif operation:
-        (result,) = yield talk.call("check_operation_status", {"operation_id": operation})
-    else:
-        return "Nothing that I started in this conversation is running."
     return describe(result)
 
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from re import Match, Pattern
 from typing import Any
 
-from llm.offline import flows, smalltalk
-from llm.offline.conversation import Conversation, ToolResult, text_of
+from llm.offline import coming_back, delegation, flows, smalltalk
+from llm.offline.conversation import Conversation
 from llm.offline.describe import describe
 from llm.offline.fit import make_value
 from llm.offline.reply import Reply, say
@@ -21,9 +21,6 @@ MAX_SIDE_JOB_PROMPT_CHARACTERS = 4_000
 TITLE_WORDS = 6
 TITLE_ASKED = re.compile(r"\btitles?\b", re.IGNORECASE)
 SUMMARY_ASKED = re.compile(r"\bsummar(y|ies|i[sz]e)|\bcompact", re.IGNORECASE)
-WORK_FINISHED = re.compile(
-    r"\boperation\b.{0,200}\b(finished|completed|succeeded|failed|is ready)\b", re.I | re.S
-)
 
 
 def answer(conversation: Conversation) -> Reply:
@@ -33,13 +30,15 @@ def answer(conversation: Conversation) -> Reply:
         return _structured(conversation, wanted)
     if is_side_job(conversation):
         return _summary(conversation) if not TITLE_ASKED.search(conversation.system) else _title(conversation)
+    if news := coming_back.news_in(conversation):
+        return coming_back.tell(conversation, news)
     if _is_continuation(conversation):
-        return say(describe(_came_back(conversation)))
+        return say(describe(conversation.all_results[-1]))
     text = conversation.last_user_text.strip()
     if len(text) <= MAX_RULE_CHARACTERS:
         if ASKS_FOR_HELP.search(text):
             return smalltalk.explain(conversation.tools)
-        for pattern, talk_rule in SMALL_TALK:
+        for pattern, talk_rule in () if delegation.IN_BACKGROUND.search(text) else SMALL_TALK:
             match = pattern.search(text)
             if match:
                 return talk_rule(match)
@@ -60,31 +59,11 @@ def is_side_job(conversation: Conversation) -> bool:
 
 def _is_continuation(conversation: Conversation) -> bool:
     """Whether the turn goes on after long work: nobody has asked anything new, and there is a result to tell."""
-    if not conversation.all_results:
+    if not conversation.all_results or conversation.rounds:
         return False
-    if _news_of_work(conversation):
-        return True
-    return not conversation.rounds and bool(
-        conversation.turn or WORK_FINISHED.search(conversation.last_user_text[:MAX_RULE_CHARACTERS])
-    )
-
-
-def _news_of_work(conversation: Conversation) -> str:
-    """The note that long work has ended, where it is the last thing the model is told."""
-    last = conversation.messages[-1]
-    note = text_of(last) if last.get("role") == "system" else ""
-    return note if WORK_FINISHED.search(note[:MAX_RULE_CHARACTERS]) else ""
-
-
-def _came_back(conversation: Conversation) -> ToolResult:
-    """The result the note speaks of; where it names none, the newest."""
-    note = _news_of_work(conversation)
-    named = [
-        result
-        for result in conversation.all_results
-        if (operation := result.data.get("operation_id")) and str(operation) in note
-    ]
-    return (named or conversation.all_results)[-1]
+    answered = any(message.get("role") != "system" for message in conversation.turn)
+    said = conversation.last_user_text[:MAX_RULE_CHARACTERS]
+    return answered or bool(coming_back.FINISHED.search(said))
 
 
 def _title(conversation: Conversation) -> Reply:
@@ -139,26 +118,40 @@ SMALL_TALK: list[tuple[Pattern[str], Callable[[Match[str]], Reply]]] = [
 ]
 
 AGENT = r"(?:agent|workflow|automation)"
+SUB_SESSION = r"\bsub-?sessions?\b"
 FIND = r"\b(?:find|search|look for|which|list|show)\b"
 ABOUT = r"(?: (?:for|to|that|about|named) (?P<query>.+))?"
 FLOWS: list[tuple[Pattern[str], Callable[[Talk], Flow]]] = [
+    (_rule(rf"^(?:please )?(?:cancel|stop|abort)\b.{{0,20}}{SUB_SESSION}"), delegation.stop_work),
     (
-        _rule(r"\bsub-?sessions?\b(?:.{0,20}?\b(?:to|that|which|and|for)\b[: ]*|\s*[:,]\s*)?(?P<prompt>.*)$"),
-        flows.start_sub_session,
+        _rule(
+            r"\bis (?:it|that|the [\w-]+) (?:done|ready|finished|still running)|\bhow far\b|\bany news\b|"
+            r"\bcheck (?:the |on the )?(?:status|operation|progress|sub-?session)|"
+            rf"^(?:what|how|show)\b.{{0,30}}{SUB_SESSION}"
+        ),
+        delegation.check_work,
     ),
     (
         _rule(
-            r"\bis (?:it|that|the \w+) (?:done|ready|finished)|\bhow far\b|\bany news\b|"
-            r"\bcheck (?:the )?(?:status|operation|progress)"
+            rf"{SUB_SESSION}(?:.{{0,20}}?\b(?:for (?:this|that)|to|that|which|and|for)\b[: ]*|"
+            r"\s*[:,]\s*(?:one )?(?:to )?)?(?P<prompt>.*)$"
         ),
-        flows.check_work,
+        delegation.start_sub_session,
     ),
     (
         _rule(
             r"\blong(?:-running)? (?:work|task|job)\b(?:[: ]+(?:to )?(?P<prompt>(?!and come)\w.*))?|"
             r"\bcome back (?:later|when)"
         ),
-        flows.start_long_work,
+        delegation.start_long_work,
+    ),
+    (
+        _rule(r"^(?:please )?(?P<prompt>.{3,200}?)[,;]? (?:in the background|without waiting)\b"),
+        delegation.start_sub_session,
+    ),
+    (
+        _rule(r"^(?:please )?(?:research|investigate|look into|find out about)[: ]+(?P<topic>.+)$"),
+        delegation.research,
     ),
     (
         _rule(

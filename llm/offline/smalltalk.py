@@ -24,7 +24,8 @@ ABILITIES = {  # the tool it takes -> what to say
     "run_block": "**Blocks**: “find a block for text”, “run the Calculator block with a=2, b=3”",
     "web_fetch": "**The web**: “fetch https://example.com”",
     "write_workspace_file": "**Files**: “keep a note in note.txt: buy milk”, “read note.txt back”, “list my files”",
-    "run_sub_session": "**Long work**: “start a sub-session to count to 50”, “is it done?”",
+    "run_sub_session": "**Long work**: “start a sub-session to research leases”, “count to 300 in the background”, "
+    "“is it done?”, “stop the sub-session”",
     "add_understanding": "**About you**: “remember that I sell shoes in Porto”",
     "": "**Without tools**: “count to 300”, “write 200 words”, “12 * (3 + 4)”, “reverse hello”, “show me a table”",
 }
