@@ -182,7 +182,7 @@ class Stack:
     def start_worker(self, number: int = 0, *, crash_at: str = "") -> None:
         command = (
             "-m", "celery", "-A", "copilot_project", "worker", "-P", "threads", "-c", "32",
-            "-Q", "turns,operations,webhooks", "-n", f"w{number}@{self.home.name}", "-l", "INFO",
+            "-Q", "turns,operations,executions,webhooks", "-n", f"w{number}@{self.home.name}", "-l", "INFO",
             "--without-gossip", "--without-mingle",
         )  # fmt: skip
         marker = self.home / f"crashed-{crash_at}"

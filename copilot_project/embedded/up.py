@@ -84,6 +84,8 @@ def start_everything(supervisor: Supervisor, env: Environment, found: Places, sa
     supervisor.start(services.worker_service(env, "turns", "turns", turns, alive))
     queues = ",".join(services.OPERATION_QUEUES)
     supervisor.start(services.worker_service(env, "operations", queues, operations, alive))
+    executions = services.EXECUTION_THREADS
+    supervisor.start(services.worker_service(env, "executions", "executions", executions, alive))
     supervisor.start(services.beat_service(env))
     supervisor.start(services.completions_service())
     interface()  # the web process looks at the built files when it starts

@@ -122,7 +122,16 @@ def test_everything_is_ready_when_it_says_so(system: System) -> None:
     status, body = get(f"{system.address('Chat')}readyz")
     assert status == 200, body
     names = "".join(Path(f"/proc/{pid}/cmdline").read_text() for pid in system.processes())
-    for word in ("redis-server", "offline_model", "flower", "turns@", "operations@", "beat", "ratchet: web"):
+    for word in (
+        "redis-server",
+        "offline_model",
+        "flower",
+        "turns@",
+        "operations@",
+        "executions@",
+        "beat",
+        "ratchet: web",
+    ):
         assert word in names
 
 
