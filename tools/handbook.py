@@ -47,7 +47,7 @@ SMALL_WORDS = frozenset(
         "you",
     ]
 )
-SIMILAR = 80  # how alike, of 100, a word of the question and one of the pages must be
+SIMILAR = 75  # how alike, of 100, the stems of a word of the question and of the pages must be
 SNIPPET_CHARACTERS = 300
 SECTIONS_OF_A_PAGE = 2
 SATURATION, LENGTH_WEIGHT = 1.2, 0.75  # BM25's usual k1 and b

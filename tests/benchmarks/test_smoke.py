@@ -25,7 +25,7 @@ def bench(*words: str) -> subprocess.CompletedProcess[str]:
         env=env,
         capture_output=True,
         text=True,
-        timeout=170,
+        timeout=280,
     )
 
 
