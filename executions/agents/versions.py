@@ -96,7 +96,7 @@ def next_part(agent: Agent, graph: Graph) -> Place:
 
 
 def lock(agent: Agent) -> Agent:
-    return Agent.objects.select_for_update().select_related("user", "listing").get(pk=agent.pk)
+    return Agent.objects.select_for_update(of=("self",)).select_related("user", "listing").get(pk=agent.pk)
 
 
 def is_same(graph: Graph, version: AgentVersion) -> bool:

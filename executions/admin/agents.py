@@ -1,0 +1,179 @@
+"""Agents, their versions and their listings in the store, as operators see them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+
+from executions.admin.showing import shown
+from executions.agents.library import remove_agent
+from executions.models import Agent, AgentVersion, StoreListing
+
+
+class Looking:
+    """Rows that are looked at; their owners change them."""
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+class VersionInline(Looking, admin.TabularInline):  # type: ignore[type-arg]
+    model = AgentVersion
+    fields = readonly_fields = ("version", "note", "can_run", "created_at")
+    ordering = ("-version",)
+    extra = 0
+    can_delete = False
+    show_change_link = True
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[AgentVersion]:
+        rows: QuerySet[AgentVersion] = super().get_queryset(request).defer("graph")
+        return rows
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    @admin.display(boolean=True)
+    def can_run(self, version: AgentVersion) -> bool:
+        return version.is_valid
+
+
+class PartInline(Looking, admin.TabularInline):  # type: ignore[type-arg]
+    """The sub-agents that came with an agent."""
+
+    model = Agent
+    fk_name = "part_of"
+    verbose_name_plural = "sub-agents"
+    fields = readonly_fields = ("name", "latest_version", "imported_id")
+    extra = 0
+    can_delete = False
+    show_change_link = True
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+@admin.register(Agent)
+class AgentAdmin(Looking, admin.ModelAdmin):  # type: ignore[type-arg]
+    """What people have in their libraries. An operator can take an agent out of one."""
+
+    list_display = ("name", "user", "latest_version", "source", "part_of", "updated_at", "deleted_at")
+    list_filter = ("source", "deleted_at", "updated_at")
+    list_select_related = ("user", "part_of")
+    search_fields = ("=id", "=imported_id", "name", "user__username")
+    ordering = ("-updated_at",)
+    show_full_result_count = False
+    actions = ("remove",)
+    inlines = (VersionInline, PartInline)
+    fields = readonly_fields = (
+        "id",
+        "name",
+        "description",
+        "user",
+        "latest_version",
+        "source",
+        "imported_id",
+        "part_of",
+        "listing",
+        "created_at",
+        "updated_at",
+        "deleted_at",
+    )
+
+    @admin.action(description="Take out of the library", permissions=["change"])
+    def remove(self, request: HttpRequest, chosen: QuerySet[Agent]) -> None:
+        there = list(chosen.filter(deleted_at=None))
+        for agent in there:
+            remove_agent(agent)
+            self.log_change(request, agent, "Taken out of the library.")
+        self.message_user(request, f"{len(there)} taken out of their libraries.")
+
+
+@admin.register(AgentVersion)
+class AgentVersionAdmin(Looking, admin.ModelAdmin):  # type: ignore[type-arg]
+    """What an agent was at a time; it never changes."""
+
+    list_display = ("agent", "version", "can_run", "note", "created_at")
+    list_filter = ("created_at",)
+    list_select_related = ("agent",)
+    search_fields = ("=agent__id", "agent__name", "agent__user__username")
+    ordering = ("-created_at",)
+    show_full_result_count = False
+    fields = readonly_fields = (
+        "agent",
+        "version",
+        "note",
+        "created_at",
+        "shown_problems",
+        "shown_warnings",
+        "shown_inputs",
+        "shown_outputs",
+        "sub_agents",
+        "shown_graph",
+    )
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    @admin.display(boolean=True)
+    def can_run(self, version: AgentVersion) -> bool:
+        return version.is_valid
+
+    @admin.display(description="problems")
+    def shown_problems(self, version: AgentVersion) -> str:
+        return shown(version.problems)
+
+    @admin.display(description="warnings")
+    def shown_warnings(self, version: AgentVersion) -> str:
+        return shown(version.warnings)
+
+    @admin.display(description="takes")
+    def shown_inputs(self, version: AgentVersion) -> str:
+        return shown(version.input_schema)
+
+    @admin.display(description="gives")
+    def shown_outputs(self, version: AgentVersion) -> str:
+        return shown(version.output_schema)
+
+    @admin.display(description="graph")
+    def shown_graph(self, version: AgentVersion) -> str:
+        return shown(version.graph)
+
+
+@admin.register(StoreListing)
+class StoreListingAdmin(Looking, admin.ModelAdmin):  # type: ignore[type-arg]
+    """What is on offer. An operator can withdraw a listing; copies stay."""
+
+    list_display = ("__str__", "name", "published", "additions", "published_at", "withdrawn_at")
+    list_filter = ("withdrawn_at", "published_at")
+    list_select_related = ("user", "published")
+    search_fields = ("=id", "slug", "name", "user__username")
+    ordering = ("-published_at",)
+    show_full_result_count = False
+    actions = ("withdraw",)
+    fields = readonly_fields = (
+        "id",
+        "user",
+        "slug",
+        "name",
+        "description",
+        "categories",
+        "published",
+        "additions",
+        "published_at",
+        "withdrawn_at",
+    )
+
+    @admin.action(description="Withdraw from the store", permissions=["change"])
+    def withdraw(self, request: HttpRequest, chosen: QuerySet[StoreListing]) -> None:
+        there = list(chosen.filter(withdrawn_at=None))
+        for listing in there:
+            StoreListing.objects.filter(pk=listing.pk).update(withdrawn_at=timezone.now())
+            self.log_change(request, listing, "Withdrawn.")
+        self.message_user(request, f"{len(there)} withdrawn.")
