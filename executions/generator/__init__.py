@@ -1,0 +1,1 @@
+"""The generator: agents from words, by the configured model, checked and mended until they can run."""
