@@ -30,6 +30,9 @@ SHOWN_FIELDS = {
     "missing": "Missing",
     "suggestions": "Suggestions",
     "suggested_goal": "A better goal",
+    "reviews": "Waiting for your approval",
+    "problems": "Problems",
+    "inputs": "Inputs",
 }
 LINK_FIELDS = ("agent_page_link", "library_agent_link", "link", "url", "download_url")
 
@@ -37,8 +40,10 @@ LINK_FIELDS = ("agent_page_link", "library_agent_link", "link", "url", "download
 def describe(result: ToolResult) -> str:
     """What happened, then what came out, then where to see it."""
     lines = [_headline(result)]
+    inner = result.data.get("execution")
+    fields = {**inner, **result.data} if isinstance(inner, Mapping) else result.data
     for name, label in SHOWN_FIELDS.items():
-        value = result.data.get(name)
+        value = fields.get(name)
         if value not in (None, "", [], {}) and value != result.message:
             lines.append(f"{label}: {show(value)}")
     links = [str(result.data[name]) for name in LINK_FIELDS if result.data.get(name)]

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from llm.offline.building import before_this_turn
 from llm.offline.conversation import ToolResult, find_object
 from llm.offline.describe import describe
 from llm.offline.talk import Flow, Talk
@@ -96,6 +97,20 @@ def run_block(talk: Talk) -> Flow:
     arguments = {"block_id": block.get("id") or block.get("block_id"), "input_data": inputs}
     (result,) = yield talk.call("run_block", arguments, say="I run it.")
     return describe(result)
+
+
+def go_on_after_review(talk: Talk) -> Flow:
+    """After a person's decision: run the block that waited for it, or look at the execution that did."""
+    for known in reversed(talk.conversation.results_in(before_this_turn(talk.conversation))):
+        if known.type == "review_required" and known.data.get("review_id"):
+            (result,) = yield talk.call("continue_run_block", {"review_id": known.data["review_id"]})
+            return describe(result)
+        execution = known.data.get("execution_id") or (known.data.get("execution") or {}).get("execution_id")
+        if execution:
+            arguments = {"execution_id": execution, "wait_if_running": WAIT_SECONDS}
+            (result,) = yield talk.call("view_agent_output", arguments)
+            return describe(result)
+    return "Nothing in this conversation waits for a decision."
 
 
 def fetch_page(talk: Talk) -> Flow:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from re import Match, Pattern
 from typing import Any
 
-from llm.offline import coming_back, delegation, flows, smalltalk
+from llm.offline import building, coming_back, delegation, flows, smalltalk
+from llm.offline.architect import answering as architect
 from llm.offline.conversation import Conversation
 from llm.offline.describe import describe
 from llm.offline.fit import make_value
@@ -25,6 +26,9 @@ SUMMARY_ASKED = re.compile(r"\bsummar(y|ies|i[sz]e)|\bcompact", re.IGNORECASE)
 
 def answer(conversation: Conversation) -> Reply:
     """The offline model's answer to a request without a script."""
+    drawn = architect.answer(conversation)
+    if drawn is not None:
+        return drawn
     wanted = conversation.body.get("response_format")
     if isinstance(wanted, Mapping) and wanted.get("type") in ("json_schema", "json_object"):
         return _structured(conversation, wanted)
@@ -38,6 +42,8 @@ def answer(conversation: Conversation) -> Reply:
     if len(text) <= MAX_RULE_CHARACTERS:
         if ASKS_FOR_HELP.search(text):
             return smalltalk.explain(conversation.tools)
+        if building.answers_question(conversation, text):
+            return play(building.go_on, Talk(conversation=conversation, text=text, match=_whole(text)))
         for pattern, talk_rule in () if delegation.IN_BACKGROUND.search(text) else SMALL_TALK:
             match = pattern.search(text)
             if match:
@@ -89,6 +95,13 @@ def _structured(conversation: Conversation, wanted: Mapping[str, Any]) -> Reply:
     schema = (wanted.get("json_schema") or {}).get("schema") or {"type": "object", "properties": {"text": {}}}
     value = make_value(schema, _plain(conversation.last_user_text), root=schema)
     return say(json.dumps(value, ensure_ascii=False), delay=0)
+
+
+def _whole(text: str) -> Match[str]:
+    """A match without groups, for flows that take all of the words."""
+    found = re.match("", text)
+    assert found is not None
+    return found
 
 
 def _rule(pattern: str) -> Pattern[str]:
@@ -167,7 +180,22 @@ FLOWS: list[tuple[Pattern[str], Callable[[Talk], Flow]]] = [
         ),
         flows.build_agent,
     ),
-    (_rule(rf"\b(?:change|edit|modify|improve|update)\b.{{0,40}}\b(?:{AGENT}|it)\b"), flows.edit_agent),
+    (
+        _rule(
+            rf"\b(?:change|edit|modify|improve|update|rename)\b.{{0,40}}\b(?:{AGENT}|it)\b|"
+            r"^(?:and |now |please |it should )*(?:also|additionally)\b|^(?:please )?remove the output\b"
+        ),
+        flows.edit_agent,
+    ),
+    (
+        _rule(
+            r"^(?:please |now |and |then )*(?:run|start|execute|launch|schedule) "
+            rf"(?P<name>(?:the |my |this |that )?(?:it|{AGENT}|[^.\n]{{1,80}}? {AGENT}))\b"
+            r".*?(?:\bwith\b[: ]*(?P<inputs>.+))?$"
+        ),
+        flows.run_agent,
+    ),
+    (_rule(r"^(?:i (?:have )?(?:approved|rejected|decided)|continue|go on)\b"), flows.go_on_after_review),
     (
         _rule(
             r"\b(?:outputs?|results?)\b(?:.{0,30}?\b(?:of|from|for)\b "

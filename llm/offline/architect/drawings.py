@@ -7,7 +7,7 @@ import re
 from llm.offline.architect.sketch import Pin, Sketch
 from llm.offline.architect.task import Task
 
-QUOTED = re.compile(r"[\"“‘`]([^\"”’`]+)[\"”’`]")
+QUOTED = re.compile(r"[\"“`]([^\"”`]+)[\"”`]")
 BLANK = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 LANGUAGE = re.compile(r"\b(?:in)?to\s+([A-Z][a-z]+)\b")
 LANGUAGES = re.compile(

@@ -249,7 +249,7 @@ RECIPES: tuple[Recipe, ...] = (
         name="Writer",
         example="writes a haiku about a topic",
         pattern=rule(
-            r"\b(write|writes|draft\w*|compose\w*|answer\w*|explain\w*|haiku|poem|story|ask\w* the model|rewrite\w*|classif\w*)\b"
+            r"\b(writes?|draft\w*|compose\w*|answer\w*|explain\w*|haiku|poem|story|ask\w* the model|classif\w*)\b"
         ),
         draw=drawings.ask_model,
         steps=("Take the topic", "Ask the model"),

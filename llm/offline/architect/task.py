@@ -13,13 +13,9 @@ from llm.offline.conversation import Conversation, text_of
 
 KIND = re.compile(r"\A# Task: (?P<kind>decompose a goal for an agent|draw an agent|change an agent)")
 BLOCK = re.compile(r"^(?P<name>[^|\n]+?) \| (?P<id>[0-9a-f-]{36}) \|", re.MULTILINE)
-GOAL = re.compile(
-    r"\AGoal: (?P<goal>.*?)(?=\n\n(?:Context|Agents that may|Steps|The agent as it is):|\Z)", re.DOTALL
-)
-CONTEXT = re.compile(
-    r"^Context: (?P<context>.*?)(?=\n\n(?:Agents that may|Steps|The agent as it is):|\Z)",
-    re.DOTALL | re.MULTILINE,
-)
+END = r"(?=\n\n(?:Context: |Agents that may |Steps:|The agent as it is:)|\Z)"
+GOAL = re.compile(rf"\AGoal: (?P<goal>.*?){END}", re.DOTALL)
+CONTEXT = re.compile(rf"^Context: (?P<context>.*?){END}", re.DOTALL | re.MULTILINE)
 PARTS = re.compile(r"^Agents that may be run with Agent Executor:\n(?P<lines>(?:\{.*\}\n?)+)", re.MULTILINE)
 BASE = "The agent as it is:\n"
 ADDRESS = re.compile(r"https?://[^\s\"'<>)\]]+")
