@@ -1,3 +1,61 @@
+import { Link, Route, Switch, useLocation } from 'wouter';
+import { Missing } from '../app/Missing';
+import { Page } from '../app/Page';
+import { classes } from '../components/classes';
+import { Icon, type IconName } from '../components/icons';
+import { type Key, useT } from '../i18n';
+import { AgentPage } from './AgentPage';
+import { Agents } from './Agents';
+import { Credentials } from './Credentials';
+import { ExecutionPage } from './ExecutionPage';
+import { Executions } from './Executions';
+import { Reviews } from './Reviews';
+import { Schedules } from './Schedules';
+import { Store } from './Store';
+import { Triggers } from './Triggers';
+
+const PLACES: [string, IconName, Key][] = [
+  ['/library', 'agent', 'library.agents'],
+  ['/library/runs', 'play', 'library.runs'],
+  ['/library/reviews', 'question', 'library.reviews'],
+  ['/library/schedules', 'clock', 'library.schedules'],
+  ['/library/triggers', 'bolt', 'library.triggers'],
+  ['/library/credentials', 'key', 'library.credentials'],
+  ['/library/store', 'store', 'library.store'],
+];
+
 export default function Library() {
-  return null;
+  const t = useT();
+  const [path] = useLocation();
+  return (
+    <Page title={t('library.title')}>
+      <nav aria-label={t('library.title')} className="-mx-1 flex gap-1 overflow-x-auto px-1 pb-5">
+        {PLACES.map(([href, icon, name]) => {
+          const here = href === '/library' ? path === href || path.startsWith('/library/agents/') : path.startsWith(href);
+          return (
+            <Link
+              key={href}
+              href={href}
+              aria-current={here ? 'page' : undefined}
+              className={classes('flex items-center gap-2 rounded-lg px-3 py-2 text-sm whitespace-nowrap', here ? 'bg-chosen font-medium' : 'text-quiet hover:bg-hover hover:text-ink')}
+            >
+              <Icon name={icon} size={16} /> {t(name)}
+            </Link>
+          );
+        })}
+      </nav>
+      <Switch>
+        <Route path="/library" component={Agents} />
+        <Route path="/library/agents/:id">{({ id }) => <AgentPage key={id} id={id} />}</Route>
+        <Route path="/library/runs" component={Executions} />
+        <Route path="/library/runs/:id">{({ id }) => <ExecutionPage key={id} id={id} />}</Route>
+        <Route path="/library/reviews" component={Reviews} />
+        <Route path="/library/schedules" component={Schedules} />
+        <Route path="/library/triggers" component={Triggers} />
+        <Route path="/library/credentials" component={Credentials} />
+        <Route path="/library/store" component={Store} />
+        <Route component={Missing} />
+      </Switch>
+    </Page>
+  );
 }

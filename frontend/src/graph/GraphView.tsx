@@ -1,0 +1,105 @@
+import { Background, Controls, type Edge, Handle, type Node, type NodeProps, Position, ReactFlow } from '@xyflow/react';
+import '@xyflow/react/dist/base.css';
+import './graph.css';
+import { useMemo } from 'react';
+import { classes } from '../components/classes';
+import { Icon } from '../components/icons';
+import { useT } from '../i18n';
+import { useDark } from '../lib/theme';
+import { statusKey, type NodeStates, toneOf } from '../library/status';
+import { BOX, type BlockNames, type Graph, places, titleOf } from './model';
+
+type BoxData = { title: string; about: string; status?: string; progress?: number };
+type Box = Node<BoxData, 'box'>;
+
+type Props = {
+  graph: Graph;
+  names: BlockNames;
+  states?: NodeStates;
+  chosen?: string | null;
+  onChoose?: (node: string) => void;
+  className?: string;
+};
+
+/** The graph drawn: zoomable, with what each node is at. It shows; changing it is a matter of words, or of JSON. */
+export default function GraphView({ graph, names, states, chosen, onChoose, className }: Props) {
+  const t = useT();
+  const dark = useDark();
+  const at = useMemo(() => places(graph), [graph]);
+  const boxes = useMemo(
+    () =>
+      graph.nodes.map((node): Box => {
+        const state = states?.get(node.id);
+        const { title, about } = titleOf(node, names);
+        const said = state ? `${title}, ${t(statusKey(state.status))}` : title;
+        return {
+          id: node.id,
+          type: 'box',
+          position: at.get(node.id)!,
+          width: BOX.width,
+          height: BOX.height,
+          selected: node.id === chosen,
+          data: { title, about, status: state?.status, progress: state?.progress },
+          ariaLabel: said,
+        };
+      }),
+    [graph, names, states, at, chosen, t],
+  );
+  const lines = useMemo(
+    () =>
+      graph.links.map((link): Edge => ({
+        id: link.id,
+        source: link.source,
+        target: link.sink,
+        label: link.sourceName === link.sinkName ? link.sinkName : `${link.sourceName} → ${link.sinkName}`,
+        animated: states?.get(link.source)?.status === 'RUNNING',
+        style: link.isStatic ? { strokeDasharray: '4 4' } : undefined,
+        focusable: false,
+      })),
+    [graph, states],
+  );
+  return (
+    <div className={classes('graph overflow-hidden rounded-xl border border-line', className ?? 'h-80')} role="group" aria-label={t('graph.label', { count: graph.nodes.length })}>
+      <ReactFlow
+        nodes={boxes}
+        edges={lines}
+        nodeTypes={KINDS}
+        colorMode={dark ? 'dark' : 'light'}
+        fitView
+        fitViewOptions={{ padding: 0.15, maxZoom: 1 }}
+        minZoom={0.1}
+        nodesDraggable={false}
+        nodesConnectable={false}
+        elementsSelectable={onChoose !== undefined}
+        nodesFocusable={onChoose !== undefined}
+        onNodeClick={(_, node) => onChoose?.(node.id)}
+        onSelectionChange={({ nodes }) => nodes[0] && nodes[0].id !== chosen && onChoose?.(nodes[0].id)}
+        preventScrolling={false}
+        zoomOnScroll={false}
+        panOnScroll={false}
+        proOptions={{ hideAttribution: true }}
+      >
+        <Background gap={20} />
+        <Controls showInteractive={false} />
+      </ReactFlow>
+    </div>
+  );
+}
+
+function BoxNode({ data, selected }: NodeProps<Box>) {
+  return (
+    <div className={classes('flex size-full items-center gap-2.5 rounded-xl border bg-card px-3 text-left shadow-sm', selected ? 'border-accent ring-3 ring-accent-soft' : 'border-line')}>
+      <Handle type="target" position={Position.Left} />
+      <span className="node-state" data-tone={data.status ? toneOf(data.status) : undefined} data-running={data.status === 'RUNNING' || undefined}>
+        <Icon name={data.status === 'COMPLETED' ? 'check' : data.status === 'FAILED' ? 'warning' : data.status === 'REVIEW' ? 'question' : 'block'} size={16} />
+      </span>
+      <span className="min-w-0 flex-1">
+        <span className="block truncate text-[13px] font-medium">{data.title}</span>
+        <span className="block truncate text-[11px] text-quiet">{data.about}</span>
+      </span>
+      <Handle type="source" position={Position.Right} />
+    </div>
+  );
+}
+
+const KINDS = { box: BoxNode };

@@ -1,0 +1,81 @@
+// An agent's graph as it is drawn: boxes with titles at places, and lines between them. Pure functions.
+import { field, list, number, record, text } from '../lib/shape';
+
+export type GraphNode = { id: string; block_id: string; input_default: Record<string, unknown>; position: Point | null };
+export type GraphLink = { id: string; source: string; sourceName: string; sink: string; sinkName: string; isStatic: boolean };
+export type Graph = { nodes: GraphNode[]; links: GraphLink[] };
+export type Point = { x: number; y: number };
+export type BlockNames = ReadonlyMap<string, { name: string; category: string }>;
+
+export const BOX = { width: 220, height: 76 };
+const GAP = { x: 80, y: 36 };
+
+export function readGraph(value: unknown): Graph {
+  return { nodes: list(field(value, 'nodes')).map(readNode), links: list(field(value, 'links')).map(readLink) };
+}
+
+function readNode(value: unknown): GraphNode {
+  const place = field(field(value, 'metadata'), 'position');
+  const [x, y] = [number(field(place, 'x')), number(field(place, 'y'))];
+  return {
+    id: text(field(value, 'id')),
+    block_id: text(field(value, 'block_id')),
+    input_default: record(field(value, 'input_default')),
+    position: x === null || y === null ? null : { x, y },
+  };
+}
+
+function readLink(value: unknown, place: number): GraphLink {
+  return {
+    id: text(field(value, 'id')) || `link-${place}`,
+    source: text(field(value, 'source_id')),
+    sourceName: text(field(value, 'source_name')),
+    sink: text(field(value, 'sink_id')),
+    sinkName: text(field(value, 'sink_name')),
+    isStatic: field(value, 'is_static') === true,
+  };
+}
+
+/** What a box says: the block, and where it has a name of its own (inputs, outputs) that one. */
+export function titleOf(node: GraphNode, names: BlockNames): { title: string; about: string } {
+  const block = names.get(node.block_id)?.name ?? node.block_id.slice(0, 8);
+  const own = text(node.input_default.name) || text(node.input_default.title);
+  return own ? { title: own, about: block } : { title: block, about: names.get(node.block_id)?.category ?? '' };
+}
+
+/** Where each box goes: where its author put it, unless boxes would lie on each other; then in columns by distance. */
+export function places(graph: Graph): Map<string, Point> {
+  const given = graph.nodes.every((node) => node.position);
+  const kept = new Map(graph.nodes.map((node) => [node.id, node.position ?? { x: 0, y: 0 }]));
+  return given && !overlaps([...kept.values()]) ? kept : columns(graph);
+}
+
+function overlaps(points: Point[]): boolean {
+  return points.some((one, place) =>
+    points.slice(place + 1).some((two) => Math.abs(one.x - two.x) < BOX.width && Math.abs(one.y - two.y) < BOX.height),
+  );
+}
+
+/** Each node one column after the furthest node before it; a cycle is cut where it closes. */
+export function columns(graph: Graph): Map<string, Point> {
+  const before = new Map<string, string[]>(graph.nodes.map((node) => [node.id, []]));
+  for (const link of graph.links) if (before.has(link.sink) && before.has(link.source)) before.get(link.sink)!.push(link.source);
+  const column = new Map<string, number>();
+  const depth = (id: string, path: ReadonlySet<string>): number => {
+    const known = column.get(id);
+    if (known !== undefined) return known;
+    const sources = before.get(id)!.filter((source) => !path.has(source));
+    const found = sources.length ? 1 + Math.max(...sources.map((source) => depth(source, new Set([...path, source])))) : 0;
+    column.set(id, found);
+    return found;
+  };
+  const taken = new Map<number, number>();
+  return new Map(
+    graph.nodes.map((node) => {
+      const at = depth(node.id, new Set([node.id]));
+      const row = taken.get(at) ?? 0;
+      taken.set(at, row + 1);
+      return [node.id, { x: at * (BOX.width + GAP.x), y: row * (BOX.height + GAP.y) }];
+    }),
+  );
+}

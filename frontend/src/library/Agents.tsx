@@ -1,0 +1,112 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { useMemo, useRef, useState } from 'react';
+import { Link, useLocation } from 'wouter';
+import { Button } from '../components/Button';
+import { Icon } from '../components/icons';
+import { Ago, Badge } from '../components/Pieces';
+import { useT } from '../i18n';
+import { useSettled } from '../lib/debounce';
+import { queryClient } from '../lib/queries';
+import { toast } from '../lib/toasts';
+import { type Agent, libraryApi } from './api';
+import { Heading, Listed, useAttempt } from './Screen';
+import { SearchField } from './SearchField';
+
+export function Agents() {
+  const t = useT();
+  const [search, setSearch] = useState('');
+  const words = useSettled(search.trim(), 250);
+  const found = useInfiniteQuery({
+    queryKey: ['agents', words],
+    queryFn: ({ pageParam }) => libraryApi.agents(words, pageParam),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next,
+    placeholderData: (before) => before,
+  });
+  const agents = useMemo(() => found.data?.pages.flatMap((page) => page.results), [found.data]);
+  return (
+    <>
+      <Heading title={t('library.agents')} about={t('agents.about')}>
+        <SearchField label={t('agents.search')} value={search} onChange={setSearch} />
+        <Import />
+      </Heading>
+      <Listed answer={{ data: agents, error: found.error, refetch: found.refetch }} icon="agent" empty={t(words ? 'agents.nothingFound' : 'agents.none')} hint={t('agents.hint')}>
+        {(rows) => (
+          <ul className="grid gap-4 sm:grid-cols-2 lg:grid-cols-3">
+            {rows.map((agent) => (
+              <Card key={agent.id} agent={agent} />
+            ))}
+          </ul>
+        )}
+      </Listed>
+      {found.hasNextPage && (
+        <Button className="mx-auto mt-6 flex" busy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
+          {t('common.more')}
+        </Button>
+      )}
+    </>
+  );
+}
+
+function Card({ agent }: { agent: Agent }) {
+  const t = useT();
+  return (
+    <li>
+      <Link href={`/library/agents/${agent.id}`} className="panel flex h-full flex-col gap-2 p-4 transition-colors hover:border-accent">
+        <span className="flex items-center gap-2.5">
+          <span className="rounded-lg bg-accent-soft p-1.5 text-accent-text">
+            <Icon name="agent" />
+          </span>
+          <span className="min-w-0 flex-1 truncate font-medium">{agent.name}</span>
+        </span>
+        <span className="line-clamp-3 flex-1 text-sm text-quiet">{agent.description || t('agents.noDescription')}</span>
+        <span className="flex flex-wrap items-center gap-2 pt-1 text-xs text-quiet">
+          <Badge>{t('agents.version', { version: agent.version })}</Badge>
+          {!agent.valid && <Badge tone="attention">{t('agents.invalid')}</Badge>}
+          {agent.store && <Badge>{agent.store}</Badge>}
+          <span className="ml-auto">
+            <Ago when={agent.updated_at} />
+          </span>
+        </span>
+      </Link>
+    </li>
+  );
+}
+
+/** Agent JSON from a file, of this product or of AutoGPT. */
+function Import() {
+  const t = useT();
+  const [, go] = useLocation();
+  const picker = useRef<HTMLInputElement>(null);
+  const attempt = useAttempt();
+  const read = async (file: File) => {
+    let document: unknown;
+    try {
+      document = JSON.parse(await file.text());
+    } catch {
+      return toast(t('agents.noJson', { name: file.name }), 'wrong');
+    }
+    const made = await attempt(libraryApi.importAgent(document));
+    if (!made) return;
+    await queryClient.invalidateQueries({ queryKey: ['agents'] });
+    go(`/library/agents/${made.id}`);
+  };
+  return (
+    <>
+      <input
+        ref={picker}
+        type="file"
+        hidden
+        accept="application/json,.json"
+        onChange={(event) => {
+          const [file] = event.target.files ?? [];
+          if (file) void read(file);
+          event.target.value = '';
+        }}
+      />
+      <Button icon="upload" onClick={() => picker.current?.click()}>
+        {t('agents.import')}
+      </Button>
+    </>
+  );
+}

@@ -1,0 +1,96 @@
+import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { Failed, Loading } from '../components/Pieces';
+import { useT } from '../i18n';
+import { text } from '../lib/shape';
+import { inWords } from '../lib/words';
+import { type Change, libraryApi, type Parts } from './api';
+import { useBlockNames } from './useBlockNames';
+
+/** What came, went and differs between two versions. */
+export function DifferenceView({ agent, from, to }: { agent: string; from: number; to: number }) {
+  const t = useT();
+  const names = useBlockNames();
+  const { data, error } = useQuery({ queryKey: ['agent', agent, 'diff', from, to], queryFn: () => libraryApi.difference(agent, from, to), staleTime: Infinity });
+  if (error) return <Failed words={inWords(error, t)} />;
+  if (!data) return <Loading />;
+  const nodeName = (node: Record<string, unknown>) => names.get(text(node.block_id))?.name ?? text(node.id).slice(0, 8);
+  const linkName = (link: Record<string, unknown>) => `${text(link.source_name)} → ${text(link.sink_name)}`;
+  const nothing = empty(data.nodes) && empty(data.links) && data.graph.length === 0;
+  return (
+    <div className="mt-3 flex flex-col gap-3 border-t border-line pt-3">
+      {nothing && <p className="text-quiet">{t('diff.nothing')}</p>}
+      <Fields changes={data.graph} />
+      <PartList title={t('diff.nodes')} parts={data.nodes} nameOf={nodeName} />
+      <PartList title={t('diff.links')} parts={data.links} nameOf={linkName} />
+    </div>
+  );
+}
+
+const empty = (parts: Parts) => parts.added.length + parts.removed.length + parts.changed.length === 0;
+
+function PartList({ title, parts, nameOf }: { title: string; parts: Parts; nameOf: (part: Record<string, unknown>) => string }) {
+  const t = useT();
+  if (empty(parts)) return null;
+  return (
+    <section>
+      <h3 className="pb-1 text-xs font-medium text-quiet">{title}</h3>
+      <ul className="flex flex-col gap-1">
+        {parts.added.map((part, place) => (
+          <Line key={`a${place}`} sign="+" said={t('diff.added')} className="bg-good-soft text-good">
+            {nameOf(part)}
+          </Line>
+        ))}
+        {parts.removed.map((part, place) => (
+          <Line key={`r${place}`} sign="−" said={t('diff.removed')} className="bg-wrong-soft text-wrong">
+            {nameOf(part)}
+          </Line>
+        ))}
+        {parts.changed.map((part) => (
+          <li key={part.id}>
+            <Fields changes={part.changes} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Line({ sign, said, className, children }: { sign: string; said: string; className: string; children: ReactNode }) {
+  return (
+    <li className={`flex gap-2 rounded-md px-2 py-1 font-mono text-xs ${className}`}>
+      <span aria-hidden="true">{sign}</span>
+      <span className="sr-only">{said}</span>
+      {children}
+    </li>
+  );
+}
+
+function Fields({ changes }: { changes: Change[] }) {
+  const t = useT();
+  if (changes.length === 0) return null;
+  return (
+    <table className="w-full table-fixed text-left font-mono text-xs">
+      <tbody>
+        {changes.map((change) => (
+          <tr key={change.field} className="align-top">
+            <th scope="row" className="w-1/4 truncate py-1 pr-3 font-normal text-quiet">
+              {change.field}
+            </th>
+            <td className="rounded-l-md bg-wrong-soft px-2 py-1 break-words text-wrong" aria-label={t('diff.before')}>
+              {shown(change.before)}
+            </td>
+            <td className="rounded-r-md bg-good-soft px-2 py-1 break-words text-good" aria-label={t('diff.after')}>
+              {shown(change.after)}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function shown(value: unknown): string {
+  if (value === null || value === undefined) return '–';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

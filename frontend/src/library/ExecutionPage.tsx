@@ -1,0 +1,158 @@
+import { useQuery } from '@tanstack/react-query';
+import { lazy, Suspense, useEffect, useMemo, useState } from 'react';
+import { Link } from 'wouter';
+import { Button } from '../components/Button';
+import { Icon } from '../components/icons';
+import { Ago, Badge, Failed, Loading, Notice, Raw } from '../components/Pieces';
+import { readGraph, titleOf } from '../graph/model';
+import { useT } from '../i18n';
+import { useFormat } from '../lib/format';
+import { inWords } from '../lib/words';
+import { type Execution, libraryApi, type NodeRun } from './api';
+import { Outputs } from './Outputs';
+import { ReviewCard } from './ReviewCard';
+import { Heading, useAttempt } from './Screen';
+import { hasEnded, type NodeStates, statusKey, toneOf } from './status';
+import { spans } from './timeline';
+import { useBlockNames } from './useBlockNames';
+import { useExecution } from './useExecution';
+
+const GraphView = lazy(() => import('../graph/GraphView'));
+
+export function ExecutionPage({ id }: { id: string }) {
+  const t = useT();
+  const { data, error, refetch, states } = useExecution(id);
+  if (error) return <Failed words={inWords(error, t)} onRetry={() => void refetch()} />;
+  if (!data) return <Loading />;
+  return <Shown execution={data} states={states} />;
+}
+
+function Shown({ execution, states }: { execution: Execution; states: NodeStates }) {
+  const t = useT();
+  const attempt = useAttempt();
+  const ended = hasEnded(execution.status);
+  return (
+    <div className="flex flex-col gap-6">
+      <div>
+        <Link href={`/library/agents/${execution.agent_id}`} className="inline-flex items-center gap-1 pb-3 text-sm text-quiet hover:text-ink">
+          <Icon name="left" size={14} /> {execution.agent_name ?? t('run.agent')}
+        </Link>
+        <Heading
+          title={t('run.title')}
+          about={
+            <span className="flex flex-wrap items-center gap-2">
+              <Badge tone={toneOf(execution.status)}>{t(statusKey(execution.status))}</Badge>
+              <Badge>{t('agents.version', { version: execution.version })}</Badge>
+              <Ago when={execution.queued_at} />
+            </span>
+          }
+        >
+          {!ended && (
+            <Button icon="stop" onClick={() => void attempt(libraryApi.cancelExecution(execution.id))}>
+              {t('run.cancel')}
+            </Button>
+          )}
+        </Heading>
+        {execution.error && (
+          <Notice tone="wrong" icon="warning">
+            {execution.error}
+          </Notice>
+        )}
+      </div>
+      {execution.status === 'REVIEW' && <Waiting execution={execution.id} />}
+      <Drawn execution={execution} states={states} />
+      <section className="grid gap-6 lg:grid-cols-2">
+        <div>
+          <h3 className="pb-2 font-semibold">{t('run.inputs')}</h3>
+          <Raw value={execution.inputs} />
+        </div>
+        <div>
+          <h3 className="pb-2 font-semibold">{t('run.outputs')}</h3>
+          <Outputs outputs={execution.outputs} />
+        </div>
+      </section>
+    </div>
+  );
+}
+
+function Waiting({ execution }: { execution: string }) {
+  const { data } = useQuery({ queryKey: ['reviews', 'waiting'], queryFn: () => libraryApi.reviews('waiting') });
+  return data?.results.filter((review) => review.execution_id === execution).map((review) => <ReviewCard key={review.id} review={review} />);
+}
+
+/** The graph with what each node is at, the same on a line of time, and the data of the one that was chosen. */
+function Drawn({ execution, states }: { execution: Execution; states: NodeStates }) {
+  const t = useT();
+  const names = useBlockNames();
+  const [chosen, setChosen] = useState<string | null>(null);
+  const { data } = useQuery({
+    queryKey: ['agent', execution.agent_id, 'version', execution.version],
+    queryFn: () => libraryApi.version(execution.agent_id, execution.version),
+    staleTime: Infinity,
+  });
+  const graph = useMemo(() => readGraph(data?.graph), [data]);
+  const titles = useMemo(() => new Map(graph.nodes.map((node) => [node.id, titleOf(node, names).title])), [graph, names]);
+  const runs = execution.nodes ?? [];
+  const runsOfChosen = runs.filter((run) => run.node_id === chosen);
+  return (
+    <>
+      {graph.nodes.length > 0 && (
+        <Suspense fallback={<Loading />}>
+          <GraphView graph={graph} names={names} states={states} chosen={chosen} onChoose={setChosen} className="h-80" />
+        </Suspense>
+      )}
+      {runs.length > 0 && <Timeline runs={runs} titles={titles} chosen={chosen} onChoose={setChosen} live={!hasEnded(execution.status)} />}
+      {runsOfChosen.map((run) => (
+        <section key={run.id} className="panel p-4 text-sm" aria-label={titles.get(run.node_id)}>
+          <p className="flex items-center gap-2 pb-3 font-medium">
+            {titles.get(run.node_id)} <Badge tone={toneOf(run.status)}>{t(statusKey(run.status))}</Badge>
+          </p>
+          {run.error && <p className="pb-3 text-wrong">{run.error}</p>}
+          <div className="grid gap-4 lg:grid-cols-2">
+            <Raw value={run.inputs} />
+            <Raw value={run.outputs} />
+          </div>
+        </section>
+      ))}
+    </>
+  );
+}
+
+type TimelineProps = { runs: NodeRun[]; titles: Map<string, string>; chosen: string | null; onChoose: (node: string) => void; live: boolean };
+
+function Timeline({ runs, titles, chosen, onChoose, live }: TimelineProps) {
+  const t = useT();
+  const format = useFormat();
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    if (!live) return;
+    const timer = window.setInterval(() => setNow(Date.now()), 500);
+    return () => window.clearInterval(timer);
+  }, [live]);
+  return (
+    <section>
+      <h3 className="pb-2 font-semibold">{t('run.timeline')}</h3>
+      <ol className="panel flex flex-col divide-y divide-line overflow-hidden text-sm">
+        {spans(runs, now).map((span) => (
+          <li key={span.run.id}>
+            <button
+              type="button"
+              aria-pressed={span.run.node_id === chosen}
+              className="grid w-full cursor-pointer grid-cols-[minmax(7rem,1fr)_2fr_4rem] items-center gap-3 px-4 py-2 text-left hover:bg-hover aria-pressed:bg-chosen"
+              onClick={() => onChoose(span.run.node_id)}
+            >
+              <span className="flex min-w-0 items-center gap-2">
+                <span className="sr-only">{t(statusKey(span.run.status))}</span>
+                <span className="truncate">{titles.get(span.run.node_id) ?? span.run.node_id.slice(0, 8)}</span>
+              </span>
+              <span className="relative h-2.5 rounded-full bg-hover">
+                <span className="timeline-bar absolute inset-y-0 rounded-full" data-tone={toneOf(span.run.status)} style={{ left: `${span.start * 100}%`, width: `${span.width * 100}%` }} />
+              </span>
+              <span className="text-right text-xs text-quiet tabular-nums">{span.seconds !== null && format.span(span.seconds)}</span>
+            </button>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}

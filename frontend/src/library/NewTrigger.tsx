@@ -1,0 +1,38 @@
+import { useState } from 'react';
+import { Button } from '../components/Button';
+import { Dialog } from '../components/Dialog';
+import { SelectField, TextField } from '../components/Field';
+import { useT } from '../i18n';
+import { queryClient } from '../lib/queries';
+import { type AgentDetail, libraryApi, type Trigger } from './api';
+import { useAttempt } from './Screen';
+import { Shown } from './Triggers';
+
+export function NewTrigger({ agent, onClose }: { agent: AgentDetail; onClose: () => void }) {
+  const t = useT();
+  const [name, setName] = useState(agent.name);
+  const [scheme, setScheme] = useState('standard_webhooks');
+  const [made, setMade] = useState<Trigger | null>(null);
+  const attempt = useAttempt();
+  const make = async () => {
+    setMade((await attempt(libraryApi.makeTrigger({ name, agent_id: agent.id, scheme }))) ?? null);
+    await queryClient.invalidateQueries({ queryKey: ['triggers'] });
+  };
+  return (
+    <Dialog open onClose={onClose} title={t('triggers.newTitle', { name: agent.name })} about={t('triggers.newAbout')}>
+      {made ? (
+        <Shown trigger={made} />
+      ) : (
+        <form action={make} className="flex flex-col gap-4">
+          <TextField label={t('common.name')} value={name} onChange={(event) => setName(event.target.value)} />
+          <SelectField label={t('triggers.scheme')} choices={SCHEMES.map((value) => ({ value, label: value }))} value={scheme} onChange={(event) => setScheme(event.target.value)} />
+          <Button look="strong" type="submit" className="self-start" disabled={!name.trim()}>
+            {t('triggers.make')}
+          </Button>
+        </form>
+      )}
+    </Dialog>
+  );
+}
+
+const SCHEMES = ['standard_webhooks', 'hmac_sha256', 'none'];

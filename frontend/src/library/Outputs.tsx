@@ -1,0 +1,44 @@
+import { lazy, Suspense } from 'react';
+import { FileLink, Picture } from '../chat/Attached';
+import { CopyButton, Raw } from '../components/Pieces';
+import { useT } from '../i18n';
+import { addressOf } from '../lib/workspaceLinks';
+
+const Markdown = lazy(() => import('../chat/Markdown').then((module) => ({ default: module.Markdown })));
+
+/** What a run gave, by name, the values in the order they came. */
+export function Outputs({ outputs }: { outputs: Record<string, unknown[]> }) {
+  const t = useT();
+  const names = Object.entries(outputs);
+  if (names.length === 0) return <p className="text-sm text-quiet">{t('run.noOutputs')}</p>;
+  return (
+    <dl className="flex flex-col gap-4 text-sm">
+      {names.map(([name, values]) => (
+        <div key={name}>
+          <dt className="pb-1 text-[13px] font-medium text-quiet">{name}</dt>
+          {(Array.isArray(values) ? values : [values]).map((value, place) => (
+            <dd key={place} className="pb-2">
+              <Value value={value} />
+            </dd>
+          ))}
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Value({ value }: { value: unknown }) {
+  if (typeof value !== 'string') return <Raw value={value} />;
+  const address = /^workspace:\/\/\S+$/.test(value) ? addressOf(value) : null;
+  if (address) return /#image\//.test(value) ? <Picture url={address} name="" /> : <FileLink url={address} name="" about={value} />;
+  return (
+    <div className="group/value relative rounded-lg bg-code px-3 py-2 pr-10">
+      <Suspense fallback={<p className="whitespace-pre-wrap">{value}</p>}>
+        <Markdown text={value} live={false} />
+      </Suspense>
+      <span className="absolute top-1 right-1">
+        <CopyButton text={value} />
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,86 @@
+import { useState } from 'react';
+import { Link } from 'wouter';
+import { Button } from '../components/Button';
+import { TextArea, TextField } from '../components/Field';
+import { Ago, Badge, Raw, type Tone } from '../components/Pieces';
+import { type Key, useT } from '../i18n';
+import { queryClient } from '../lib/queries';
+import { libraryApi, type Review } from './api';
+import { useAttempt } from './Screen';
+
+const STATES: Record<Review['state'], [Key, Tone]> = {
+  waiting: ['review.waiting', 'attention'],
+  approved: ['review.approved', 'good'],
+  rejected: ['review.rejected', 'wrong'],
+  expired: ['review.expired', 'calm'],
+  withdrawn: ['review.withdrawn', 'calm'],
+};
+
+/** A question to the person: what it is about, changeable where that is allowed, and the two answers. */
+export function ReviewCard({ review, onDecided }: { review: Review; onDecided?: (review: Review) => void }) {
+  const t = useT();
+  const [name, tone] = STATES[review.state];
+  return (
+    <section className="panel flex flex-col gap-3 p-4 text-sm" aria-label={review.name}>
+      <div className="flex flex-wrap items-center gap-2">
+        <Badge tone={tone}>{t(name)}</Badge>
+        <span className="min-w-0 flex-1 font-medium break-words">{review.name}</span>
+        <span className="text-[13px] text-quiet">
+          <Ago when={review.asked_at} />
+        </span>
+      </div>
+      {review.agent_name && review.execution_id && (
+        <Link href={`/library/runs/${review.execution_id}`} className="link w-fit text-[13px]">
+          {review.agent_name}
+        </Link>
+      )}
+      {review.state === 'waiting' ? <Decide review={review} onDecided={onDecided} /> : <Raw value={review.data} />}
+      {review.message && <p className="text-quiet">{review.message}</p>}
+    </section>
+  );
+}
+
+function Decide({ review, onDecided }: { review: Review; onDecided?: (review: Review) => void }) {
+  const t = useT();
+  const plain = typeof review.data === 'string';
+  const before = plain ? String(review.data) : JSON.stringify(review.data, null, 2);
+  const [data, setData] = useState(before);
+  const [message, setMessage] = useState('');
+  const [wrong, setWrong] = useState(false);
+  const [busy, setBusy] = useState(false);
+  const attempt = useAttempt();
+  const decide = async (approved: boolean) => {
+    let changed: { data?: unknown } = {};
+    if (approved && review.editable && data !== before) {
+      try {
+        changed = { data: plain ? data : (JSON.parse(data) as unknown) };
+      } catch {
+        return setWrong(true);
+      }
+    }
+    setBusy(true);
+    const decided = await attempt(libraryApi.decide(review.id, { approved, message, ...changed }));
+    setBusy(false);
+    await queryClient.invalidateQueries({ queryKey: ['reviews'] });
+    await queryClient.invalidateQueries({ queryKey: ['review', review.id] });
+    if (decided) onDecided?.(decided);
+  };
+  return (
+    <>
+      {review.editable ? (
+        <TextArea label={t('review.data')} className={plain ? undefined : 'font-mono text-xs'} value={data} problem={wrong ? t('form.noJson') : undefined} onChange={(event) => setData(event.target.value)} />
+      ) : (
+        <Raw value={review.data} />
+      )}
+      <TextField label={t('review.message')} value={message} onChange={(event) => setMessage(event.target.value)} />
+      <div className="flex gap-2">
+        <Button look="strong" icon="check" busy={busy} onClick={() => void decide(true)}>
+          {t('review.approve')}
+        </Button>
+        <Button icon="close" busy={busy} onClick={() => void decide(false)}>
+          {t('review.reject')}
+        </Button>
+      </div>
+    </>
+  );
+}

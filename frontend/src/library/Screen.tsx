@@ -1,0 +1,54 @@
+// What every screen of the library does: a heading with actions, and a list that loads, fails, or is empty.
+import type { ReactNode } from 'react';
+import { Empty, Failed, Loading } from '../components/Pieces';
+import type { IconName } from '../components/icons';
+import { useT } from '../i18n';
+import { toast } from '../lib/toasts';
+import { inWords } from '../lib/words';
+
+export function Heading({ title, about, children }: { title: string; about?: ReactNode; children?: ReactNode }) {
+  return (
+    <div className="flex flex-wrap items-start justify-between gap-3 pb-5">
+      <div className="min-w-0">
+        <h2 className="text-xl font-semibold tracking-tight break-words">{title}</h2>
+        {about && <div className="pt-1 text-sm text-quiet">{about}</div>}
+      </div>
+      <div className="flex flex-wrap gap-2">{children}</div>
+    </div>
+  );
+}
+
+type ListProps<T> = {
+  answer: { data?: readonly T[]; error: Error | null; refetch: () => unknown };
+  icon: IconName;
+  empty: string;
+  hint?: ReactNode;
+  children: (rows: readonly T[]) => ReactNode;
+};
+
+export function Listed<T>({ answer, icon, empty, hint, children }: ListProps<T>) {
+  const t = useT();
+  if (answer.error) return <Failed words={inWords(answer.error, t)} onRetry={() => void answer.refetch()} />;
+  if (!answer.data) return <Loading />;
+  if (answer.data.length === 0) {
+    return (
+      <Empty icon={icon} title={empty}>
+        {hint}
+      </Empty>
+    );
+  }
+  return children(answer.data);
+}
+
+/** Do something on the server; what goes wrong is said at the edge of the page. */
+export function useAttempt() {
+  const t = useT();
+  return async <T,>(work: Promise<T>): Promise<T | undefined> => {
+    try {
+      return await work;
+    } catch (error) {
+      toast(inWords(error, t), 'wrong');
+      return undefined;
+    }
+  };
+}

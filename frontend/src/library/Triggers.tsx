@@ -1,0 +1,123 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Link } from 'wouter';
+import { Button } from '../components/Button';
+import { Menu } from '../components/Menu';
+import { IconButton } from '../components/Button';
+import { Ago, Badge, CopyButton, Fold, Loading, Notice, Raw } from '../components/Pieces';
+import { useT } from '../i18n';
+import { queryClient } from '../lib/queries';
+import { libraryApi, type Trigger } from './api';
+import { Heading, Listed, useAttempt } from './Screen';
+
+export function Triggers() {
+  const t = useT();
+  const found = useQuery({ queryKey: ['triggers'], queryFn: libraryApi.triggers });
+  return (
+    <>
+      <Heading title={t('library.triggers')} about={t('triggers.about')} />
+      <Listed answer={{ data: found.data?.results, error: found.error, refetch: found.refetch }} icon="bolt" empty={t('triggers.none')} hint={t('triggers.hint')}>
+        {(rows) => (
+          <ul className="flex flex-col gap-3">
+            {rows.map((trigger) => (
+              <Row key={trigger.id} trigger={trigger} />
+            ))}
+          </ul>
+        )}
+      </Listed>
+    </>
+  );
+}
+
+function Row({ trigger }: { trigger: Trigger }) {
+  const t = useT();
+  const [fresh, setFresh] = useState<Trigger | null>(null);
+  const attempt = useAttempt();
+  const change = async (work: Promise<unknown>) => {
+    const answer = await attempt(work);
+    await queryClient.invalidateQueries({ queryKey: ['triggers'] });
+    return answer;
+  };
+  const rotate = async (what: 'address' | 'secret') => setFresh(((await change(libraryApi.rotateTrigger(trigger.id, what))) as Trigger | undefined) ?? null);
+  return (
+    <li className="panel flex flex-col gap-2 p-4 text-sm">
+      <div className="flex flex-wrap items-center gap-2">
+        <span className="font-medium">{trigger.name}</span>
+        <Badge>{trigger.scheme}</Badge>
+        {!trigger.enabled && <Badge>{t('common.off')}</Badge>}
+        <Link href={`/library/agents/${trigger.agent_id}`} className="link text-[13px]">
+          {trigger.agent_name}
+        </Link>
+        <span className="ml-auto flex items-center gap-2">
+          <Button small aria-pressed={trigger.enabled} onClick={() => void change(libraryApi.changeTrigger(trigger.id, { enabled: !trigger.enabled }))}>
+            {t(trigger.enabled ? 'common.switchOff' : 'common.switchOn')}
+          </Button>
+          <Menu
+            trigger={<IconButton icon="more" size="small" label={t('triggers.actions', { name: trigger.name })} />}
+            entries={[
+              { label: t('triggers.newAddress'), icon: 'refresh', onSelect: () => void rotate('address') },
+              { label: t('triggers.newSecret'), icon: 'key', onSelect: () => void rotate('secret') },
+              'line',
+              { label: t('common.delete'), icon: 'trash', danger: true, onSelect: () => void change(libraryApi.removeTrigger(trigger.id)) },
+            ]}
+          />
+        </span>
+      </div>
+      <code className="text-xs break-all text-quiet">{trigger.url}</code>
+      {fresh && <Shown trigger={fresh} />}
+      <Fold title={t('triggers.log')}>
+        <Deliveries trigger={trigger.id} />
+      </Fold>
+    </li>
+  );
+}
+
+/** Address and secret of a trigger, the one time they are shown. */
+export function Shown({ trigger }: { trigger: Trigger }) {
+  const t = useT();
+  return (
+    <Notice tone="good" icon="key">
+      <p className="font-medium">{t('triggers.shownOnce')}</p>
+      <p className="flex items-center gap-1">
+        <code className="text-xs break-all">{trigger.url}</code> <CopyButton text={trigger.url} />
+      </p>
+      {trigger.secret && (
+        <p className="flex items-center gap-1">
+          <code className="text-xs break-all">{trigger.secret}</code> <CopyButton text={trigger.secret} />
+        </p>
+      )}
+    </Notice>
+  );
+}
+
+function Deliveries({ trigger }: { trigger: string }) {
+  const t = useT();
+  const attempt = useAttempt();
+  const { data, refetch } = useQuery({ queryKey: ['deliveries', trigger], queryFn: () => libraryApi.deliveries(trigger) });
+  if (!data) return <Loading />;
+  if (data.results.length === 0) return <p className="text-quiet">{t('triggers.noCalls')}</p>;
+  return (
+    <ol className="flex flex-col divide-y divide-line">
+      {data.results.map((delivery) => (
+        <li key={delivery.id} className="flex flex-wrap items-center gap-2 py-2">
+          <Badge tone={delivery.error ? 'wrong' : 'calm'}>{delivery.state}</Badge>
+          <Ago when={delivery.received_at} />
+          {delivery.execution_id && (
+            <Link href={`/library/runs/${delivery.execution_id}`} className="link">
+              {t('run.title')}
+            </Link>
+          )}
+          <span className="min-w-0 flex-1 text-wrong">{delivery.error}</span>
+          <Button small icon="refresh" onClick={() => void attempt(libraryApi.replay(trigger, delivery.id)).then(() => refetch())}>
+            {t('triggers.replay')}
+          </Button>
+          <div className="w-full">
+            <Fold title={t('triggers.payload')}>
+              <Raw value={delivery.payload} />
+            </Fold>
+          </div>
+        </li>
+      ))}
+    </ol>
+  );
+}

@@ -1,0 +1,24 @@
+import { useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
+import type { BlockNames } from '../graph/model';
+import { type BlockInfo, libraryApi } from './api';
+
+/** How the blocks are called; graphs know only their ids. */
+export function useBlockNames(): BlockNames {
+  const { data } = useQuery({ queryKey: ['blocks'], queryFn: allBlocks, staleTime: Infinity });
+  return useMemo(
+    () => new Map((data ?? []).map((block) => [block.id, { name: block.name, category: block.category ?? block.categories?.[0] ?? '' }])),
+    [data],
+  );
+}
+
+async function allBlocks(): Promise<BlockInfo[]> {
+  const found: BlockInfo[] = [];
+  let cursor: string | null = null;
+  do {
+    const page: Awaited<ReturnType<typeof libraryApi.blocks>> = await libraryApi.blocks(cursor);
+    found.push(...page.results);
+    cursor = page.next;
+  } while (cursor);
+  return found;
+}
