@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from copilot_project.env import ROOT, Environment
+from executions.agents.validation.listing import problems_page
 from tools.listing import tool_list_page
 
 DOCS = ROOT / "docs"
@@ -47,4 +48,8 @@ def shown_default(value: object) -> str:
             return f"`{value}`"
 
 
-PAGES: dict[str, Callable[[], str]] = {"environment.md": environment_page, "tool-list.md": tool_list_page}
+PAGES: dict[str, Callable[[], str]] = {
+    "environment.md": environment_page,
+    "tool-list.md": tool_list_page,
+    "agent-problems.md": problems_page,
+}
