@@ -51,7 +51,9 @@ block_ids = (
     st.sampled_from(FAVOURITES) | st.sampled_from(BLOCKS) | st.sampled_from(["", "Calculator", "nope"])
 )
 positions = st.fixed_dictionaries({"x": st.integers(-3, 3), "y": st.integers(-3, 3)})
-metadata = st.just({}) | st.fixed_dictionaries({"position": positions | st.none() | texts})
+metadata: st.SearchStrategy[dict[str, Any]] = st.just({}) | st.fixed_dictionaries(
+    {"position": positions | st.none() | texts}
+)
 names = st.sampled_from(["x", "y", "Results!", "User's Topic"])
 schemas = st.builds(
     lambda names: {"type": "object", "properties": {name: {} for name in names}, "required": names},

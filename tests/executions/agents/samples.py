@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from executions.blocks.registry import get_registry
@@ -82,7 +83,7 @@ def exported(document: dict[str, JSON]) -> dict[str, JSON]:
             "webhook_id": None,
             "webhook": None,
         }
-    more = {"instructions": None, "recommended_schedule_cron": None, "forked_from_id": None}
+    more: dict[str, JSON] = {"instructions": None, "recommended_schedule_cron": None, "forked_from_id": None}
     more |= {"forked_from_version": None, "user_id": "", "created_at": "2026-04-13T03:45:11.241Z"}
     more |= {"has_external_trigger": False, "trigger_setup_info": None}
     more |= {"credentials_input_schema": {"type": "object", "properties": {}, "required": []}}
@@ -219,10 +220,14 @@ def newsroom() -> dict[str, JSON]:
     return exported(agent(nodes, links, id="newsroom", version=4, name="Newsroom")) | {"sub_graphs": subs}
 
 
-EXPORTS = {
+def exported_adder() -> dict[str, JSON]:
+    return exported(adder())
+
+
+EXPORTS: dict[str, Callable[[], dict[str, JSON]]] = {
     "win-back email": win_back_email,
     "old discord template": old_discord_template,
     "research crew": research_crew,
     "newsroom": newsroom,
-    "adder": lambda: exported(adder()),
+    "adder": exported_adder,
 }
