@@ -5,12 +5,11 @@ from __future__ import annotations
 import uuid
 
 from durable import limits
-from durable.stop import StopSignal
-from durable.waiting import wait_for
+from durable.waiting import Stop, wait_for
 from executions.models import Execution
 
 
-def wait_for_execution(execution_id: uuid.UUID, seconds: float, stop: StopSignal | None = None) -> Execution:
+def wait_for_execution(execution_id: uuid.UUID, seconds: float, stop: Stop | None = None) -> Execution:
     """The execution when it has ended or asks a person, or as it is when the time is over or `stop` was set.
 
     Subscribed and confirmed before the row is looked at; raises Execution.DoesNotExist.

@@ -58,8 +58,8 @@ WaitSeconds: TypeAlias = Annotated[
     float, Field(ge=0, le=limits.MAX_TOOL_WAIT_SECONDS), BeforeValidator(clamp_wait)
 ]
 
-Run: TypeAlias = Callable[[Any, ToolContext], ToolResult]
-Lookup: TypeAlias = Callable[[Any, ToolContext], ToolResult | None]
+Run: TypeAlias = Callable[[Any, Any], ToolResult]  # a long-running tool is given an OperationContext
+Lookup: TypeAlias = Callable[[Any, Any], ToolResult | None]
 Receive: TypeAlias = Callable[[Any, OutsideAnswer, Any], ToolResult]
 Gate: TypeAlias = Callable[[ToolContext], None]
 

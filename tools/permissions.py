@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from tools.errors import BadPermissions
 
@@ -63,6 +63,21 @@ class Permissions:
     def allows_block(self, *names: str) -> bool:
         """A block is known by its id and by its name; give both."""
         return self.blocks.allows(*names)
+
+
+class Known(Protocol):
+    """Something with an id and a name."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+
+def block_rule(permissions: Permissions) -> Callable[[Known], bool]:
+    """Whether a block may be used, as a question that can be passed on."""
+    return lambda block: permissions.allows_block(block.id, block.name)
 
 
 def narrow(parent: Permissions, child: Permissions) -> Permissions:

@@ -82,7 +82,8 @@ class Operation(Job):
         }
         if self.end_reason in ("interrupted", "worker_lost"):
             failure["may_have_happened"] = True
-        return failure | about
+        known = self.result if isinstance(self.result, dict) else {}  # what a failed tool had made
+        return known | failure | about
 
     def ended_unowned(self) -> None:
         """Cancelled before it ran, or given up: nobody has said why."""

@@ -183,6 +183,8 @@ class Working:
             cancelled = asked and outcome.state == ToolCall.State.CANCELLED
             status = Operation.CANCELLED if cancelled else Operation.FAILED
             reason, error = str(outcome.output.get("error") or "failed")[:32], message
+            if outcome.output.keys() - PLAIN_REPLY:
+                changes["result"] = outcome.output  # the error says more than a sentence: what was made so far
 
         def work() -> None:
             for piece in outcome.works:
@@ -246,6 +248,9 @@ class OperationCall(RunningCall):
             else:
                 self.accepted = error
         return super()._failed(error)
+
+
+PLAIN_REPLY = frozenset({"type", "message", "error", "session_id", "may_have_happened"})
 
 
 class Progress:

@@ -1,0 +1,68 @@
+"""validate_agent_graph and fix_agent_graph: what is wrong with an agent's JSON, and mending what is safe to mend."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from executions.agents.fixing import fix_graph
+from executions.agents.validation import Report
+from executions.agents.versions import validate_graph
+from executions.graph import graph_to_json
+from tools.agent_json import AgentJson, read_agent, scope_for
+from tools.base import ToolArgs, ToolResult, tool
+from tools.context import ToolContext
+from tools.gates import guide_read, login_required
+
+
+class Args(ToolArgs):
+    agent_json: AgentJson = Field(description="The whole agent.")
+
+
+class ValidationResult(ToolResult):
+    type: Literal["validation_result"] = "validation_result"
+    valid: bool
+    errors: list[dict[str, Any]]
+    warnings: list[dict[str, Any]]
+    error_count: int
+
+
+class FixResult(ToolResult):
+    type: Literal["fix_result"] = "fix_result"
+    agent_json: dict[str, Any]
+    fixes: list[str]
+    valid: bool
+    errors: list[dict[str, Any]]
+
+
+@tool(gates=[login_required, guide_read])
+def validate_agent_graph(args: Args, context: ToolContext) -> ValidationResult:
+    """Check an agent's JSON without saving it: every problem at once, with the node, the pin and what to do."""
+    report = validate_graph(context.user, read_agent(args.agent_json), scope_for(context))
+    shown = report.as_json()
+    return ValidationResult(message=verdict(report), **shown, error_count=len(report.errors))
+
+
+@tool(gates=[login_required, guide_read])
+def fix_agent_graph(args: Args, context: ToolContext) -> FixResult:
+    """Mend what can be mended without guessing in an agent's JSON, and tell what was done and what is left."""
+    scope = scope_for(context)
+    fixed, fixes = fix_graph(read_agent(args.agent_json), scope)
+    report = validate_graph(context.user, fixed, scope)
+    done = f"{len(fixes)} repair{'' if len(fixes) == 1 else 's'} made" if fixes else "Nothing to repair"
+    return FixResult(
+        message=f"{done}. {verdict(report)}",
+        agent_json=graph_to_json(fixed),
+        fixes=[fix.message for fix in fixes],
+        valid=report.valid,
+        errors=[problem.as_json() for problem in report.errors],
+    )
+
+
+def verdict(report: Report) -> str:
+    if report.valid:
+        return "The agent can run."
+    first = report.errors[0].message
+    more = f" And {len(report.errors) - 1} more." if len(report.errors) > 1 else ""
+    return f"The agent cannot run yet: {first}{more}"

@@ -1,0 +1,96 @@
+"""find_agent and find_library_agent: look for agents in the store and in the user's own library."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from durable import limits
+from executions.agents import library, store
+from executions.agents.errors import AgentMissing
+from executions.models import Agent
+from tools.base import ToolArgs, ToolResult, tool
+from tools.cards import AgentCard, card_of_agent, card_of_listing
+from tools.context import ToolContext
+from tools.errors import NoResults
+from tools.gates import login_required
+from tools.refusals import as_tool_errors
+
+
+class StoreArgs(ToolArgs):
+    query: str = Field(
+        min_length=1, max_length=limits.MAX_QUERY_CHARACTERS, description="Words, or username/slug."
+    )
+
+
+class LibraryArgs(ToolArgs):
+    query: str | None = Field(
+        default=None, max_length=limits.MAX_QUERY_CHARACTERS, description="Words; without any, the newest."
+    )
+    agent_id: str | None = Field(default=None, max_length=64, description="Just this one.")
+
+
+class AgentsFound(ToolResult):
+    type: Literal["agents_found"] = "agents_found"
+    agents: list[AgentCard]
+    count: int
+
+
+@tool()
+def find_agent(args: StoreArgs, context: ToolContext) -> AgentsFound:
+    """Find agents that others published in the store, by what they do or by username/slug."""
+    with as_tool_errors():
+        found = store.search_store(args.query, most=limits.FOUND_IN_CHAT)
+    if not found:
+        raise NoResults(
+            f"No agent of the store matches {args.query!r}.",
+            [
+                "Use fewer words.",
+                "Look in the library with find_library_agent.",
+                "Build one with create_agent.",
+            ],
+        )
+    user = context.user if context.user_id is not None else None
+    cards = [
+        card_of_listing(match.item, store.find_copy(user, match.item) if user else None) for match in found
+    ]
+    return answer(cards, "in the store. run_agent runs one by its username_agent_slug")
+
+
+@tool(gates=[login_required])
+def find_library_agent(args: LibraryArgs, context: ToolContext) -> AgentsFound:
+    """Find agents in the user's own library, by words or by id, with what they take and give."""
+    agents = look(args, context)
+    if not agents:
+        raise NoResults(
+            f"No agent of the library matches {args.query!r}." if args.query else "The library is empty.",
+            [
+                "Use fewer words.",
+                "Look in the store with find_agent.",
+                "Build one with create_agent.",
+            ],
+        )
+    versions = library.newest_versions(agents)
+    cards = [card_of_agent(agent, versions[agent.pk]) for agent in agents if agent.pk in versions]
+    return answer(cards, "in the library. run_agent runs one by its library_agent_id")
+
+
+def look(args: LibraryArgs, context: ToolContext) -> list[Agent]:
+    if args.agent_id:
+        try:
+            return [library.get_agent(context.user, args.agent_id)]
+        except AgentMissing:
+            raise NoResults(
+                f"There is no agent {args.agent_id!r} in the library.", ["Search by words instead."]
+            ) from None
+    if not (args.query or "").strip():
+        return list(library.agents_of(context.user)[: limits.FOUND_IN_CHAT])
+    with as_tool_errors():
+        found = library.search_library(context.user, args.query or "", most=limits.FOUND_IN_CHAT)
+    return [match.item for match in found]
+
+
+def answer(cards: list[AgentCard], where: str) -> AgentsFound:
+    count = f"{len(cards)} agent{'' if len(cards) == 1 else 's'}"
+    return AgentsFound(message=f"Found {count} {where}.", agents=cards, count=len(cards))
