@@ -10,6 +10,7 @@ from typing import Any
 
 from chat.engine.prompt import system_prompt
 from chat.models import Message, Session, Step, Turn
+from tools.gates import GUIDE
 from tools.models import ToolCall
 
 ModelMessage = dict[str, Any]
@@ -26,7 +27,21 @@ def messages_for(turn: Turn) -> list[ModelMessage]:
     if session.summary:
         text = f"Summary of the earlier part of this conversation:\n\n{session.summary}"
         opening.append({"role": "system", "content": text})
-    return opening + [message for _, message in recent(session)]
+    said = [message for _, message in recent(session)]
+    if session.summary and (guide := pinned_guide(session, said)):
+        opening.append({"role": "system", "content": guide})
+    return opening + said
+
+
+def pinned_guide(session: Session, said: list[ModelMessage]) -> str:
+    """The guide on building agents, when it was read in the part that is only a summary now; else nothing."""
+    if any(call["function"]["name"] == GUIDE for message in said for call in message.get("tool_calls") or ()):
+        return ""
+    read = ToolCall.objects.filter(session_id=session.pk, name=GUIDE, state=ToolCall.State.SUCCEEDED)
+    newest = read.order_by("-started_at").first()
+    if newest is None:
+        return ""
+    return f"What {GUIDE} answered earlier in this conversation:\n\n{json.dumps(newest.result, ensure_ascii=False)}"
 
 
 def recent(session: Session) -> list[tuple[int, ModelMessage]]:
