@@ -1,5 +1,5 @@
 import { lazy, Suspense } from 'react';
-import { Route, Switch } from 'wouter';
+import { Redirect, Route, Switch } from 'wouter';
 import { Welcome } from '../chat/Welcome';
 import { useT } from '../i18n';
 import { Loading } from '../components/Pieces';
@@ -24,6 +24,10 @@ export function App() {
           <Route path="/c/:id">{({ id }) => <Conversation key={id} id={id} />}</Route>
           <Route path="/library/*?">
             <Library />
+          </Route>
+          <Route path="/store/:username/:slug">{({ username, slug }) => <Redirect to={`/library/store?search=${username}/${slug}`} />}</Route>
+          <Route path="/account/credentials">
+            <Redirect to="/library/credentials" />
           </Route>
           <Route path="/account">
             <Account />

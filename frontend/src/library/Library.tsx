@@ -47,6 +47,7 @@ export default function Library() {
       <Switch>
         <Route path="/library" component={Agents} />
         <Route path="/library/agents/:id">{({ id }) => <AgentPage key={id} id={id} />}</Route>
+        <Route path="/library/agents/:agent/executions/:id">{({ id }) => <ExecutionPage key={id} id={id} />}</Route>
         <Route path="/library/runs" component={Executions} />
         <Route path="/library/runs/:id">{({ id }) => <ExecutionPage key={id} id={id} />}</Route>
         <Route path="/library/reviews" component={Reviews} />

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { useLocation } from 'wouter';
+import { useLocation, useSearchParams } from 'wouter';
 import { Button } from '../components/Button';
 import { Icon } from '../components/icons';
 import { Badge } from '../components/Pieces';
@@ -13,7 +13,8 @@ import { SearchField } from './SearchField';
 
 export function Store() {
   const t = useT();
-  const [search, setSearch] = useState('');
+  const [asked] = useSearchParams();
+  const [search, setSearch] = useState(asked.get('search') ?? '');
   const words = useSettled(search.trim(), 250);
   const found = useQuery({ queryKey: ['store', words], queryFn: () => libraryApi.store(words), placeholderData: (before) => before });
   return (

@@ -1,5 +1,5 @@
 // Which part of a card shows which type of result. A type without one shows its message and its data.
-import type { ComponentType } from 'react';
+import { type ComponentType, lazy } from 'react';
 import type { Result } from '../call';
 import { Clarification } from './Clarification';
 import { Decomposition } from './Decomposition';
@@ -18,22 +18,42 @@ import { WebPage } from './WebPage';
 /** `active`: it is the end of the conversation, so what it asks for can still be given. */
 export type BodyProps = { result: Result; active: boolean };
 
+const ofAgents = (name: 'AgentDetails' | 'AgentList' | 'AgentPreview' | 'AgentSaved' | 'BlockList' | 'InputProblems' | 'ValidationResult') =>
+  lazy(() => import('./Agents').then((module) => ({ default: module[name] })));
+const ofRuns = (name: 'BlockOutput' | 'ExecutionBody' | 'ReviewBody' | 'ScheduleList' | 'SetupRequirements') =>
+  lazy(() => import('./Runs').then((module) => ({ default: module[name] })));
+
 const BODIES: Record<string, ComponentType<BodyProps>> = {
+  agent_details: ofAgents('AgentDetails'),
+  agent_output: ofRuns('ExecutionBody'),
+  agent_preview: ofAgents('AgentPreview'),
+  agent_saved: ofAgents('AgentSaved'),
+  agents_found: ofAgents('AgentList'),
   bash_exec: Terminal,
+  block_details: ofAgents('AgentDetails'),
+  block_list: ofAgents('BlockList'),
+  block_output: ofRuns('BlockOutput'),
   clarification_needed: Clarification,
   doc_page: DocPage,
   doc_search_results: DocResults,
+  execution_started: ofRuns('ExecutionBody'),
   feature_request_search: FeatureRequests,
+  fix_result: ofAgents('ValidationResult'),
+  input_validation_error: ofAgents('InputProblems'),
   need_login: NeedLogin,
   no_results: NoResults,
   operation_accepted: OperationBody,
   operation_in_progress: OperationBody,
   operation_started: OperationBody,
   operation_status: OperationBody,
+  review_required: ofRuns('ReviewBody'),
+  schedule_list: ofRuns('ScheduleList'),
+  setup_requirements: ofRuns('SetupRequirements'),
   sub_session_status: SubSession,
   suggested_goal: SuggestedGoal,
   task_decomposition: Decomposition,
   understanding_updated: Understanding,
+  validation_result: ofAgents('ValidationResult'),
   web_fetch: WebPage,
   workspace_file_content: FileContent,
   workspace_file_deleted: FileDeleted,

@@ -18,6 +18,12 @@ export const cards = {
   'card.leftOut': 'Nicht behalten: {names}',
   'card.supporters': '{count} Stimme|{count} Stimmen',
   'card.openSession': 'Öffnen',
+  'card.needsCredentials': 'Braucht {provider}',
+  'card.openAgent': 'Öffnen',
+  'card.saveAgent': 'Speichern',
+  'card.openRun': 'Lauf öffnen',
+  'card.kept': 'Aufbewahrt',
+  'card.goOn': 'Weiter',
 
   'operation.queued': 'Wartet',
   'operation.running': 'In Arbeit',

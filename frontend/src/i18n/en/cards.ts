@@ -18,6 +18,12 @@ export const cards = {
   'card.leftOut': 'Not kept: {names}',
   'card.supporters': '{count} supporter|{count} supporters',
   'card.openSession': 'Open',
+  'card.needsCredentials': 'Needs {provider}',
+  'card.openAgent': 'Open',
+  'card.saveAgent': 'Save it',
+  'card.openRun': 'Open the run',
+  'card.kept': 'Kept',
+  'card.goOn': 'Go on',
 
   'operation.queued': 'Queued',
   'operation.running': 'At work',
