@@ -239,6 +239,7 @@ INLINE_WAIT_SECONDS = 5.0  # longer waits of a block free the worker
 PARKED_LOOK_SECONDS = 600.0  # what waits for another job looks for itself, should its call have been lost
 EXECUTION_NEWS_GAP_SECONDS = 0.25
 MAX_NEWS_NODES = 50
+MAX_SHOWN_NODES = 1_000
 EXECUTION_CANCEL_SECONDS = 5.0
 MAX_BLOCK_WAIT_SECONDS = MAX_TOOL_WAIT_SECONDS
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from django.urls import path
 
-from executions.api import agent_versions, agents, credentials, oauth, reviews, store
+from executions.api import agent_versions, agents, blocks, credentials, executions, oauth, reviews, store
 
 urlpatterns = [
     path("agents", agents.Agents.as_view(), name="agents"),
     path("agents/<uuid:pk>", agents.OneAgent.as_view(), name="agent"),
+    path("agents/<uuid:pk>/execute", executions.ExecuteAgent.as_view(), name="agent-execute"),
     path("agents/<uuid:pk>/export", agents.Export.as_view(), name="agent-export"),
     path("agents/<uuid:pk>/validate", agents.Validate.as_view(), name="agent-validate"),
     path("agents/<uuid:pk>/fix", agents.Fix.as_view(), name="agent-fix"),
@@ -19,6 +20,12 @@ urlpatterns = [
     path("store", store.Store.as_view(), name="store"),
     path("store/<str:username>/<slug:slug>", store.Listing.as_view(), name="store-listing"),
     path("store/<str:username>/<slug:slug>/add", store.Add.as_view(), name="store-add"),
+    path("executions", executions.Executions.as_view(), name="executions"),
+    path("executions/<uuid:pk>", executions.OneExecution.as_view(), name="execution"),
+    path("executions/<uuid:pk>/nodes", executions.Nodes.as_view(), name="execution-nodes"),
+    path("executions/<uuid:pk>/cancel", executions.CancelExecution.as_view(), name="execution-cancel"),
+    path("blocks", blocks.Blocks.as_view(), name="blocks"),
+    path("blocks/<uuid:pk>/execute", blocks.ExecuteBlock.as_view(), name="block-execute"),
     path("reviews", reviews.Reviews.as_view(), name="reviews"),
     path("reviews/<uuid:pk>", reviews.OneReview.as_view(), name="review"),
     path("reviews/<uuid:pk>/decide", reviews.Decide.as_view(), name="review-decide"),

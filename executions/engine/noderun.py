@@ -9,7 +9,7 @@ import uuid
 from collections import deque
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from django.utils import timezone
 
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from executions.engine.ports.tools import Call
-    from executions.engine.scope import ExecutionScope
 
 T = TypeVar("T")
 INTERRUPTED = (
@@ -110,6 +109,30 @@ def take_all(queue: deque[T]) -> list[T]:
     return taken
 
 
+class Values(Protocol):
+    """What becomes of values that are too large to travel."""
+
+    def keep(self, value: JSON, *, key: str) -> JSON: ...
+
+    def load(self, value: JSON) -> JSON: ...
+
+
+class RunScope(Protocol):
+    """What a run has around it: an execution, or only the person who wants one block run."""
+
+    inbox: Inbox
+    safe_mode: bool
+
+    @property
+    def large(self) -> Values: ...
+
+    def check_budget(self) -> None:
+        """Raise BudgetUsedUp when nothing that costs may be run any more."""
+        ...
+
+    def context_of(self, run: NodeRun) -> BlockContext: ...
+
+
 @dataclass(kw_only=True, eq=False)
 class NodeRun:
     """A run and what is known of it; only its own thread writes while it is at work."""
@@ -117,7 +140,7 @@ class NodeRun:
     id: uuid.UUID  # the same in every attempt: the key of all its effects
     node: PlannedNode
     inputs: Mapping[str, JSON]
-    scope: ExecutionScope
+    scope: RunScope
     key: RunKey | None = None  # None: called as a tool
     caller_id: uuid.UUID | None = None
     outputs: list[tuple[str, JSON]] = field(default_factory=list)  # those of earlier attempts first
@@ -136,6 +159,7 @@ class NodeRun:
     ended_at: datetime | None = None
     began: float = 0.0  # on the monotonic clock, of this attempt
     seconds: float = 0.0
+    prepaid: bool = False  # what it costs in any case is charged already
     ran: bool = False  # the block itself was begun, so it costs what it costs
     taken: bool = False  # a thread is at it
     give_up_at: float | None = None
@@ -191,7 +215,7 @@ class NodeRun:
         if self.in_doubt and block.effects is Effects.EFFECTFUL and not block.is_repeatable(inputs):
             self.ran = True  # perhaps; and what perhaps happened is paid for
             raise BlockFailed(INTERRUPTED.format(name=self.node.name))
-        if block.cost:
+        if block.cost and not self.prepaid:
             self.scope.check_budget()
         context = self.scope.context_of(self)
         if block.sensitive and self.scope.safe_mode:

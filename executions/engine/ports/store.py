@@ -38,6 +38,11 @@ class StoredValues:
         persist(lambda: StoredValue.objects.bulk_create([row], ignore_conflicts=True))
         return self.get(scope, key)
 
+    def remove(self, scope: StoreScope, key: str) -> None:
+        """Forget a value; twice is as good as once."""
+        mine = StoredValue.objects.filter(user_id=self.user_id, scope=self._name(scope), key=checked(key))
+        persist(mine.delete)
+
     def _get(self, scope: StoreScope, key: str) -> JSON:
         found = StoredValue.objects.filter(user_id=self.user_id, scope=self._name(scope), key=checked(key))
         row = found.values_list("value", flat=True)[:1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from executions.blocks.registry import Registry, blocks_of, get_registry
@@ -19,7 +20,7 @@ def registry() -> Registry:
     return Registry([*found, *own])
 
 
-def agent_json(nodes: dict[str, tuple[str, dict[str, Any]]], links: list[str]) -> dict[str, Any]:
+def agent_json(nodes: Mapping[str, Any], links: Sequence[str]) -> dict[str, Any]:
     """`{"a": ("Agent Input", {"name": "x"})}` and `["a.result -> b.value"]`; `=>` makes a static link."""
     return {
         "id": "g",
@@ -48,5 +49,5 @@ def link_json(number: int, text: str) -> dict[str, Any]:
     }
 
 
-def graph(nodes: dict[str, tuple[str, dict[str, Any]]], links: list[str]) -> Graph:
+def graph(nodes: Mapping[str, Any], links: Sequence[str]) -> Graph:
     return parse_graph(agent_json(nodes, links))

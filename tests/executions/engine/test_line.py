@@ -29,7 +29,11 @@ def queue(agent: Agent, count: int = 1, *, user: User | None = None, **facts: An
 
 
 def run(agent: Agent, count: int, **facts: Any) -> list[Execution]:
-    held = {"status": Execution.RUNNING, "owner": "w", "lease_until": timezone.now() + timedelta(seconds=60)}
+    held: dict[str, Any] = {
+        "status": Execution.RUNNING,
+        "owner": "w",
+        "lease_until": timezone.now() + timedelta(seconds=60),
+    }
     return queue(agent, count, **(held | facts))
 
 

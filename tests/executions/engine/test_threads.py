@@ -335,13 +335,20 @@ def test_a_sub_agent_as_a_tool_lets_the_orchestrator_wait_without_a_worker(
 # --- the crew -----------------------------------------------------------------------------------
 
 
+def wait_for(gate: threading.Event) -> Callable[[], None]:
+    def wait() -> None:
+        gate.wait(10)
+
+    return wait
+
+
 def test_the_crew_takes_users_in_turn() -> None:
     crew, order, gate = Crew(most=1), [], threading.Event()
 
     def note(name: str) -> Callable[[], None]:
         return lambda: order.append(name)
 
-    crew.submit([Task("ann", lambda: gate.wait(10) and None, False)])
+    crew.submit([Task("ann", wait_for(gate), False)])
     crew.submit([Task("ann", note(f"ann {n}"), True) for n in range(3)])
     crew.submit([Task("bob", note("bob"), True)])
     gate.set()
@@ -378,7 +385,7 @@ def test_a_task_that_raises_costs_the_crew_nothing() -> None:
 
 def test_a_quick_task_behind_a_slow_one_gets_help() -> None:
     crew, gate, heard = Crew(), threading.Event(), threading.Event()
-    crew.submit([Task("ann", lambda: gate.wait(10) and None, True)])
+    crew.submit([Task("ann", wait_for(gate), True)])
     crew.submit([Task("ann", heard.set, True)])
     crew.help()
     assert heard.wait(10)

@@ -151,7 +151,7 @@ def let_time_pass(execution: Execution, *, hours: float) -> None:
     execution.nodes.filter(pk=row.pk).update(wake_at=row.wake_at - span)
     Execution.objects.filter(pk=execution.pk).update(lease_until=execution.lease_until - span)
     kept = StoredValue.objects.get(key="countdown_started_at")
-    moved = datetime.fromisoformat(kept.value) - span
+    moved = datetime.fromisoformat(str(kept.value)) - span
     StoredValue.objects.filter(pk=kept.pk).update(value=moved.isoformat())
 
 

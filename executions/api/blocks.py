@@ -1,0 +1,144 @@
+"""/api/blocks: the catalogue of blocks, and running one of them by itself."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from typing import Any
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers, status
+from rest_framework.exceptions import NotFound
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from accounts.authentication import current_user
+from durable import limits
+from executions.api.rates import WriteRate
+from executions.blocks.base import Block
+from executions.blocks.errors import ParkedForReview, UnknownBlock
+from executions.blocks.registry import get_registry
+from executions.single import SingleResult, SingleRun, run_single_block
+from workspace.keeping import WorkspaceKeeper
+from workspace.showing import show
+
+SEARCH = OpenApiParameter("search", str, description="Only blocks with these words in name or description.")
+
+
+class BlockShape(serializers.Serializer[Any]):
+    """A block of the catalogue; the schemas name its pins."""
+
+    id = serializers.UUIDField()
+    name = serializers.CharField()
+    category = serializers.CharField()
+    description = serializers.CharField()
+    type = serializers.CharField()
+    input_schema = serializers.DictField()
+    output_schema = serializers.DictField()
+    runs_alone = serializers.BooleanField(help_text="It can be run by itself.")
+    sensitive = serializers.BooleanField(help_text="A person approves before it runs.")
+    static_output = serializers.BooleanField(help_text="Its outputs keep their value.")
+    credentials = serializers.CharField(allow_null=True, help_text="The provider it needs a credential of.")
+    costs = serializers.BooleanField(help_text="Running it costs more than the model it may use.")
+
+
+class BlockList(serializers.Serializer[Any]):
+    results = BlockShape(many=True)
+    next = serializers.CharField(allow_null=True)
+
+
+class BlockOrder(serializers.Serializer[Any]):
+    """What to run a block with."""
+
+    inputs = serializers.DictField(required=False, default=dict, help_text="Values by the name of the pin.")
+    client_id = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        allow_null=True,
+        max_length=limits.MAX_CLIENT_ID_CHARACTERS,
+        help_text="Names the wish: sent again, an effect happens once and is charged once.",
+    )
+
+
+class BlockResult(serializers.Serializer[Any]):
+    """What came of it; `review_id` when a person must approve first: then send the same again."""
+
+    status = serializers.ChoiceField(choices=["completed", "failed", "review"])
+    outputs = serializers.DictField(child=serializers.ListField(child=serializers.JSONField()))
+    error = serializers.CharField(allow_null=True)
+    cost = serializers.DecimalField(max_digits=14, decimal_places=6)
+    review_id = serializers.UUIDField(allow_null=True)
+    client_id = serializers.CharField()
+
+
+class Blocks(APIView):
+    """The catalogue."""
+
+    @extend_schema(operation_id="blocks_list", parameters=[SEARCH], responses=BlockList)
+    def get(self, request: Request) -> Response:
+        """Every block there is, by name."""
+        words = request.query_params.get("search", "")[: limits.MAX_SEARCH_CHARACTERS].lower().split()
+        found = [block for block in get_registry() if fits(block, words)]
+        shown = [shape(block) for block in sorted(found, key=lambda block: block.name.lower())]
+        return Response({"results": shown, "next": None})
+
+
+class ExecuteBlock(APIView):
+    """Run one block."""
+
+    throttle_classes = [WriteRate]
+
+    @extend_schema(request=BlockOrder, responses={200: BlockResult, 202: BlockResult})
+    def post(self, request: Request, pk: uuid.UUID) -> Response:
+        """Run it and answer with what it emitted; 202 when a person must approve first."""
+        form = BlockOrder(data=request.data)
+        form.is_valid(raise_exception=True)
+        user, given = current_user(request), form.validated_data
+        client_id = given.get("client_id") or uuid.uuid4().hex
+        wanted = SingleRun(block_id=str(pk), inputs=given["inputs"], key=f"api:{client_id}")
+        try:
+            result = run_single_block(user, wanted)
+        except UnknownBlock:
+            raise NotFound from None
+        except ParkedForReview as parked:
+            waiting = SingleResult(outputs={}, error="A person must approve this first.")
+            shown = result_shape(waiting, "review", client_id) | {"review_id": parked.review_id}
+            return Response(shown, status=status.HTTP_202_ACCEPTED)
+        name = f"block-{hashlib.sha256(client_id.encode()).hexdigest()[:16]}"
+        outputs = show(result.outputs, WorkspaceKeeper(user), name=name)
+        shown = result_shape(result, "failed" if result.error else "completed", client_id)
+        return Response(shown | {"outputs": outputs})
+
+
+def fits(block: Block, words: list[str]) -> bool:
+    text = f"{block.id} {block.name} {block.description}".lower()
+    return all(word in text for word in words)
+
+
+def shape(block: Block) -> dict[str, Any]:
+    return {
+        "id": block.id,
+        "name": block.name,
+        "category": block.category.value,
+        "description": block.description,
+        "type": block.type.value,
+        "input_schema": block.input_schema,
+        "output_schema": block.output_schema,
+        "runs_alone": block.runs_alone,
+        "sensitive": block.sensitive,
+        "static_output": block.static_output,
+        "credentials": block.credentials.provider if block.credentials else None,
+        "costs": bool(block.cost),
+    }
+
+
+def result_shape(result: SingleResult, how: str, client_id: str) -> dict[str, Any]:
+    return {
+        "status": how,
+        "outputs": result.outputs,
+        "error": result.error or None,
+        "cost": str(result.cost),
+        "review_id": None,
+        "client_id": client_id,
+    }

@@ -1,0 +1,140 @@
+"""What a client sends to start an execution, and what it sees of one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from durable import limits
+from durable.redaction import redact
+from executions.models import Execution, NodeExecution
+from executions.models.execution import Status
+
+
+class ExecutionOrder(serializers.Serializer[Any]):
+    """What to run an agent with."""
+
+    inputs = serializers.DictField(required=False, default=dict, help_text="Values by the name of the input.")
+    client_id = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        allow_null=True,
+        max_length=limits.MAX_CLIENT_ID_CHARACTERS,
+        help_text="Names the wish: sent again, it answers the same execution.",
+    )
+    version = serializers.IntegerField(
+        required=False, allow_null=True, min_value=1, help_text="The newest unless said."
+    )
+
+
+class NodeExecutionShape(serializers.ModelSerializer[NodeExecution]):
+    """One run of one node; outputs are pairs of pin and value, in the order emitted."""
+
+    inputs = serializers.SerializerMethodField()
+    outputs = serializers.SerializerMethodField()
+    error = serializers.SerializerMethodField()
+    cost = serializers.DecimalField(max_digits=14, decimal_places=6, read_only=True)
+    status = serializers.ChoiceField(choices=Status.choices, read_only=True)
+    waits_for = serializers.CharField(read_only=True)
+
+    class Meta:
+        model = NodeExecution
+        fields = [
+            "id",
+            "node_id",
+            "block_id",
+            "run",
+            "caller_id",
+            "status",
+            "waits_for",
+            "wake_at",
+            "inputs",
+            "outputs",
+            "error",
+            "progress",
+            "cost",
+            "attempt",
+            "started_at",
+            "ended_at",
+        ]
+        read_only_fields = fields
+
+    def get_inputs(self, node: NodeExecution) -> dict[str, Any]:
+        shown: dict[str, Any] = redact(node.inputs)
+        return shown
+
+    def get_outputs(self, node: NodeExecution) -> list[list[Any]]:
+        return [[pin, redact(value)] for pin, value in node.outputs]
+
+    def get_error(self, node: NodeExecution) -> str | None:
+        return node.error or None
+
+
+class ExecutionShape(serializers.ModelSerializer[Execution]):
+    """One run of an agent; `outputs` are the values of each output in order."""
+
+    agent_name = serializers.CharField(source="agent.name", read_only=True)
+    inputs = serializers.SerializerMethodField()
+    outputs = serializers.DictField(
+        child=serializers.ListField(child=serializers.JSONField()), read_only=True
+    )
+    status = serializers.ChoiceField(choices=Status.choices, read_only=True)
+    source = serializers.ChoiceField(  # type: ignore[assignment]
+        choices=Execution.Source.choices, read_only=True, help_text="Who asked for it."
+    )
+    error = serializers.SerializerMethodField()
+    end_reason = serializers.SerializerMethodField()
+    parent_id = serializers.UUIDField(
+        source="parent.execution_id", default=None, read_only=True, help_text="The execution it is part of."
+    )
+
+    class Meta:
+        model = Execution
+        fields = [
+            "id",
+            "agent_id",
+            "agent_name",
+            "version",
+            "status",
+            "end_reason",
+            "inputs",
+            "outputs",
+            "error",
+            "source",
+            "client_id",
+            "session_id",
+            "parent_id",
+            "cost",
+            "attempt",
+            "queued_at",
+            "started_at",
+            "ended_at",
+        ]
+        read_only_fields = fields
+
+    def get_inputs(self, execution: Execution) -> dict[str, Any]:
+        shown: dict[str, Any] = redact(execution.inputs)
+        return shown
+
+    def get_error(self, execution: Execution) -> str | None:
+        return execution.error or None
+
+    def get_end_reason(self, execution: Execution) -> str | None:
+        return execution.end_reason or None
+
+
+class ExecutionDetail(ExecutionShape):
+    """An execution with the runs of its nodes, where they were asked for."""
+
+    nodes = NodeExecutionShape(many=True, read_only=True, required=False)
+    node_count = serializers.IntegerField(read_only=True, required=False)
+
+    class Meta(ExecutionShape.Meta):
+        fields = [*ExecutionShape.Meta.fields, "nodes", "node_count"]
+        read_only_fields = fields
+
+
+class ExecutionCancelled(serializers.Serializer[Any]):
+    cancelled = serializers.BooleanField()
+    reason = serializers.CharField(required=False, help_text="already_ended, already_cancelled")

@@ -1,0 +1,156 @@
+"""/api/executions: run an agent, see how far it is, wait for it, stop it."""
+
+from __future__ import annotations
+
+import math
+import uuid
+from typing import Any
+
+from django.db.models import QuerySet
+from django.shortcuts import get_object_or_404
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import generics, status
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from accounts.authentication import current_user
+from durable import limits
+from executions.agents.library import get_agent
+from executions.api.execution_shapes import (
+    ExecutionCancelled,
+    ExecutionDetail,
+    ExecutionOrder,
+    ExecutionShape,
+    NodeExecutionShape,
+)
+from executions.api.rates import WriteRate
+from executions.cancelling import cancel
+from executions.models import Execution, NodeExecution
+from executions.models.execution import Status
+from executions.starting import Order, start
+from executions.waiting import wait_for_execution
+
+WAIT = OpenApiParameter(
+    "wait",
+    OpenApiTypes.FLOAT,
+    description=f"Answer when it has ended or asks a person, at the latest after so many seconds "
+    f"(0..{limits.MAX_TOOL_WAIT_SECONDS:.0f}).",
+)
+NODES = OpenApiParameter("nodes", OpenApiTypes.BOOL, description="With the runs of its nodes.")
+AGENT = OpenApiParameter("agent", OpenApiTypes.UUID, description="Only those of this agent.")
+STATUS = OpenApiParameter("status", OpenApiTypes.STR, enum=Status.values)
+
+
+class ExecuteAgent(APIView):
+    """Run an agent."""
+
+    throttle_classes = [WriteRate]
+
+    @extend_schema(request=ExecutionOrder, responses={202: ExecutionShape, 200: ExecutionShape})
+    def post(self, request: Request, pk: uuid.UUID) -> Response:
+        """Start it: 202 once it is committed, 200 when this `client_id` was sent before."""
+        user = current_user(request)
+        agent = get_agent(user, pk)
+        form = ExecutionOrder(data=request.data)
+        form.is_valid(raise_exception=True)
+        given = form.validated_data
+        order = Order(version=given.get("version"), client_id=given.get("client_id") or None)
+        started = start(user, agent, given["inputs"], order)
+        code = status.HTTP_202_ACCEPTED if started.created else status.HTTP_200_OK
+        return Response(ExecutionShape(started.execution).data, status=code)
+
+
+class OwnExecutions(generics.GenericAPIView[Execution]):
+    """Executions of the person asking, nobody else's."""
+
+    queryset = Execution.objects.none()
+    serializer_class = ExecutionShape
+    throttle_classes = [WriteRate]
+
+    def get_queryset(self) -> QuerySet[Execution]:
+        rows = Execution.objects.filter(user=current_user(self.request)).order_by("-queued_at")
+        return rows.select_related("agent", "parent")
+
+
+class Executions(OwnExecutions, generics.ListAPIView[Execution]):
+    """The newest first."""
+
+    @extend_schema(parameters=[AGENT, STATUS])
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """One's own executions; those of sub-agents are seen through their parents."""
+        return super().get(request, *args, **kwargs)
+
+    def get_queryset(self) -> QuerySet[Execution]:
+        rows, asked = super().get_queryset().filter(parent=None), self.request.query_params
+        if wanted := asked.get("status"):
+            if wanted not in Status.values:
+                raise ValidationError({"status": [f"Use one of {', '.join(Status.values)}."]})
+            rows = rows.filter(status=wanted)
+        if agent := asked.get("agent"):
+            rows = rows.filter(agent_id=read_uuid("agent", agent))
+        return rows
+
+
+class OneExecution(OwnExecutions):
+    """One execution."""
+
+    @extend_schema(parameters=[WAIT, NODES], responses=ExecutionDetail)
+    def get(self, request: Request, pk: uuid.UUID) -> Response:
+        """How far it is, and what came of it; with `wait`, once it has ended or a person is asked."""
+        found = self.get_object()
+        if seconds := read_seconds(request):
+            wait_for_execution(found.pk, seconds)
+            found = self.get_object()
+        shown = dict(ExecutionShape(found).data)
+        if request.query_params.get("nodes", "").lower() in ("1", "true", "yes"):
+            rows = nodes_of(found)
+            shown["node_count"] = rows.count()
+            shown["nodes"] = NodeExecutionShape(rows[: limits.MAX_SHOWN_NODES], many=True).data
+        return Response(shown)
+
+
+class Nodes(generics.ListAPIView[NodeExecution]):
+    """The runs of an execution's nodes, in pages, in the order they began."""
+
+    queryset = NodeExecution.objects.none()
+    serializer_class = NodeExecutionShape
+
+    def get_queryset(self) -> QuerySet[NodeExecution]:
+        mine = Execution.objects.filter(user=current_user(self.request))
+        return nodes_of(get_object_or_404(mine, pk=self.kwargs["pk"]))
+
+
+class CancelExecution(OwnExecutions):
+    """Stop an execution."""
+
+    @extend_schema(request=None, responses=ExecutionCancelled)
+    def post(self, request: Request, pk: uuid.UUID) -> Response:
+        """Stop it and its sub-agents, and answer whether it has stopped. Asking twice is harmless."""
+        answer = cancel(self.get_object().pk)
+        shown: dict[str, Any] = {"cancelled": answer.cancelled}
+        return Response(shown | {"reason": answer.reason} if answer.reason else shown)
+
+
+def nodes_of(execution: Execution) -> QuerySet[NodeExecution]:
+    return execution.nodes.order_by("queued_at", "id")
+
+
+def read_seconds(request: Request) -> float:
+    text = request.query_params.get("wait", "")
+    try:
+        seconds = float(text[:20]) if text else 0.0
+    except ValueError:
+        seconds = math.nan
+    if not 0 <= seconds <= limits.MAX_TOOL_WAIT_SECONDS:
+        raise ValidationError({"wait": [f"Give seconds from 0 to {limits.MAX_TOOL_WAIT_SECONDS:.0f}."]})
+    return seconds
+
+
+def read_uuid(name: str, text: str) -> uuid.UUID:
+    try:
+        return uuid.UUID(text[:50])
+    except ValueError:
+        raise ValidationError({name: ["This is not an id."]}) from None
