@@ -179,9 +179,9 @@ class Stack:
         env = {"PORT": str(self.web_ports[number]), "HOST": "127.0.0.1"}
         self.launch(f"web{number}", "-m", "copilot_project.server", env=env)
 
-    def start_worker(self, number: int = 0, *, crash_at: str = "") -> None:
+    def start_worker(self, number: int = 0, *, crash_at: str = "", threads: int = 32) -> None:
         command = (
-            "-m", "celery", "-A", "copilot_project", "worker", "-P", "threads", "-c", "32",
+            "-m", "celery", "-A", "copilot_project", "worker", "-P", "threads", "-c", str(threads),
             "-Q", "turns,operations,executions,webhooks", "-n", f"w{number}@{self.home.name}", "-l", "INFO",
             "--without-gossip", "--without-mingle",
         )  # fmt: skip

@@ -25,7 +25,7 @@ class ChatSubSessions:
     """Whose sub-session it is, is asked of the rows each time: nothing is remembered between two calls."""
 
     def start(self, task: Task, context: ToolContext) -> Handle:
-        parent = Session.objects.select_related("user").get(pk=context.session_id)
+        parent = conversation_of(context)
         order = starting.Order(
             key=context.key,
             owner=owner_of(parent),
@@ -47,7 +47,7 @@ class ChatSubSessions:
         return Handle(session_id=turn.session_id, turn_id=turn.pk)
 
     def find(self, sub_session_id: str, context: ToolContext) -> Handle:
-        parent = Session.objects.select_related("user").get(pk=context.session_id)
+        parent = conversation_of(context)
         try:
             wanted = uuid.UUID(sub_session_id)
         except ValueError:
@@ -95,6 +95,14 @@ def gone_is_unknown() -> Iterator[None]:
         raise UnknownSubSession(
             "This sub-session was deleted. Go on without it, or ask the user why."
         ) from None
+
+
+def conversation_of(context: ToolContext) -> Session:
+    """The conversation that asks."""
+    found = Session.objects.select_related("user").filter(pk=context.session_id).first()
+    if found is None:
+        raise ToolError("This conversation was deleted.", code="no_conversation")
+    return found
 
 
 def owner_of(session: Session) -> Owner:

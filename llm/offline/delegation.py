@@ -36,7 +36,7 @@ def start_sub_session(talk: Talk) -> Flow:
         arguments = {"prompt": prompt, **waiting(background=background)}
         calls += talk.call("run_sub_session", arguments, say=words if number == 0 else "")
     results = yield calls
-    return "\n\n".join(tell(talk, result) for result in results)
+    return "\n\n".join(tell(result) for result in results)
 
 
 def start_long_work(talk: Talk) -> Flow:
@@ -44,7 +44,7 @@ def start_long_work(talk: Talk) -> Flow:
     prompt = clean(talk.group("prompt")) or "count to 300"
     arguments = {"prompt": prompt, **waiting(background=True)}
     (result,) = yield talk.call("run_sub_session", arguments, say="I start it and do not wait.")
-    return f"{tell(talk, result)}\n\nIt goes on when you close this page. Ask me “is it done?” whenever you like."
+    return f"{tell(result)}\n\nIt goes on when you close this page. Ask me “is it done?” whenever you like."
 
 
 def check_work(talk: Talk) -> Flow:
@@ -88,10 +88,12 @@ def clean(prompt: str) -> str:
     return REPORT_BACK.sub("", IN_BACKGROUND.sub("", prompt)).strip(" \t\n,;")
 
 
-def tell(talk: Talk, result: ToolResult) -> str:
-    text = describe(result)
+def tell(result: ToolResult) -> str:
+    """What a person wants to know; of one that runs, the message is meant for the model."""
     if result.data.get("status") != "running":
-        return text
+        return describe(result)
+    link = result.data.get("link")
+    lines = ["A session of its own works on that now." + (f" See {link}" if link else "")]
     if result.data.get("notify"):
-        return f"{text}\n\nI come back here when it is done."
-    return text
+        lines.append("I come back here when it is done.")
+    return "\n\n".join(lines)

@@ -202,6 +202,7 @@ def test_a_message_of_a_person_in_the_sub_session_is_another_task(session: Sessi
 
 
 def execution(session: Session, **more: Any) -> Execution:
+    assert session.user is not None
     agent = Agent.objects.create(user=session.user, name="a", latest_version=1)
     values = {"session_id": session.pk, "tell_session": True, "status": "RUNNING", "version": 1} | more
     return Execution.objects.create(user=session.user, agent=agent, **values)
