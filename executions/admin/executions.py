@@ -1,0 +1,180 @@
+"""Executions with the timeline of their nodes, as operators see them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from executions.admin.showing import shown
+from executions.cancelling import stop
+from executions.models import Execution, NodeExecution
+from executions.requeueing import requeue
+
+SHOWN_NODES = 200
+
+
+class ReadOnly(admin.ModelAdmin):  # type: ignore[type-arg]
+    """The rows are the memory of what happened; nobody edits them."""
+
+    show_full_result_count = False
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+@admin.register(Execution)
+class ExecutionAdmin(ReadOnly):
+    """What runs, what waits and what came of it; stopping one, and giving one to another worker."""
+
+    list_display = [
+        "id",
+        "agent",
+        "status",
+        "end_reason",
+        "user",
+        "source",
+        "attempt",
+        "cost",
+        "queued_at",
+        "started_at",
+        "ended_at",
+    ]
+    list_filter = ["status", "source", "end_reason", "queued_at"]
+    list_select_related = ["agent", "user"]
+    search_fields = ["=id", "=agent__id", "=session_id", "=client_id", "user__username", "agent__name"]
+    ordering = ["-queued_at"]
+    actions = ["cancel", "requeue"]
+    fields = readonly_fields = (
+        "id",
+        "agent",
+        "version",
+        "user",
+        "status",
+        "end_reason",
+        "error",
+        "source",
+        "client_id",
+        "session_id",
+        "parent",
+        "depth",
+        "safe_mode",
+        "attempt",
+        "crashes",
+        "owner",
+        "lease_until",
+        "run_at",
+        "wakes",
+        "cost",
+        "worked_seconds",
+        "queued_at",
+        "started_at",
+        "ended_at",
+        "cancel_requested_at",
+        "shown_inputs",
+        "shown_outputs",
+        "timeline",
+    )
+
+    @admin.action(description="Cancel", permissions=["change"])
+    def cancel(self, request: HttpRequest, executions: QuerySet[Execution]) -> None:
+        stopped = [execution for execution in executions if stop(execution.pk)]
+        for execution in stopped:
+            self.log_change(request, execution, "Cancelled.")
+        self.message_user(
+            request, f"{len(stopped)} asked to stop; executions that had ended stay as they ended."
+        )
+
+    @admin.action(description="Requeue: let another worker go on with it now", permissions=["change"])
+    def requeue(self, request: HttpRequest, executions: QuerySet[Execution]) -> None:
+        given = [execution for execution in executions if requeue(execution.pk)]
+        for execution in given:
+            self.log_change(request, execution, "Given to another worker.")
+        self.message_user(
+            request,
+            f"{len(given)} requeued; those that wait for a person or ended by themselves were left alone.",
+        )
+
+    @admin.display(description="inputs")
+    def shown_inputs(self, execution: Execution) -> str:
+        return shown(execution.inputs)
+
+    @admin.display(description="outputs")
+    def shown_outputs(self, execution: Execution) -> str:
+        return shown(execution.outputs)
+
+    @admin.display(description="nodes")
+    def timeline(self, execution: Execution) -> SafeString:
+        """The runs of its nodes in the order they began, each with how long it took."""
+        rows = execution.nodes.order_by("queued_at", "id").defer("inputs", "outputs")
+        lines = format_html_join("", ROW, (cells(node) for node in rows[:SHOWN_NODES]))
+        left = max(rows.count() - SHOWN_NODES, 0)
+        note = format_html("<p>And {} more.</p>", left) if left else ""
+        return format_html("<table>{}{}</table>{}", HEAD, lines, note)
+
+
+HEAD = format_html(
+    "<tr><th>{}</th><th>{}</th><th>{}</th><th>{}</th><th>{}</th><th>{}</th></tr>",
+    *("node", "run", "status", "began", "seconds", "error"),
+)
+ROW = '<tr><td><a href="{}">{}</a></td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>'
+
+
+def cells(node: NodeExecution) -> tuple[object, ...]:
+    took = ""
+    if node.started_at and node.ended_at:
+        took = f"{(node.ended_at - node.started_at).total_seconds():.3f}"
+    began = node.started_at.strftime("%H:%M:%S.%f")[:-3] if node.started_at else ""
+    status = f"{node.status} ({node.waits_for})" if node.waits_for else node.status
+    address = reverse("admin:executions_nodeexecution_change", args=[node.pk])
+    return address, node.node_id, node.run or "called", status, began, took, node.error
+
+
+@admin.register(NodeExecution)
+class NodeExecutionAdmin(ReadOnly):
+    """One run of one node: what it was given and what it emitted."""
+
+    list_display = ["node_id", "run", "status", "execution", "attempt", "cost", "started_at", "ended_at"]
+    list_filter = ["status", "waits_for"]
+    search_fields = ["=id", "=execution__id", "=node_id", "=block_id"]
+    ordering = ["-queued_at"]
+    fields = readonly_fields = (
+        "id",
+        "execution",
+        "node_id",
+        "block_id",
+        "run",
+        "caller",
+        "seq",
+        "status",
+        "waits_for",
+        "wake_at",
+        "error",
+        "attempt",
+        "progress",
+        "cost",
+        "queued_at",
+        "started_at",
+        "ended_at",
+        "shown_inputs",
+        "shown_outputs",
+    )
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    @admin.display(description="inputs")
+    def shown_inputs(self, node: NodeExecution) -> str:
+        return shown(node.inputs)
+
+    @admin.display(description="outputs")
+    def shown_outputs(self, node: NodeExecution) -> str:
+        return shown(node.outputs)
