@@ -203,6 +203,11 @@ CELERY_BEAT_SCHEDULE: dict[str, Any] = {
         "schedule": 3600.0,
         "options": {"queue": "webhooks"},
     },
+    "executions: forget old calls of triggers": {
+        "task": "executions.forget_old_deliveries",
+        "schedule": 3600.0,
+        "options": {"queue": "executions"},
+    },
 }
 CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = (
     {"confirm_publish": False, "max_retries": 0}

@@ -6,9 +6,13 @@ from functools import partial
 from typing import Any
 
 from django.db import transaction
+from django.db.models.signals import post_delete
 
-from executions.models import Execution, Review
+from executions.cancelling import stop_children
+from executions.models import Execution, Review, Schedule
+from executions.reviews.deciding import withdraw
 from executions.reviews.signals import review_decided
+from executions.schedules.ticking import stop_ticking
 from executions.signals import execution_ended
 from executions.waking import resume, wake
 
@@ -16,6 +20,8 @@ from executions.waking import resume, wake
 def connect() -> None:
     review_decided.connect(go_on, dispatch_uid="executions.go_on")
     execution_ended.connect(tell_family, dispatch_uid="executions.tell_family")
+    execution_ended.connect(withdraw_reviews, dispatch_uid="executions.withdraw_reviews")
+    post_delete.connect(stop_ticking, sender=Schedule, dispatch_uid="executions.stop_ticking")
 
 
 def go_on(sender: Any, review: Review, **kwargs: Any) -> None:
@@ -29,3 +35,8 @@ def tell_family(sender: Any, execution: Execution, **kwargs: Any) -> None:
     if execution.parent is not None:
         wake(execution.parent.execution_id)
     transaction.on_commit(partial(stop_children, execution.pk), robust=True)
+
+
+def withdraw_reviews(sender: Any, execution: Execution, **kwargs: Any) -> None:
+    """Inside the transaction that ends it: nobody needs to decide any more."""
+    withdraw(execution.pk)

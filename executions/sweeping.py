@@ -11,9 +11,11 @@ from django.db import DatabaseError, InterfaceError, connection
 from durable.signals import swept
 from executions.models import Execution
 from executions.reviews.deciding import expire_due
+from executions.schedules.running import run_late
+from executions.triggers.delivering import start_late
 
 logger = logging.getLogger(__name__)
-WORK: tuple[Callable[[], object], ...] = (expire_due,)
+WORK: tuple[Callable[[], object], ...] = (expire_due, start_late, run_late)
 
 
 def connect() -> None:
@@ -29,4 +31,5 @@ def sweep(queues: Collection[str], **kwargs: Any) -> None:
             work()
         except (DatabaseError, InterfaceError) as error:
             logger.warning("The sweep %s could not reach the database: %s", work.__name__, error)
-            connection.close()
+            if not connection.in_atomic_block:
+                connection.close()

@@ -10,6 +10,8 @@ from durable.runtime import runtime
 from executions import line
 from executions.engine import running
 from executions.models import Execution
+from executions.schedules.running import run_due
+from executions.triggers.delivering import forget_old
 
 
 @shared_task(name="executions.run_execution")
@@ -21,3 +23,15 @@ def run_execution(execution_id: str) -> None:
     hint = uuid.UUID(execution_id)
     chosen = line.next_in_line(Execution, hint)
     runtime().run(Execution, chosen, running.run)
+
+
+@shared_task(name="executions.run_schedule")
+def run_schedule(schedule_id: str) -> None:
+    """Run one schedule if it is due. Once per due time, however often it is ticked."""
+    run_due(uuid.UUID(schedule_id))
+
+
+@shared_task(name="executions.forget_old_deliveries")
+def forget_old_deliveries() -> None:
+    """Cut the log of webhook calls; what is left over goes the next time."""
+    forget_old()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from django.contrib import admin, messages
@@ -10,11 +9,10 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from rest_framework.exceptions import APIException
 
-from durable.redaction import redact
+from executions.admin.showing import shown
 from executions.models import Review
 from executions.reviews.deciding import decide
 
-SHOWN_CHARACTERS = 20_000
 BY_AN_OPERATOR = "Rejected by an operator."
 
 
@@ -83,8 +81,3 @@ class ReviewAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     @admin.display(description="decided data")
     def shown_decided_data(self, review: Review) -> str:
         return shown(review.decided_data)
-
-
-def shown(value: Any) -> str:
-    """JSON with secrets blotted out."""
-    return json.dumps(redact(value), indent=2, ensure_ascii=False)[:SHOWN_CHARACTERS]

@@ -13,6 +13,7 @@ from rest_framework.response import Response
 
 from accounts.authentication import current_user
 from durable import limits
+from executions.api.rates import WriteRate
 from executions.credentials import keeping
 from executions.credentials.secrets import ApiKey, Headers, Kind, Secret, UserPassword
 from executions.models import StoredCredential
@@ -95,6 +96,7 @@ class OwnCredentials(generics.GenericAPIView[StoredCredential]):
 
     queryset = StoredCredential.objects.none()
     serializer_class = CredentialSerializer
+    throttle_classes = [WriteRate]
 
     def get_queryset(self) -> QuerySet[StoredCredential]:
         return StoredCredential.objects.filter(user=current_user(self.request)).order_by("-created_at")

@@ -14,6 +14,7 @@ from rest_framework.response import Response
 
 from accounts.authentication import current_user
 from durable import limits
+from executions.api.rates import WriteRate
 from executions.models import Review
 from executions.reviews.deciding import UNCHANGED, decide
 
@@ -69,6 +70,7 @@ class OwnReviews(generics.GenericAPIView[Review]):
 
     queryset = Review.objects.none()
     serializer_class = ReviewSerializer
+    throttle_classes = [WriteRate]
 
     def get_queryset(self) -> QuerySet[Review]:
         rows = Review.objects.filter(user=current_user(self.request)).order_by("-asked_at")

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from django.urls import path
 
-from executions.api import agent_versions, agents, blocks, credentials, executions, oauth, reviews, store
+from executions.api import (
+    agent_versions,
+    agents,
+    blocks,
+    credentials,
+    executions,
+    hooks,
+    oauth,
+    reviews,
+    schedules,
+    store,
+    triggers,
+)
 
 urlpatterns = [
     path("agents", agents.Agents.as_view(), name="agents"),
@@ -29,6 +41,19 @@ urlpatterns = [
     path("reviews", reviews.Reviews.as_view(), name="reviews"),
     path("reviews/<uuid:pk>", reviews.OneReview.as_view(), name="review"),
     path("reviews/<uuid:pk>/decide", reviews.Decide.as_view(), name="review-decide"),
+    path("schedules", schedules.Schedules.as_view(), name="schedules"),
+    path("schedules/<uuid:pk>", schedules.OneSchedule.as_view(), name="schedule"),
+    path("schedules/<uuid:pk>/run", schedules.RunNow.as_view(), name="schedule-run"),
+    path("hooks/<str:token>", hooks.Hook.as_view(), name="hook"),
+    path("triggers", triggers.Triggers.as_view(), name="triggers"),
+    path("triggers/<uuid:pk>", triggers.OneTrigger.as_view(), name="trigger"),
+    path("triggers/<uuid:pk>/rotate", triggers.Rotate.as_view(), name="trigger-rotate"),
+    path("triggers/<uuid:trigger_id>/deliveries", triggers.Deliveries.as_view(), name="deliveries"),
+    path(
+        "triggers/<uuid:trigger_id>/deliveries/<uuid:pk>/replay",
+        triggers.Replay.as_view(),
+        name="delivery-replay",
+    ),
     path("credentials", credentials.Credentials.as_view(), name="credentials"),
     path("credentials/providers", oauth.Providers.as_view(), name="credential-providers"),
     path("credentials/<uuid:pk>", credentials.Credential.as_view(), name="credential"),

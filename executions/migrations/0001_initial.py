@@ -152,6 +152,7 @@ class Migration(migrations.Migration):
                 ('enabled', models.BooleanField(default=True)),
                 ('session_id', models.UUIDField(blank=True, help_text='The conversation it was made in.', null=True)),
                 ('permissions', models.JSONField(default=dict, help_text='Blocks allowed and denied, from the conversation it was made in.')),
+                ('permissions', models.JSONField(default=dict, help_text='Blocks allowed and denied, from the conversation it was made in.')),
                 ('last_due_at', models.DateTimeField(blank=True, help_text='The latest time it was due and was run for.', null=True)),
                 ('next_run_at', models.DateTimeField(blank=True, help_text='When it is due next; empty while it is switched off.', null=True)),
                 ('last_error', models.TextField(blank=True, default='')),

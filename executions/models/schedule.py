@@ -26,6 +26,9 @@ class Schedule(models.Model):
     inputs = models.JSONField(default=dict)
     enabled = models.BooleanField(default=True)
     session_id = models.UUIDField(null=True, blank=True, help_text="The conversation it was made in.")
+    permissions = models.JSONField(
+        default=dict, help_text="Blocks allowed and denied, from the conversation it was made in."
+    )
     periodic_task = models.OneToOneField(
         PeriodicTask, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )

@@ -8,6 +8,8 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
+from executions.agents.importing import import_agent
+from executions.blocks.registry import get_registry
 from executions.models import Agent, AgentVersion, Execution
 
 
@@ -35,6 +37,38 @@ def logged_in(user: User) -> Client:
 @pytest.fixture
 def operator(db: None) -> Client:
     return logged_in(User.objects.create_superuser("root"))
+
+
+def node(node_id: str, block: str, **values: Any) -> dict[str, Any]:
+    """A node by the name of its block."""
+    block_id = get_registry().get_by_name(block).id
+    return {"id": node_id, "block_id": block_id, "input_default": values, "metadata": {}}
+
+
+def link(source: str, pin: str, sink: str, sink_pin: str) -> dict[str, Any]:
+    ends = {"source_id": source, "source_name": pin, "sink_id": sink, "sink_name": sink_pin}
+    return {"id": f"{source}.{pin}-{sink}.{sink_pin}", "is_static": False} | ends
+
+
+def greeter_graph() -> dict[str, Any]:
+    """Takes a name, gives it back as `greeting`."""
+    nodes = [
+        node("in", "Agent Input", name="name", value="world"),
+        node("out", "Agent Output", name="greeting"),
+    ]
+    return {"name": "Greeter", "nodes": nodes, "links": [link("in", "result", "out", "value")]}
+
+
+def hook_graph() -> dict[str, Any]:
+    """Gives back what a caller sent, as `got`."""
+    nodes = [node("hook", "Generic Webhook Trigger"), node("out", "Agent Output", name="got")]
+    return {"name": "Called", "nodes": nodes, "links": [link("hook", "payload", "out", "value")]}
+
+
+def import_valid(user: User, graph: dict[str, Any]) -> Agent:
+    stored = import_agent(user, graph)
+    assert not stored.version.problems
+    return stored.agent
 
 
 def make_agent(user: User, graph: dict[str, Any] | None = None, name: str = "Greeter") -> Agent:

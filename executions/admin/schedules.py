@@ -1,0 +1,94 @@
+"""Schedules, as operators see them."""
+
+from __future__ import annotations
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from rest_framework.exceptions import APIException
+
+from executions.admin.showing import shown
+from executions.models import Schedule
+from executions.schedules import keeping
+from executions.schedules.running import run_now
+
+
+@admin.register(Schedule)
+class ScheduleAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """What runs when, and why it did not. They are made by their owners; beat's own rows are under periodic tasks."""
+
+    list_display = [
+        "name",
+        "user",
+        "agent",
+        "cron",
+        "timezone",
+        "enabled",
+        "next_run_at",
+        "last_due_at",
+        "last_error",
+    ]
+    list_filter = ["enabled", "timezone"]
+    list_select_related = ["user", "agent"]
+    search_fields = ["=id", "name", "=agent__id", "agent__name", "user__username"]
+    ordering = ["-created_at"]
+    actions = ["run", "switch_off", "switch_on"]
+    fields = readonly_fields = (
+        "id",
+        "user",
+        "name",
+        "agent",
+        "version",
+        "cron",
+        "timezone",
+        "enabled",
+        "next_run_at",
+        "last_due_at",
+        "last_execution",
+        "last_error",
+        "session_id",
+        "periodic_task",
+        "created_at",
+        "shown_inputs",
+    )
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    @admin.action(description="Run now", permissions=["change"])
+    def run(self, request: HttpRequest, chosen: QuerySet[Schedule]) -> None:
+        count = 0
+        for schedule in chosen:
+            try:
+                run_now(schedule)
+            except APIException as error:
+                self.message_user(request, f"{schedule}: {error}", messages.WARNING)
+                continue
+            self.log_change(request, schedule, "Run now.")
+            count += 1
+        self.message_user(request, f"{count} started.")
+
+    @admin.action(description="Switch off", permissions=["change"])
+    def switch_off(self, request: HttpRequest, chosen: QuerySet[Schedule]) -> None:
+        self._switch(request, chosen, enabled=False)
+
+    @admin.action(description="Switch on: from now on, nothing is made up for", permissions=["change"])
+    def switch_on(self, request: HttpRequest, chosen: QuerySet[Schedule]) -> None:
+        self._switch(request, chosen, enabled=True)
+
+    def _switch(self, request: HttpRequest, chosen: QuerySet[Schedule], *, enabled: bool) -> None:
+        word = "on" if enabled else "off"
+        count = 0
+        for schedule in chosen.exclude(enabled=enabled):
+            try:
+                keeping.change(schedule, enabled=enabled)
+            except APIException as error:
+                self.message_user(request, f"{schedule}: {error}", messages.WARNING)
+                continue
+            self.log_change(request, schedule, f"Switched {word}.")
+            count += 1
+        self.message_user(request, f"{count} switched {word}.")
+
+    @admin.display(description="inputs")
+    def shown_inputs(self, schedule: Schedule) -> str:
+        return shown(schedule.inputs)

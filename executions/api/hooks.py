@@ -1,0 +1,67 @@
+"""/api/hooks/{token}: where other systems call. The address is the key; there is no login, cookie or CSRF token."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers, status
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.renderers import BaseRenderer, JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from durable import limits
+from executions.triggers.errors import CallTooLarge
+from executions.triggers.receiving import Call, receive
+
+
+class CallAnswer(serializers.Serializer[Any]):
+    delivery_id = serializers.UUIDField(source="pk")
+    state = serializers.CharField(help_text="stored, started or failed.")
+    execution_id = serializers.UUIDField(allow_null=True)
+
+
+class AnyCaller(BaseContentNegotiation):
+    """Callers send what they like and seldom say what they would like back."""
+
+    def select_parser(self, request: Request, parsers: Any) -> Any:
+        return None
+
+    def select_renderer(
+        self, request: Request, renderers: Any, format_suffix: str | None = None
+    ) -> tuple[BaseRenderer, str]:
+        return JSONRenderer(), JSONRenderer.media_type
+
+
+class Hook(APIView):
+    """One address."""
+
+    authentication_classes = ()
+    permission_classes = ()
+    content_negotiation_class = AnyCaller
+
+    @extend_schema(request=OpenApiTypes.OBJECT, responses={200: CallAnswer, 202: CallAnswer}, auth=[])
+    def post(self, request: Request, token: str) -> Response:
+        """Store the call, then start the agent: 202. A call that came before under the same id: 200, no effect."""
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        taken = receive(token, Call(body=raw_body(request), headers=headers))
+        code = status.HTTP_202_ACCEPTED if taken.created else status.HTTP_200_OK
+        return Response(CallAnswer(taken.delivery).data, status=code)
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Response:
+        """Django would write refused calls into the log by their path, and the path is the key."""
+        answer = super().finalize_response(request, response, *args, **kwargs)
+        answer._has_been_logged = True  # type: ignore[attr-defined]
+        return answer
+
+
+def raw_body(request: Request) -> bytes:
+    """The bytes as they were sent; refused by their length before they are read."""
+    length = request.headers.get("Content-Length") or "0"
+    if not length.isdigit() or int(length) > limits.MAX_HOOK_BYTES:
+        raise CallTooLarge
+    body: bytes = request._request.body
+    return body

@@ -1,0 +1,147 @@
+"""/api/schedules: list, make, change, run and delete one's own schedules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework import generics, serializers, status
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.authentication import current_user
+from durable import limits
+from executions.api.own_agents import OwnAgentField
+from executions.api.rates import WriteRate
+from executions.models import Schedule
+from executions.schedules import keeping
+from executions.schedules.errors import BadCron
+from executions.schedules.running import cron_of, run_now
+
+
+class ScheduleSerializer(serializers.ModelSerializer[Schedule]):
+    """A schedule: what runs, when, and how its last run began."""
+
+    agent_id = OwnAgentField(source="agent")
+    agent_name = serializers.CharField(source="agent.name", read_only=True)
+    version = serializers.IntegerField(
+        min_value=1, allow_null=True, required=False, help_text="Null: the newest version at each run."
+    )
+    cron = serializers.CharField(
+        max_length=1_000, help_text="minute hour day month weekday, such as `0 9 * * mon-fri`."
+    )
+    timezone = serializers.CharField(
+        max_length=64, required=False, help_text="An IANA name; your own unless said otherwise."
+    )
+    words = serializers.SerializerMethodField(help_text="The same for people.")
+    inputs = serializers.DictField(required=False)
+    last_execution_id = serializers.UUIDField(read_only=True, allow_null=True)
+    last_error = serializers.SerializerMethodField(help_text="Why the last run could not be started.")
+
+    class Meta:
+        model = Schedule
+        fields = [
+            "id",
+            "name",
+            "agent_id",
+            "agent_name",
+            "version",
+            "cron",
+            "timezone",
+            "words",
+            "inputs",
+            "enabled",
+            "next_run_at",
+            "last_due_at",
+            "last_execution_id",
+            "last_error",
+            "session_id",
+            "created_at",
+        ]
+        read_only_fields = ["next_run_at", "last_due_at", "session_id", "created_at"]
+
+    def get_words(self, schedule: Schedule) -> str | None:
+        try:
+            return cron_of(schedule).words
+        except BadCron:
+            return None
+
+    def get_last_error(self, schedule: Schedule) -> str | None:
+        return schedule.last_error or None
+
+
+class ChangeForm(ScheduleSerializer):
+    """Another agent is another schedule."""
+
+    agent_id = OwnAgentField(source="agent", read_only=True)
+
+
+class RunForm(serializers.Serializer[Any]):
+    client_id = serializers.CharField(
+        max_length=limits.MAX_CLIENT_ID_CHARACTERS,
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="Asked for again under the same name: the same execution.",
+    )
+
+
+class RunAnswer(serializers.Serializer[Any]):
+    execution_id = serializers.UUIDField(source="pk")
+    status = serializers.CharField()
+
+
+class OwnSchedules(generics.GenericAPIView[Schedule]):
+    """Schedules of the person asking, nobody else's."""
+
+    queryset = Schedule.objects.none()
+    serializer_class = ScheduleSerializer
+    throttle_classes = [WriteRate]
+
+    def get_queryset(self) -> QuerySet[Schedule]:
+        own = Schedule.objects.filter(user=current_user(self.request)).order_by("-created_at")
+        return own.select_related("agent", "user", "periodic_task__crontab")
+
+
+class Schedules(OwnSchedules, generics.ListAPIView[Schedule]):
+    """List schedules; make one."""
+
+    @extend_schema(responses={201: ScheduleSerializer})
+    def post(self, request: Request) -> Response:
+        """Run an agent by the clock."""
+        form = self.get_serializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        made = keeping.create(current_user(request), keeping.NewSchedule(**form.validated_data))
+        return Response(self.get_serializer(made).data, status=status.HTTP_201_CREATED)
+
+
+class OneSchedule(OwnSchedules, generics.RetrieveAPIView[Schedule]):
+    """One schedule."""
+
+    @extend_schema(request=ChangeForm)
+    def patch(self, request: Request, **kwargs: Any) -> Response:
+        """Change it, or switch it on and off. What was due while it was off is not made up for."""
+        schedule = self.get_object()
+        form = ChangeForm(schedule, data=request.data, partial=True, context=self.get_serializer_context())
+        form.is_valid(raise_exception=True)
+        return Response(self.get_serializer(keeping.change(schedule, **form.validated_data)).data)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, **kwargs: Any) -> Response:
+        """Delete it; what it has started goes on."""
+        keeping.delete(self.get_object())
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class RunNow(OwnSchedules):
+    """Running it out of turn."""
+
+    @extend_schema(request=RunForm, responses={202: RunAnswer})
+    def post(self, request: Request, **kwargs: Any) -> Response:
+        """Start it now, due or not, switched on or off."""
+        schedule = self.get_object()
+        form = RunForm(data=request.data)
+        form.is_valid(raise_exception=True)
+        execution = run_now(schedule, client_id=form.validated_data["client_id"])
+        return Response(RunAnswer(execution).data, status=status.HTTP_202_ACCEPTED)

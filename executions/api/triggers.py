@@ -1,0 +1,211 @@
+"""/api/triggers: list, make, change and delete one's own triggers; their log, and replays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import extend_schema
+from rest_framework import generics, serializers, status
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.authentication import current_user
+from durable import limits
+from executions.api.own_agents import OwnAgentField
+from executions.api.rates import WriteRate
+from executions.models import Trigger, TriggerDelivery
+from executions.triggers import delivering, keeping
+
+MAX_SECRET_CHARACTERS = 500
+
+
+class TriggerSerializer(serializers.ModelSerializer[Trigger]):
+    """A trigger, its address and secret left out."""
+
+    agent_id = OwnAgentField(source="agent")
+    agent_name = serializers.CharField(source="agent.name", read_only=True)
+    version = serializers.IntegerField(
+        min_value=1, allow_null=True, required=False, help_text="Null: the newest version at each call."
+    )
+    node_id = serializers.CharField(
+        max_length=200,
+        required=False,
+        allow_blank=True,
+        help_text="The trigger block that gets the payload; all of them when empty.",
+    )
+    url = serializers.SerializerMethodField(help_text="In full only when it is made or changed.")
+    secret = serializers.CharField(
+        max_length=MAX_SECRET_CHARACTERS,
+        write_only=True,
+        required=False,
+        trim_whitespace=False,
+        help_text="One of your own; otherwise one is made where calls are signed.",
+    )
+    inputs = serializers.DictField(required=False, help_text="What every run gets besides the payload.")
+
+    class Meta:
+        model = Trigger
+        fields = [
+            "id",
+            "name",
+            "agent_id",
+            "agent_name",
+            "version",
+            "node_id",
+            "url",
+            "scheme",
+            "secret",
+            "inputs",
+            "enabled",
+            "old_secret_until",
+            "created_at",
+            "called_at",
+        ]
+        read_only_fields = ["old_secret_until", "created_at", "called_at"]
+
+    def get_url(self, trigger: Trigger) -> str:
+        return keeping.shown_url(trigger)
+
+
+class ChangeForm(TriggerSerializer):
+    """Another agent is another trigger."""
+
+    agent_id = OwnAgentField(source="agent", read_only=True)
+
+
+class ShownSerializer(TriggerSerializer):
+    """A trigger with what is shown this once."""
+
+    url = serializers.CharField(help_text="Where to call. Keep it: it is shown this once.")  # type: ignore[assignment]
+    secret = serializers.CharField(help_text="What calls are signed with, where they are.")
+
+
+class RotateForm(serializers.Serializer[Any]):
+    what = serializers.ChoiceField(choices=["address", "secret"])
+    secret = serializers.CharField(max_length=MAX_SECRET_CHARACTERS, required=False, default="")
+    grace_seconds = serializers.FloatField(
+        min_value=0,
+        max_value=limits.MAX_HOOK_GRACE_SECONDS,
+        required=False,
+        default=limits.HOOK_GRACE_SECONDS,
+        help_text="So long the old secret counts too. An old address ends at once.",
+    )
+
+
+class DeliverySerializer(serializers.ModelSerializer[TriggerDelivery]):
+    """One call."""
+
+    execution_id = serializers.UUIDField(allow_null=True)
+    replay_of = serializers.UUIDField(source="replay_of_id", allow_null=True)
+    payload: Any = serializers.JSONField(allow_null=True)
+
+    class Meta:
+        model = TriggerDelivery
+        fields = [
+            "id",
+            "state",
+            "error",
+            "execution_id",
+            "delivery_key",
+            "replay_of",
+            "tries",
+            "received_at",
+            "headers",
+            "payload",
+        ]
+        read_only_fields = fields
+
+
+class OwnTriggers(generics.GenericAPIView[Trigger]):
+    """Triggers of the person asking, nobody else's."""
+
+    queryset = Trigger.objects.none()
+    serializer_class = TriggerSerializer
+    throttle_classes = [WriteRate]
+
+    def get_queryset(self) -> QuerySet[Trigger]:
+        own = Trigger.objects.filter(user=current_user(self.request)).order_by("-created_at")
+        return own.select_related("agent")
+
+    def shown(self, made: keeping.Shown, code: int = status.HTTP_200_OK) -> Response:
+        """The one answer that holds the address or the secret."""
+        answer = self.get_serializer(made.trigger).data
+        answer |= {"url": made.url} if made.url else {}
+        answer |= {"secret": made.secret} if made.secret else {}
+        return Response(answer, status=code, headers={"Cache-Control": "no-store"})
+
+
+class Triggers(OwnTriggers, generics.ListAPIView[Trigger]):
+    """List triggers; make one."""
+
+    @extend_schema(responses={201: ShownSerializer})
+    def post(self, request: Request) -> Response:
+        """Make an address that starts an agent. It is shown this once, as is its secret."""
+        form = self.get_serializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        made = keeping.create(current_user(request), keeping.NewTrigger(**form.validated_data))
+        return self.shown(made, status.HTTP_201_CREATED)
+
+
+class OneTrigger(OwnTriggers, generics.RetrieveAPIView[Trigger]):
+    """One trigger."""
+
+    @extend_schema(request=ChangeForm)
+    def patch(self, request: Request, **kwargs: Any) -> Response:
+        """Change it, or switch it on and off. Another scheme comes with another secret, shown this once."""
+        trigger = self.get_object()
+        form = ChangeForm(trigger, data=request.data, partial=True, context=self.get_serializer_context())
+        form.is_valid(raise_exception=True)
+        return self.shown(keeping.change(trigger, **form.validated_data))
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, **kwargs: Any) -> Response:
+        """Delete it with its log; its address is nobody's from now on."""
+        self.get_object().delete()
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class Rotate(OwnTriggers):
+    """A new address, or a new secret."""
+
+    @extend_schema(request=RotateForm, responses=ShownSerializer)
+    def post(self, request: Request, **kwargs: Any) -> Response:
+        """Change the address or the secret; the new one is shown this once."""
+        trigger = self.get_object()
+        form = RotateForm(data=request.data)
+        form.is_valid(raise_exception=True)
+        said = form.validated_data
+        if said["what"] == "address":
+            return self.shown(keeping.rotate_address(trigger))
+        return self.shown(
+            keeping.rotate_secret(trigger, secret=said["secret"], grace_seconds=said["grace_seconds"])
+        )
+
+
+class OwnDeliveries(generics.GenericAPIView[TriggerDelivery]):
+    """Calls of one trigger of the person asking."""
+
+    queryset = TriggerDelivery.objects.none()
+    serializer_class = DeliverySerializer
+    throttle_classes = [WriteRate]
+
+    def get_queryset(self) -> QuerySet[TriggerDelivery]:
+        own = Trigger.objects.filter(user=current_user(self.request))
+        trigger = get_object_or_404(own, pk=self.kwargs["trigger_id"])
+        return trigger.deliveries.order_by("-received_at").select_related("trigger__user", "trigger__agent")
+
+
+class Deliveries(OwnDeliveries, generics.ListAPIView[TriggerDelivery]):
+    """The log of calls, newest first."""
+
+
+class Replay(OwnDeliveries):
+    """One call once more."""
+
+    @extend_schema(request=None, responses={202: DeliverySerializer})
+    def post(self, request: Request, **kwargs: Any) -> Response:
+        """Start the agent again with what this call brought, as a delivery of its own."""
+        again = delivering.replay(self.get_object())
+        return Response(self.get_serializer(again).data, status=status.HTTP_202_ACCEPTED)

@@ -1,0 +1,1 @@
+"""Schedules: agents that run by the clock, once for each time they are due."""

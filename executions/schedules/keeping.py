@@ -1,0 +1,102 @@
+"""What a person can do with their schedules: make one, change it, delete it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from accounts.models import User
+from durable import limits
+from durable.ids import new_id
+from executions.graph import parse_graph
+from executions.inputs import fit_inputs
+from executions.models import Agent, Schedule
+from executions.ports import JSON
+from executions.schedules.cron import Cron, parse_cron, read_cron
+from executions.schedules.errors import TooManySchedules
+from executions.schedules.ticking import keep_ticking
+from executions.starting import Order, check_graph, find_version
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewSchedule:
+    """What is to run when; an empty time zone is the person's own, an empty version the newest at each run."""
+
+    agent: Agent
+    name: str
+    cron: str
+    timezone: str = ""
+    inputs: Mapping[str, JSON] = field(default_factory=dict)
+    version: int | None = None
+    enabled: bool = True
+    session_id: uuid.UUID | None = None
+    permissions: Mapping[str, JSON] = field(default_factory=dict)
+    id: uuid.UUID | None = None  # made again under the same id, the database refuses
+
+
+def create(user: User, new: NewSchedule) -> Schedule:
+    """Raises BadCron, TooManySchedules, and what the agent cannot run with: CannotRun, BadInputs."""
+    cron = parse_cron(new.cron, new.timezone or user.time_zone)
+    check_agent(new.agent, new.version, new.inputs)
+    with transaction.atomic():
+        User.objects.select_for_update(no_key=True).get(pk=user.pk)  # two at once cannot both be the last
+        if Schedule.objects.filter(user=user).count() >= limits.MAX_SCHEDULES_PER_USER:
+            raise TooManySchedules
+        schedule = Schedule(
+            id=new.id or new_id(),
+            user=user,
+            agent=new.agent,
+            version=new.version,
+            name=new.name,
+            inputs=dict(new.inputs),
+            enabled=new.enabled,
+            session_id=new.session_id,
+            permissions=dict(new.permissions),
+        )
+        follow(schedule, cron)
+        schedule.save()
+    return schedule
+
+
+def change(schedule: Schedule, **values: Any) -> Schedule:
+    """Change name, cron, timezone, inputs, version or enabled; raises as `create` does."""
+    for name, value in values.items():
+        setattr(schedule, name, value)
+    moved = {"cron", "timezone"} & values.keys()
+    cron = (parse_cron if moved else read_cron)(schedule.cron, schedule.timezone)
+    if {"inputs", "version"} & values.keys():
+        check_agent(schedule.agent, schedule.version, schedule.inputs)
+    with transaction.atomic():
+        Schedule.objects.select_for_update().get(pk=schedule.pk)
+        if moved or "enabled" in values:
+            follow(schedule, cron)
+        else:
+            keep_ticking(schedule, cron)
+        changed = {*values, "cron", "timezone", "next_run_at", "periodic_task", "last_error"}
+        schedule.last_error = ""
+        schedule.save(update_fields=changed)
+    return schedule
+
+
+def follow(schedule: Schedule, cron: Cron) -> None:
+    """Count from now on: what was due before it was made, or while it was switched off, is not made up for."""
+    schedule.cron, schedule.timezone = cron.expression, cron.timezone
+    schedule.next_run_at = cron.next_after(timezone.now()) if schedule.enabled else None
+    keep_ticking(schedule, cron)
+
+
+def delete(schedule: Schedule) -> None:
+    """What it has started goes on."""
+    schedule.delete()
+
+
+def check_agent(agent: Agent, number: int | None, inputs: Mapping[str, JSON]) -> None:
+    """Say now what would fail at every run."""
+    version = find_version(agent, number)
+    check_graph(parse_graph(version.graph), agent, Order())
+    fit_inputs(inputs, version.input_schema)

@@ -1,0 +1,105 @@
+"""Running a schedule: once for each time it is due, whoever ticks how often."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from datetime import datetime, timedelta
+
+from django.db import InterfaceError, OperationalError, transaction
+from django.utils import timezone
+from rest_framework.exceptions import APIException
+
+from durable import limits
+from executions.errors import CannotRun
+from executions.models import Execution, Schedule
+from executions.schedules.cron import Cron, read_cron
+from executions.starting import Order, start
+
+logger = logging.getLogger(__name__)
+UNFORESEEN = "It could not be started for a reason nobody foresaw. The log has the details."
+
+
+def run_due(schedule_id: uuid.UUID) -> Execution | None:
+    """Start the agent for the latest time the schedule was due; None when it is not due.
+
+    Once per due time: the execution and the note that it was started for that time are one transaction, and the
+    due time is its `client_id`. Times missed while nothing ran are not made up for, but for the latest.
+    """
+    if not is_due(schedule_id):
+        return None  # looked at before the transaction: on SQLite that would keep all other writers out
+    with transaction.atomic():
+        schedule = Schedule.objects.select_for_update(of=("self",)).get(pk=schedule_id)
+        now = timezone.now()
+        if not schedule.enabled or schedule.next_run_at is None or schedule.next_run_at > now:
+            return None
+        return run_for(schedule, now)
+
+
+def is_due(schedule_id: uuid.UUID) -> bool:
+    due = Schedule.objects.filter(pk=schedule_id, enabled=True, next_run_at__lte=timezone.now())
+    return due.exists()
+
+
+def run_for(schedule: Schedule, now: datetime) -> Execution | None:
+    """Start it and write down what came of it; a schedule that cannot be started says why and goes on ticking."""
+    execution = None
+    schedule.last_error, schedule.next_run_at = "", None
+    try:
+        cron = cron_of(schedule)
+        schedule.last_due_at, schedule.next_run_at = cron.last_until(now), cron.next_after(now)
+        with transaction.atomic():
+            execution = start_agent(schedule, due_key(schedule, schedule.last_due_at))
+            schedule.last_execution = execution
+    except APIException as error:
+        schedule.last_error = str(error)
+    except (OperationalError, InterfaceError):
+        raise  # the database is away, and with it everything this would be written to
+    except Exception:  # whatever an agent's graph makes happen, this due time is over and the next one comes
+        logger.exception("schedule %s could not be started", schedule.pk)
+        schedule.last_error = UNFORESEEN
+    schedule.save(update_fields=["last_due_at", "next_run_at", "last_error", "last_execution"])
+    return execution
+
+
+def run_now(schedule: Schedule, *, client_id: str = "") -> Execution:
+    """Start it at once, due or not, switched on or off; raises what `starting.start` raises.
+
+    Once per client_id, when there is one.
+    """
+    key = f"schedule:{schedule.pk}:now:{client_id or uuid.uuid4()}"
+    execution = start_agent(schedule, key)
+    Schedule.objects.filter(pk=schedule.pk).update(last_execution=execution)
+    return execution
+
+
+def run_late() -> int:
+    """Run what is due and was not ticked: beat, or its message, was lost. How many there were."""
+    patience = timezone.now() - timedelta(seconds=limits.SCHEDULE_PATIENCE_SECONDS)
+    late = Schedule.objects.filter(enabled=True, next_run_at__lte=patience).order_by("next_run_at")
+    ids = list(late.values_list("pk", flat=True)[: limits.SWEEP_BATCH])
+    return sum(run_due(schedule_id) is not None for schedule_id in ids)
+
+
+def start_agent(schedule: Schedule, key: str) -> Execution:
+    agent = schedule.agent
+    if agent.deleted_at is not None:
+        raise CannotRun(
+            f"The agent {agent.name!r} was deleted. Delete this schedule, or make one for another."
+        )
+    order = Order(
+        version=schedule.version,
+        client_id=key,
+        source=Execution.Source.SCHEDULE,
+        permissions=schedule.permissions,
+        session_id=schedule.session_id,
+    )
+    return start(schedule.user, agent, schedule.inputs, order).execution
+
+
+def cron_of(schedule: Schedule) -> Cron:
+    return read_cron(schedule.cron, schedule.timezone)
+
+
+def due_key(schedule: Schedule, due_at: datetime) -> str:
+    return f"schedule:{schedule.pk}:{due_at:%Y-%m-%dT%H:%MZ}"

@@ -1,0 +1,1 @@
+"""Triggers: web addresses that start agents; each call is stored before anything is done about it."""

@@ -1,0 +1,89 @@
+"""From a stored call to an execution: once, again after a crash, and again when somebody wants a replay."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from datetime import timedelta
+
+from django.db import InterfaceError, OperationalError, transaction
+from django.utils import timezone
+from rest_framework import status
+from rest_framework.exceptions import APIException
+
+from durable import limits
+from executions.models import TriggerDelivery
+from executions.triggers.errors import NotReplayable
+from executions.triggers.feeding import start_agent
+
+logger = logging.getLogger(__name__)
+State = TriggerDelivery.State
+UNFORESEEN = "It could not be started for a reason nobody foresaw. The log has the details."
+
+
+def start_delivery(delivery_id: uuid.UUID) -> None:
+    """Start the agent of a stored call. Once: its state and the execution are one transaction."""
+    with transaction.atomic():
+        rows = TriggerDelivery.objects.select_for_update(of=("self",))
+        delivery = rows.select_related("trigger__user", "trigger__agent").filter(pk=delivery_id).first()
+        if delivery is None or delivery.state != State.STORED:
+            return
+        delivery.tries += 1
+        try:
+            with transaction.atomic():
+                delivery.execution = start_agent(delivery)
+            delivery.state, delivery.error = State.STARTED, ""
+        except APIException as error:
+            put_aside(delivery, str(error), for_now=error.status_code == status.HTTP_429_TOO_MANY_REQUESTS)
+        except (OperationalError, InterfaceError):
+            raise  # the database is away; the row is as it was
+        except Exception:  # whatever an agent's graph makes happen, the call is not lost
+            logger.exception("delivery %s could not be started", delivery.pk)
+            put_aside(delivery, UNFORESEEN, for_now=True)
+        delivery.save(update_fields=["execution", "state", "error", "tries", "due_at"])
+
+
+def put_aside(delivery: TriggerDelivery, reason: str, *, for_now: bool) -> None:
+    """Try again later, or leave it to its owner to replay it."""
+    delivery.error, delivery.execution = reason, None
+    if for_now and delivery.tries < limits.HOOK_TRIES:
+        pause = limits.HOOK_FIRST_PAUSE_SECONDS * 2 ** (delivery.tries - 1)
+        delivery.due_at = timezone.now() + timedelta(seconds=pause)
+    else:
+        delivery.state = State.FAILED
+
+
+def start_late() -> int:
+    """Start what was stored and not started: its web process died, or it was put aside. How many there were."""
+    late = TriggerDelivery.objects.filter(state=State.STORED, due_at__lte=timezone.now()).order_by("due_at")
+    ids = list(late.values_list("pk", flat=True)[: limits.SWEEP_BATCH])
+    for delivery_id in ids:
+        start_delivery(delivery_id)
+    return len(ids)
+
+
+def replay(delivery: TriggerDelivery) -> TriggerDelivery:
+    """The same call once more, as a delivery of its own; raises NotReplayable."""
+    if delivery.state == State.REFUSED:
+        raise NotReplayable("This call was refused, so nothing of it was kept. Have it sent again.")
+    if delivery.state == State.STORED:
+        raise NotReplayable("This call is on its way; it is started by itself.")
+    again = TriggerDelivery.objects.create(
+        trigger=delivery.trigger,
+        delivery_key=f"replay:{uuid.uuid4()}",
+        headers=delivery.headers,
+        payload=delivery.payload,
+        replay_of=delivery,
+        due_at=timezone.now() + timedelta(seconds=limits.HOOK_PATIENCE_SECONDS),
+    )
+    start_delivery(again.pk)
+    again.refresh_from_db()
+    return again
+
+
+def forget_old() -> int:
+    """Delete the log of calls after a while; how many there were."""
+    age = timezone.now() - timedelta(seconds=limits.HOOK_LOG_SECONDS)
+    old = TriggerDelivery.objects.filter(received_at__lt=age).exclude(state=State.STORED)
+    ids = list(old.values_list("pk", flat=True)[: limits.PURGE_BATCH])
+    return TriggerDelivery.objects.filter(pk__in=ids).delete()[0]

@@ -1,0 +1,59 @@
+"""What an agent gets of a call: its trigger blocks the whole payload, or its inputs what is named like them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from executions.blocks.base import BlockType
+from executions.blocks.registry import get_registry
+from executions.errors import CannotRun
+from executions.graph import parse_graph
+from executions.models import AgentVersion, Execution, Trigger, TriggerDelivery
+from executions.ports import JSON
+from executions.starting import Order, find_version, start
+
+PAYLOAD_PIN = "payload"
+
+
+def start_agent(delivery: TriggerDelivery) -> Execution:
+    """Start what the call is for; raises what `starting.start` raises. Once per delivery."""
+    trigger = delivery.trigger
+    agent = trigger.agent
+    if agent.deleted_at is not None:
+        raise CannotRun(f"The agent {agent.name!r} was deleted.")
+    version = find_version(agent, trigger.version)
+    payload: Mapping[str, JSON] = delivery.payload or {}
+    nodes = webhook_nodes(version)
+    inputs = trigger.inputs if nodes else named_inputs(version, payload) | trigger.inputs
+    order = Order(
+        version=version.version,
+        client_id=f"trigger:{delivery.pk}",
+        source=Execution.Source.TRIGGER,
+        node_inputs=node_inputs(trigger, nodes, payload),
+    )
+    return start(trigger.user, agent, inputs, order).execution
+
+
+def webhook_nodes(version: AgentVersion) -> list[str]:
+    """The ids of its trigger blocks."""
+    registry = get_registry()
+    return [
+        node.id
+        for node in parse_graph(version.graph).nodes
+        if node.block_id in registry and registry.get(node.block_id).type is BlockType.WEBHOOK_MANUAL
+    ]
+
+
+def node_inputs(
+    trigger: Trigger, nodes: list[str], payload: Mapping[str, JSON]
+) -> dict[str, dict[str, JSON]]:
+    """The payload for the chosen trigger block, or for all of them; one that is not meant begins with nothing."""
+    meant = {trigger.node_id} if trigger.node_id else set(nodes)
+    return {node: {PAYLOAD_PIN: dict(payload) if node in meant else {}} for node in nodes}
+
+
+def named_inputs(version: AgentVersion, payload: Mapping[str, JSON]) -> dict[str, JSON]:
+    """What in the payload is named like an input; an input named `payload` gets all of it."""
+    names = version.input_schema.get("properties") or {}
+    whole = {PAYLOAD_PIN: dict(payload)} if PAYLOAD_PIN in names else {}
+    return whole | {name: payload[name] for name in names if name in payload}

@@ -1,0 +1,97 @@
+"""What a caller sent, as an object: JSON, a form, or text."""
+
+from __future__ import annotations
+
+import json
+from email.message import Message
+from typing import Any
+
+from django.core.exceptions import SuspiciousOperation
+from django.http import QueryDict
+
+from durable import limits
+from executions.blocks.values import make_storable
+from executions.ports import JSON
+from executions.triggers.errors import BadPayload
+
+WHOLE = "body"  # the name of what came without one
+GITHUB_FIELD = "payload"
+
+
+def read_payload(body: bytes, content_type: str) -> dict[str, JSON]:
+    """An object in any case: a list, a number or text becomes its `body`. Raises BadPayload."""
+    kind = media_type(content_type)
+    if not body.strip():
+        return {}
+    if kind == "application/x-www-form-urlencoded":
+        return storable(read_form(body))
+    if kind.startswith("multipart/"):
+        raise BadPayload("Forms with files are not taken. Send JSON, a plain form, or text.")
+    text = decode(body)
+    if kind == "application/json" or kind.endswith("+json"):
+        return storable(as_object(parse(text)))
+    return storable({WHOLE: text})
+
+
+def media_type(content_type: str) -> str:
+    """JSON where nothing is said: that is what nearly everybody sends."""
+    message = Message()
+    message["content-type"] = content_type or "application/json"
+    return message.get_content_type()
+
+
+def decode(body: bytes) -> str:
+    try:
+        return body.decode("utf-8")
+    except UnicodeDecodeError:
+        raise BadPayload("The body is not UTF-8 text.") from None
+
+
+def parse(text: str) -> JSON:
+    try:
+        return json.loads(text, parse_constant=refuse_constant)
+    except json.JSONDecodeError as error:
+        raise BadPayload(f"The body is not valid JSON: {error}.") from None
+    except (RecursionError, ValueError):
+        raise BadPayload(
+            "The body is JSON that cannot be used: a number or its nesting goes too far."
+        ) from None
+
+
+def refuse_constant(name: str) -> None:
+    raise BadPayload(f"The body contains {name}, which is not JSON.")
+
+
+def read_form(body: bytes) -> dict[str, JSON]:
+    """Names and values; what came several times is a list. GitHub puts its JSON into one field."""
+    try:
+        fields = QueryDict(body, encoding="utf-8")
+    except (SuspiciousOperation, ValueError):
+        raise BadPayload("The form cannot be read.") from None
+    values: dict[str, Any] = {
+        name: found if len(found) > 1 else found[0] for name, found in fields.lists() if found
+    }
+    if set(values) == {GITHUB_FIELD} and isinstance(values[GITHUB_FIELD], str):
+        try:
+            return as_object(parse(values[GITHUB_FIELD]))
+        except BadPayload:
+            return values
+    return values
+
+
+def as_object(value: JSON) -> dict[str, JSON]:
+    return value if isinstance(value, dict) else {WHOLE: value}
+
+
+def storable(payload: dict[str, JSON]) -> dict[str, JSON]:
+    try:
+        kept: dict[str, JSON] = make_storable(payload)
+    except ValueError as error:
+        raise BadPayload(f"The body cannot be kept: {error}.") from None
+    return kept
+
+
+def shown_headers(headers: dict[str, str]) -> dict[str, str]:
+    """The first of them, cut; who may not be shown is left to whoever redacts."""
+    few = list(headers.items())[: limits.MAX_HOOK_HEADERS]
+    return {name: make_storable(value[: limits.MAX_HOOK_HEADER_CHARACTERS]) for name, value in few}

@@ -1,0 +1,137 @@
+"""Taking a call: it is checked, stored, and only then anything is done about it."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from django.db import DatabaseError, InterfaceError, connection, transaction
+from django.utils import timezone
+
+from accounts.sealing import CannotUnseal
+from accounts.tokens import hash_token
+from durable import crashpoints, limits, rates
+from durable.redaction import redact
+from executions.models import Trigger, TriggerDelivery
+from executions.ports import JSON
+from executions.triggers.delivering import start_delivery
+from executions.triggers.errors import BadPayload, TooManyCalls, UnknownHook, WrongSignature
+from executions.triggers.payloads import read_payload, shown_headers
+from executions.triggers.signing import is_signed
+
+logger = logging.getLogger(__name__)
+State = TriggerDelivery.State
+CALL_IDS = (  # the names under which callers number their calls
+    "webhook-id",
+    "svix-id",
+    "x-github-delivery",
+    "x-gitlab-event-uuid",
+    "x-shopify-webhook-id",
+    "idempotency-key",
+)
+MAX_KEY_CHARACTERS = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """One request as it came; names of headers in lower case."""
+
+    body: bytes = field(repr=False)
+    headers: Mapping[str, str] = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Taken:
+    """What became of a call; `created` is False when it had come before."""
+
+    delivery: TriggerDelivery
+    created: bool
+
+
+def receive(token: str, call: Call) -> Taken:
+    """Store the call and start its agent. Once per id the caller gives it: again, the same delivery and execution.
+
+    Raises UnknownHook, TooManyCalls, WrongSignature or BadPayload; the trigger's owner finds them in its log.
+    """
+    trigger = Trigger.objects.filter(token_hash=hash_token(token)).select_related("user", "agent").first()
+    if trigger is None or not trigger.user.is_active:
+        raise UnknownHook
+    if wait := rates.seconds_to_wait(f"hook:{trigger.pk}", most=limits.HOOK_CALLS_PER_MINUTE):
+        raise TooManyCalls(wait=wait)
+    payload = checked_payload(trigger, call)
+    delivery, created = store(trigger, call, payload)
+    crashpoints.reached("hook_stored")
+    if created:
+        start_quietly(delivery)
+    return Taken(delivery=delivery, created=created)
+
+
+def checked_payload(trigger: Trigger, call: Call) -> dict[str, JSON]:
+    """What the call says, when it may say it."""
+    if not trigger.enabled:
+        note_refusal(trigger, "The trigger is switched off.")
+        raise UnknownHook
+    try:
+        signed = is_signed(trigger, call.body, call.headers)
+    except CannotUnseal as error:
+        note_refusal(trigger, str(error))
+        raise WrongSignature from None
+    if not signed:
+        note_refusal(trigger, "The signature is missing, wrong or too old.")
+        raise WrongSignature
+    try:
+        return read_payload(call.body, call.headers.get("content-type", ""))
+    except BadPayload as error:
+        note_refusal(trigger, str(error.detail))
+        raise
+
+
+def note_refusal(trigger: Trigger, reason: str) -> None:
+    """Write down that it came, and nothing of what came; a flood of them is not worth a flood of rows."""
+    if rates.seconds_to_wait(f"hook-refused:{trigger.pk}", most=limits.HOOK_REFUSALS_PER_MINUTE):
+        return
+    TriggerDelivery.objects.create(
+        trigger=trigger, delivery_key=f"refused:{uuid.uuid4()}", state=State.REFUSED, error=reason
+    )
+
+
+def store(trigger: Trigger, call: Call, payload: dict[str, JSON]) -> tuple[TriggerDelivery, bool]:
+    now = timezone.now()
+    with transaction.atomic():
+        delivery, created = TriggerDelivery.objects.get_or_create(
+            trigger=trigger,
+            delivery_key=key_of(call),
+            defaults={
+                "headers": redact(shown_headers(dict(call.headers))),
+                "payload": payload,
+                "due_at": now + timedelta(seconds=limits.HOOK_PATIENCE_SECONDS),
+            },
+        )
+        Trigger.objects.filter(pk=trigger.pk).update(called_at=now)
+    return delivery, created
+
+
+def key_of(call: Call) -> str:
+    """The caller's own id of the call; without one every call is a new one."""
+    for name in CALL_IDS:
+        if given := call.headers.get(name):
+            key = f"{name}:{given}"
+            short = len(key) <= MAX_KEY_CHARACTERS and key.isprintable()
+            return key if short else f"{name}:{hashlib.sha256(given.encode()).hexdigest()}"
+    return f"call:{uuid.uuid4()}"
+
+
+def start_quietly(delivery: TriggerDelivery) -> None:
+    """The call is stored: what goes wrong from here on is ours, and a sweep puts it right."""
+    try:
+        start_delivery(delivery.pk)
+    except (DatabaseError, InterfaceError) as error:
+        logger.warning("A stored call was not started, a sweep will do it: %s", error)
+        if not connection.in_atomic_block:
+            connection.close()
+        return
+    delivery.refresh_from_db()
