@@ -13,7 +13,7 @@ from executions.blocks.schema import JSON
 from executions.blocks.values import make_storable
 from executions.graph import Graph, parse_graph
 
-LARGEST_INTEGER = 2**64
+LARGEST_NUMBER = 2**63
 WRAPPERS = ("graph", "agent_json")
 
 
@@ -74,10 +74,11 @@ def measure(data: JSON) -> None:
 
 
 def check_number(value: JSON) -> None:
+    """Databases keep whole numbers of 64 bits, and some write a large fraction as one."""
     if isinstance(value, float) and not math.isfinite(value):
         raise NotAGraph("The agent JSON holds NaN or infinity, which are no JSON. Use a number or null.")
-    if isinstance(value, int) and abs(value) >= LARGEST_INTEGER:
-        raise NotAGraph("The agent JSON holds a whole number of more than 64 bits. Write it as text.")
+    if isinstance(value, int | float) and abs(value) >= LARGEST_NUMBER:
+        raise NotAGraph("The agent JSON holds a number of more than 64 bits. Write it as text.")
 
 
 def check_counts(graph: Graph) -> None:

@@ -288,6 +288,7 @@ def deep(levels: int) -> Any:
         (agent([node("n", "Note", text=float("nan"))]), NotAGraph, "NaN"),
         (agent([node("n", "Note", text=float("inf"))]), NotAGraph, "infinity"),
         (agent([node("n", "Note", text=2**70)]), NotAGraph, "64 bits"),
+        (agent([node("n", "Note", text=1e300)]), NotAGraph, "64 bits"),
         (agent([node("n", "Note", text=deep(200))]), NotAGraph, "nested deeper than 100"),
         (agent([node("n", "Note", text=deep(5_000))]), NotAGraph, "nested deeper than 100"),
         (agent([node("n", "Note", text={1: 2})]), NotAGraph, "no text"),
