@@ -125,7 +125,7 @@ EDITS: tuple[Edit, ...] = (
     Edit(
         name="Rename",
         example="rename it to Morning news",
-        pattern=rule(r"\b(?:rename|call)\b.*?\b(?:to|as|it)\s+(?P<name>[^.\n]{1,100})$"),
+        pattern=rule(r"\b(?:rename\b.*?\bto|call it)\s+(?P<name>[^.\n]{1,100})$"),
         make=rename,
     ),
     Edit(
