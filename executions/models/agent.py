@@ -9,6 +9,7 @@ from django.db import models
 from django.db.models import Q
 
 from durable.ids import new_id
+from executions.models.fields import OrderedJSON
 
 
 class Agent(models.Model):
@@ -68,11 +69,11 @@ class AgentVersion(models.Model):
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="versions")
     version = models.PositiveIntegerField()
-    graph = models.JSONField(
+    graph = OrderedJSON(
         help_text="The agent JSON as it came, unknown fields included; what it came with is in sub_agents."
     )
-    input_schema = models.JSONField(default=dict)
-    output_schema = models.JSONField(default=dict)
+    input_schema = OrderedJSON(default=dict)
+    output_schema = OrderedJSON(default=dict)
     problems = models.JSONField(default=list, help_text="What validation found: code, message, node_id, pin.")
     warnings = models.JSONField(
         default=list, help_text="What does not keep it from running, in the same form."

@@ -15,6 +15,7 @@ from durable.models import Job
 from durable.poke import poke
 from executions import closing, line, news
 from executions.models.agent import Agent
+from executions.models.fields import OrderedJSON
 
 
 class Status(models.TextChoices):
@@ -62,12 +63,12 @@ class Execution(Job):
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="executions")
     agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="executions")
     version = models.PositiveIntegerField()
-    inputs = models.JSONField(default=dict)
-    node_inputs = models.JSONField(
+    inputs = OrderedJSON(default=dict)
+    node_inputs = OrderedJSON(
         default=dict,
         help_text="Values of single nodes, by node id and pin: what a trigger or a parent gave them.",
     )
-    outputs = models.JSONField(default=dict, help_text="Values in order, by the name of the output.")
+    outputs = OrderedJSON(default=dict, help_text="Values in order, by the name of the output.")
     source = models.CharField(max_length=16, choices=Source.choices, default=Source.API)
     client_id = models.CharField(
         max_length=255, null=True, blank=True, help_text="Asked for again under the same name: the same row."
@@ -169,8 +170,8 @@ class NodeExecution(models.Model):
         help_text="Outputs passed on before the end: pairs of a place in the same order and how many there were.",
     )
     status = models.CharField(max_length=16, choices=Status.choices)
-    inputs = models.JSONField(default=dict)
-    outputs = models.JSONField(default=list, help_text="Pairs of pin and value, in the order emitted.")
+    inputs = OrderedJSON(default=dict)
+    outputs = OrderedJSON(default=list, help_text="Pairs of pin and value, in the order emitted.")
     error = models.TextField(blank=True, default="")
     attempt = models.PositiveIntegerField(default=0, help_text="The attempt of the execution that ran it.")
     progress = models.FloatField(default=0.0)

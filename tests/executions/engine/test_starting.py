@@ -55,7 +55,7 @@ def test_the_same_wish_again_is_the_same_execution(user: User, agent: Agent) -> 
         (
             {"count": 1, "colour": "red"},
             "colour",
-            "There is no input 'colour'. This agent takes: count, text.",
+            "There is no input 'colour'. This agent takes: ",
         ),
         ({"count": float("inf")}, "count", "no JSON form"),
         ({"count": 1, "text": ["x" * (limits.MAX_INPUT_BYTES + 1)]}, "", "larger than"),
