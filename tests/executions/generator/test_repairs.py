@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from typing import Any
 
 import pytest
@@ -13,11 +14,11 @@ from executions.generator.answers import read_object
 from executions.generator.building import build
 from executions.generator.errors import BadDraft, NotBuilt
 from executions.generator.patching import change_graph
-from executions.generator.wishes import Built, Steps, Wish
+from executions.generator.wishes import Built, Wish
 from executions.graph import parse_graph
 from tests.executions.generator.askers import Scripted, Shop
 from tests.executions.generator.goals import GOALS, Goal
-from tests.executions.generator.mistakes import MISTAKES, Mistake, cut_off, invented_block, spoil
+from tests.executions.generator.mistakes import MISTAKES, Mistake, invented_block, spoil
 
 PLAN = {"type": "instructions", "steps": ["Do it"]}
 ENOUGH = 0.9
@@ -45,15 +46,23 @@ def test_every_right_drawing_is_taken_as_it_is(shop: Shop) -> None:
 
 @pytest.mark.django_db
 def test_nine_of_ten_spoilt_drawings_are_saved(shop: Shop) -> None:
-    """Each goal with each mistake: the model draws it wrong, is told what is wrong, and gets one more try right."""
+    """Each goal with each mistake; told what is wrong, the model makes another mistake before it gets it right."""
     tried = [(goal, mistake) for goal in GOALS for mistake in MISTAKES]
-    lost = [
-        (goal.words, mistake.__name__)
-        for goal, mistake in tried
-        if attempt(shop, goal, spoil(goal.draw(), mistake, goal.words), goal.draw()) is None
-    ]
+    lost = [(goal.words, mistake.__name__) for goal, mistake in tried if not is_saved(shop, goal, mistake)]
     print(f"{len(tried) - len(lost)} of {len(tried)} saved; lost: {lost}")
     assert len(tried) - len(lost) >= ENOUGH * len(tried)
+
+
+def is_saved(shop: Shop, goal: Goal, mistake: Mistake) -> bool:
+    """Whether an agent came out that can run and is made of the blocks it should be made of."""
+    seed = f"{goal.words} {mistake.__name__}"
+    other = random.Random(seed).choice(MISTAKES)
+    right = goal.draw()
+    made = attempt(shop, goal, spoil(right, mistake, seed), spoil(right, other, seed), right)
+    if made is None:
+        return False
+    wanted = {node["block_id"] for node in right["nodes"]}
+    return wanted <= {node.block_id for node in made.graph.nodes}
 
 
 @pytest.mark.django_db
@@ -139,15 +148,3 @@ def test_links_of_a_removed_node_go_with_it_and_null_takes_a_value_away() -> Non
 def test_an_answer_without_an_object_is_refused(text: str) -> None:
     with pytest.raises(BadDraft):
         read_object(text)
-
-
-@pytest.mark.parametrize(
-    "mistake", [mistake for mistake in MISTAKES if mistake is not cut_off], ids=lambda m: m.__name__
-)
-def test_no_mistake_crashes_the_generator(mistake: Mistake) -> None:
-    spoilt = spoil(GOALS[0].draw(), mistake, "seed")
-    try:
-        read_object(spoilt if isinstance(spoilt, str) else json.dumps(spoilt))
-    except BadDraft as error:
-        assert "JSON" in str(error)
-    assert isinstance(Steps(steps=()), Steps)
