@@ -348,3 +348,15 @@ def test_the_bell_reaches_a_running_job_through_redis(listening: Runtime) -> Non
     eventually(ring_and_look)
     chore.refresh_from_db()
     assert (chore.status, chore.attempt) == ("cancelled", 1)
+
+
+def test_a_job_somebody_waits_for_is_run_beside_the_pool_and_once(runtime: Runtime) -> None:
+    chore = queue(ticks=2)
+    assert tasks.run_chore.name == Chore.task_name
+    for _ in range(5):
+        runtime.lend_place(Chore, chore.pk)
+    eventually(lambda: Chore.objects.filter(pk=chore.pk, status="completed").exists())
+    assert Chore.objects.get(pk=chore.pk).attempt == 1
+    runtime.lend_place(Chore, chore.pk)
+    eventually(lambda: not runtime._local_ids)
+    assert Chore.objects.get(pk=chore.pk).attempt == 1

@@ -62,6 +62,38 @@ def test_a_ring_between_subscribing_and_looking_is_not_missed() -> None:
 
 
 @pytest.mark.usefixtures("only_rings")
+def test_only_what_matters_is_worth_a_look() -> None:
+    job_id, looks, heard = uuid.uuid4(), [0], list[str | None]()
+
+    def look() -> bool | None:
+        looks[0] += 1
+        if looks[0] == 1:
+            for number in range(5):
+                client().publish(log.stream_key(job_id), f"1-{number} 0-0 noise")
+            client().publish(log.stream_key(job_id), "1-9 0-0 end")
+        return looks[0] > 1 or None
+
+    def matters(payload: str | None) -> bool:
+        heard.append(payload)
+        return bool(payload and payload.endswith("end"))
+
+    assert wait_for(job_id, look, seconds=SECONDS, matters=matters)
+    assert (looks[0], len(heard)) == (2, 6)
+
+
+@pytest.mark.usefixtures("only_rings")
+def test_a_nudge_is_worth_a_look_whatever_matters() -> None:
+    job_id, looks = uuid.uuid4(), [0]
+
+    def look() -> bool | None:
+        looks[0] += 1
+        log.nudge(job_id)
+        return looks[0] > 1 or None
+
+    assert wait_for(job_id, look, seconds=SECONDS, matters=lambda payload: False)
+
+
+@pytest.mark.usefixtures("only_rings")
 def test_the_end_of_a_job_wakes_whoever_waits_for_it() -> None:
     from durable import jobs
 
