@@ -322,6 +322,14 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
     "SERVE_INCLUDE_SCHEMA": False,
+    "ENUM_NAME_OVERRIDES": {  # fields of several rows share a name, and each needs one of its own
+        "AgentSourceEnum": "executions.models.agent.Agent.Source",
+        "ExecutionSourceEnum": "executions.models.execution.Execution.Source",
+        "ExecutionStatusEnum": "executions.models.execution.Status",
+        "CredentialKindEnum": "executions.models.credential.StoredCredential.Kind",
+        "SessionStatusEnum": ["idle", "queued", "running"],
+        "TurnKindEnum": "chat.models.Turn.Kind",
+    },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "copilot_project.openapi.add_errors",
