@@ -62,9 +62,15 @@ describe('a graph', () => {
     expect(at.get('b')!.x).toBeLessThan(at.get('c')!.x);
   });
   test('keeps the places its author gave, unless boxes lie on each other', () => {
-    const apart = [{ x: 0, y: 0 }, { x: 500, y: 0 }, { x: 0, y: 500 }];
-    expect(places(graph([], apart)).get('b')).toEqual({ x: 500, y: 0 });
-    expect(places(graph([], [{ x: 0, y: 0 }, { x: 1, y: 1 }, { x: 0, y: 500 }])).get('a')).not.toEqual(places(graph([], [{ x: 0, y: 0 }, { x: 1, y: 1 }, { x: 0, y: 500 }])).get('b'));
+    const apart = [{ x: 0, y: 0 }, { x: 280, y: 0 }, { x: 0, y: 100 }];
+    expect(places(graph([], apart)).get('b')).toEqual({ x: 280, y: 0 });
+    const heap = places(graph([], [{ x: 0, y: 0 }, { x: 1, y: 1 }, { x: 0, y: 500 }]));
+    expect(heap.get('a')).not.toEqual(heap.get('b'));
+  });
+  test('with much air between its boxes is drawn closer, in the same order', () => {
+    const at = places(graph([], [{ x: 0, y: 0 }, { x: 1100, y: 0 }, { x: 550, y: 900 }]));
+    expect(at.get('b')!.x).toBe(600);
+    expect(at.get('c')!.x).toBe(300);
   });
   test('with a cycle is drawn all the same', () => {
     expect(columns(graph([['a', 'b'], ['b', 'a'], ['c', 'c']])).size).toBe(3);

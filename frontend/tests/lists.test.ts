@@ -71,3 +71,14 @@ test('sizes, spans and sums as people write them', () => {
   expect(format.money(12.5)).toBe('$12.50');
   expect(format.ago('2026-01-01T00:00:00Z', Date.parse('2026-01-01T02:00:00Z'))).toBe('2 hr. ago');
 });
+
+test('addresses of our own pages become links, those of others and of code do not', () => {
+  const text = (value: string) => {
+    const tree = { type: 'root', children: [{ type: 'element', tagName: 'p', properties: {}, children: [{ type: 'text', value }] }] };
+    workspaceLinks()(tree as never);
+    return JSON.stringify(tree);
+  };
+  expect(text('See /library/agents/0b9c. Good.')).toContain('"href":"/library/agents/0b9c"');
+  expect(text('See https://example.com/library/agents')).not.toContain('href');
+  expect(text('and/or a/c/d')).not.toContain('href');
+});

@@ -3,7 +3,7 @@ import { useFormat } from '../lib/format';
 import type { Day } from './api';
 import { bars, labelled, scaleTop } from './chart';
 
-const [WIDTH, HEIGHT, LEFT, FOOT] = [640, 150, 56, 22];
+const [WIDTH, HEIGHT, LEFT, FOOT] = [380, 130, 52, 24];
 
 type Props = { title: string; days: Day[]; valueOf: (day: Day) => number; show: (value: number) => string };
 
@@ -14,7 +14,7 @@ export function DayChart({ title, days, valueOf, show }: Props) {
   const values = days.map(valueOf);
   const top = scaleTop(values);
   const drawn = bars([...values, top], WIDTH * ((days.length + 1) / Math.max(days.length, 1)), HEIGHT).slice(0, -1);
-  const labels = new Set(labelled(days.length, 8));
+  const labels = new Set(labelled(days.length, 5));
   const day = chosen === null ? undefined : days[chosen];
   return (
     <figure className="panel p-5">
@@ -24,11 +24,11 @@ export function DayChart({ title, days, valueOf, show }: Props) {
           {day ? `${format.shortDay(`${day.date}T12:00`)}: ${show(valueOf(day))}` : show(values.reduce((sum, value) => sum + value, 0))}
         </span>
       </figcaption>
-      <svg viewBox={`0 0 ${LEFT + WIDTH} ${HEIGHT + FOOT}`} className="w-full" aria-hidden="true" onMouseLeave={() => setChosen(null)}>
+      <svg viewBox={`0 -4 ${LEFT + WIDTH + 12} ${HEIGHT + FOOT + 4}`} className="w-full" aria-hidden="true" onMouseLeave={() => setChosen(null)}>
         {[0, 0.5, 1].map((share) => (
           <g key={share}>
             <line x1={LEFT} x2={LEFT + WIDTH} y1={HEIGHT * (1 - share)} y2={HEIGHT * (1 - share)} stroke="var(--color-line)" strokeDasharray={share ? '3 4' : undefined} />
-            <text x={LEFT - 8} y={HEIGHT * (1 - share)} textAnchor="end" dominantBaseline={share === 1 ? 'hanging' : 'middle'} fontSize="11" fill="var(--color-quiet)">
+            <text x={LEFT - 8} y={HEIGHT * (1 - share)} textAnchor="end" dominantBaseline="middle" fontSize="11" fill="var(--color-quiet)">
               {show(top * share)}
             </text>
           </g>

@@ -9,7 +9,7 @@ import { Progress } from '../components/Progress';
 import { useT } from '../i18n';
 import { bodyOf } from './bodies';
 import { readCall } from './call';
-import { iconOf, labelOf } from './tools';
+import { iconOf, labelOf, outcomeOf } from './tools';
 
 type Props = { part: ToolUIPart | DynamicToolUIPart; turn: string; message: string; live: boolean; last: boolean };
 
@@ -22,15 +22,19 @@ export const ToolCard = memo(function ToolCard({ part, turn, message, live, last
   const working = call.state === 'working';
   const failed = call.state === 'failed';
   const Body = call.result ? bodyOf(call.result.type) : null;
+  const outcome = call.result && outcomeOf(call.tool, call.result.type, t);
+  const label = outcome?.label ?? labelOf(call.tool, call.state === 'done', t);
+  const asks = outcome?.asks && last && !live;
+  const line = outcome?.quiet && Body ? '' : call.line;
   return (
-    <section className={classes('panel overflow-hidden text-sm', failed && 'border-wrong/40')} aria-label={labelOf(call.tool, !working, t)} aria-busy={working}>
+    <section className={classes('panel overflow-hidden text-sm', failed && 'border-wrong/40')} aria-label={label} aria-busy={working}>
       <div className="flex items-center gap-2.5 px-3.5 py-2.5">
-        <span className={classes('rounded-lg p-1.5', failed ? 'bg-wrong-soft text-wrong' : 'bg-hover text-quiet')}>
-          {working && live ? <Spinner size={18} /> : <Icon name={failed ? 'warning' : iconOf(call.tool)} />}
+        <span className={classes('rounded-lg p-1.5', failed ? 'bg-wrong-soft text-wrong' : asks ? 'bg-notice text-on-notice' : 'bg-hover text-quiet')}>
+          {working && live ? <Spinner size={18} /> : <Icon name={failed ? 'warning' : (outcome?.icon ?? iconOf(call.tool))} />}
         </span>
         <div className="min-w-0 flex-1">
-          <p className="truncate font-medium">{labelOf(call.tool, !working, t)}</p>
-          {call.line && <p className={classes('text-[13px]', failed ? 'text-wrong' : 'truncate text-quiet')}>{call.line}</p>}
+          <p className="truncate font-medium">{label}</p>
+          {line && <p className={classes('text-[13px]', failed ? 'text-wrong' : 'truncate text-quiet')}>{line}</p>}
         </div>
         {working && live && <IconButton icon="close" size="small" label={t('card.stop')} onClick={() => stopCall(turn, part.toolCallId)} />}
         {failed && !busy && last && (
@@ -50,7 +54,7 @@ export const ToolCard = memo(function ToolCard({ part, turn, message, live, last
       </div>
       {working && live && (
         <div className="px-3.5 pb-3">
-          <Progress share={call.progress} label={labelOf(call.tool, false, t)} />
+          <Progress share={call.progress} label={label} />
         </div>
       )}
       {Body && call.result && (

@@ -11,7 +11,7 @@ export type Call = {
   result: Result | null;
 };
 
-const FAILURES = new Set(['error', 'input_validation_error', 'need_login']);
+const FAILURES = new Set(['error', 'input_validation_error']);
 
 export function readCall(part: ToolUIPart | DynamicToolUIPart): Call {
   const tool = part.type === 'dynamic-tool' ? part.toolName : part.type.slice('tool-'.length);

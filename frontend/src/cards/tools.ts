@@ -44,6 +44,46 @@ export function iconOf(tool: string): IconName {
   return TOOLS[tool]?.icon ?? 'gear';
 }
 
+// Results that are something else than what the tool is called for.
+const OUTCOMES: Record<string, { icon: IconName; name: Key; asks?: boolean }> = {
+  agent_details: { icon: 'agent', name: 'outcome.agent_details' },
+  agent_output: { icon: 'agent', name: 'outcome.agent_output' },
+  agent_preview: { icon: 'graph', name: 'outcome.agent_preview', asks: true },
+  block_details: { icon: 'block', name: 'outcome.block_details' },
+  clarification_needed: { icon: 'question', name: 'outcome.clarification_needed', asks: true },
+  input_validation_error: { icon: 'warning', name: 'outcome.input_validation_error' },
+  need_login: { icon: 'user', name: 'outcome.need_login', asks: true },
+  review_required: { icon: 'shield', name: 'outcome.review_required', asks: true },
+  setup_requirements: { icon: 'key', name: 'outcome.setup_requirements', asks: true },
+  suggested_goal: { icon: 'bulb', name: 'outcome.suggested_goal', asks: true },
+  task_decomposition: { icon: 'list', name: 'tool.decompose_goal.done', asks: true },
+};
+// Of these the body says everything; their message is meant for the model.
+const SPEAKS_FOR_ITSELF = new Set([
+  ...Object.keys(OUTCOMES).filter((type) => type !== 'input_validation_error'),
+  'agent_saved',
+  'agents_found',
+  'execution_started',
+  'operation_accepted',
+  'operation_in_progress',
+  'operation_started',
+  'sub_session_status',
+  'workspace_file_content',
+  'workspace_file_list',
+]);
+const NOT_DONE = new Set(['error', 'operation_accepted', 'operation_in_progress', 'operation_started']);
+
+/** How a card with this result is headed. */
+export function outcomeOf(tool: string, type: string, t: Translate): { icon: IconName; label: string; asks: boolean; quiet: boolean } {
+  const known = OUTCOMES[type];
+  return {
+    icon: known?.icon ?? iconOf(tool),
+    label: known ? t(known.name) : labelOf(tool, !NOT_DONE.has(type), t),
+    asks: known?.asks ?? false,
+    quiet: SPEAKS_FOR_ITSELF.has(type),
+  };
+}
+
 export function labelOf(tool: string, done: boolean, t: Translate): string {
   const known = TOOLS[tool];
   if (known) return t(done ? known.done : known.doing);

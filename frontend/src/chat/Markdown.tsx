@@ -1,5 +1,6 @@
 import { type ReactNode, useMemo } from 'react';
 import { type Components, defaultRehypePlugins, Streamdown, type StreamdownProps } from 'streamdown';
+import { Link } from 'wouter';
 import { Icon } from '../components/icons';
 import { useT } from '../i18n';
 import { highlighter } from '../lib/highlight';
@@ -12,6 +13,7 @@ import { markdownWords } from './markdownWords';
 const REHYPE = [rawAsText, workspaceLinks, defaultRehypePlugins.sanitize, defaultRehypePlugins.harden] as StreamdownProps['rehypePlugins'];
 const PLUGINS = { code: highlighter };
 const CONTROLS = { code: { copy: true, download: false }, table: { copy: true, download: true, fullscreen: false } };
+const OWN_PAGE = /^\/(library|store|c|account)\//;
 const OWN_FILE = /^\/api\/files\/[0-9a-f-]{36}\/content$/;
 
 /** Words of the model: markdown that may still be growing. */
@@ -59,6 +61,13 @@ function SafePicture({ src, alt }: { src?: unknown; alt?: unknown }) {
 function SafeLink({ href, children }: { href?: unknown; children?: ReactNode }) {
   const address = typeof href === 'string' ? href : '';
   if (!/^(https?:|mailto:|tel:|\/(?!\/)|#)/.test(address)) return <>{children}</>;
+  if (OWN_PAGE.test(address)) {
+    return (
+      <Link href={address} className="link">
+        {children}
+      </Link>
+    );
+  }
   return (
     <a href={address} target={address.startsWith('#') ? undefined : '_blank'} rel="noreferrer noopener" className="link">
       {children}

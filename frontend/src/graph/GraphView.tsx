@@ -7,7 +7,7 @@ import { Icon } from '../components/icons';
 import { useT } from '../i18n';
 import { useDark } from '../lib/theme';
 import { statusKey, type NodeStates, toneOf } from '../library/status';
-import { BOX, type BlockNames, type Graph, places, titleOf } from './model';
+import { BOX, type BlockNames, columns, type Graph, places, titleOf } from './model';
 
 type BoxData = { title: string; about: string; status?: string; progress?: number };
 type Box = Node<BoxData, 'box'>;
@@ -18,14 +18,15 @@ type Props = {
   states?: NodeStates;
   chosen?: string | null;
   onChoose?: (node: string) => void;
+  compact?: boolean; // close together, wherever its author put things
   className?: string;
 };
 
 /** The graph drawn: zoomable, with what each node is at. It shows; changing it is a matter of words, or of JSON. */
-export default function GraphView({ graph, names, states, chosen, onChoose, className }: Props) {
+export default function GraphView({ graph, names, states, chosen, onChoose, compact, className }: Props) {
   const t = useT();
   const dark = useDark();
-  const at = useMemo(() => places(graph), [graph]);
+  const at = useMemo(() => (compact ? columns(graph) : places(graph)), [graph, compact]);
   const boxes = useMemo(
     () =>
       graph.nodes.map((node): Box => {

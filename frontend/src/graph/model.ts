@@ -9,6 +9,7 @@ export type BlockNames = ReadonlyMap<string, { name: string; category: string }>
 
 export const BOX = { width: 220, height: 76 };
 const GAP = { x: 80, y: 36 };
+const NEARLY_THE_SAME = 20;
 
 export function readGraph(value: unknown): Graph {
   return { nodes: list(field(value, 'nodes')).map(readNode), links: list(field(value, 'links')).map(readLink) };
@@ -47,7 +48,22 @@ export function titleOf(node: GraphNode, names: BlockNames): { title: string; ab
 export function places(graph: Graph): Map<string, Point> {
   const given = graph.nodes.every((node) => node.position);
   const kept = new Map(graph.nodes.map((node) => [node.id, node.position ?? { x: 0, y: 0 }]));
-  return given && !overlaps([...kept.values()]) ? kept : columns(graph);
+  return given && !overlaps([...kept.values()]) ? closer(kept) : columns(graph);
+}
+
+/** The same picture with less air: editors with larger boxes leave more room between them. */
+function closer(kept: Map<string, Point>): Map<string, Point> {
+  const points = [...kept.values()];
+  const x = Math.min(1, (BOX.width + GAP.x) / smallestGap(points.map((point) => point.x)));
+  const y = Math.min(1, (BOX.height + GAP.y) / smallestGap(points.map((point) => point.y)));
+  const moved = new Map([...kept].map(([id, point]) => [id, { x: point.x * x, y: point.y * y }]));
+  return overlaps([...moved.values()]) ? kept : moved;
+}
+
+function smallestGap(values: number[]): number {
+  const sorted = [...new Set(values)].sort((one, two) => one - two);
+  const gaps = sorted.slice(1).map((value, place) => value - sorted[place]!);
+  return Math.min(...gaps.filter((gap) => gap > NEARLY_THE_SAME), Number.MAX_SAFE_INTEGER);
 }
 
 function overlaps(points: Point[]): boolean {

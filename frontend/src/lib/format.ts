@@ -41,9 +41,9 @@ export function formatter(language: string) {
       return new Intl.NumberFormat(language, style).format(bytes / 1000 ** power);
     },
     span: (seconds: number) => {
-      const unit = seconds < 90 ? 'second' : seconds < 5400 ? 'minute' : 'hour';
-      const value = seconds / { second: 1, minute: 60, hour: 3600 }[unit];
-      const style = { style: 'unit', unit, unitDisplay: 'short', maximumFractionDigits: value < 10 ? 1 : 0 } as const;
+      const unit = seconds < 1 ? 'millisecond' : seconds < 90 ? 'second' : seconds < 5400 ? 'minute' : 'hour';
+      const value = seconds / { millisecond: 0.001, second: 1, minute: 60, hour: 3600 }[unit];
+      const style = { style: 'unit', unit, unitDisplay: 'short', maximumFractionDigits: value < 10 && unit !== 'millisecond' ? 1 : 0 } as const;
       return new Intl.NumberFormat(language, style).format(value);
     },
   };

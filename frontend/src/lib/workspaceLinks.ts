@@ -1,7 +1,8 @@
-// `workspace://id` in a text becomes the address of the file's content, in links, pictures and plain words.
+// Addresses of our own in a text become links: `workspace://id` to a file's content, `/library/…` and `/c/…` to pages.
 type Node = { type: string; tagName?: string; value?: string; properties?: Record<string, unknown>; children?: Node[] };
 
 const REFERENCE = /workspace:\/\/([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(#[\w./+-]*)?/i;
+const PAGE = /(?<![\w/.:])\/(?:library|store|c|account)\/[\w/-]*\w/;
 const PLAIN = new Set(['code', 'pre', 'a']);
 
 export function addressOf(reference: string): string | null {
@@ -25,13 +26,13 @@ function rewrite(node: Node): void {
 }
 
 function linked(text: string): Node[] {
-  const found = text.match(REFERENCE);
+  const found = text.match(REFERENCE) ?? text.match(PAGE);
   if (!found || found.index === undefined) return [{ type: 'text', value: text }];
   const [whole] = found;
   const link: Node = {
     type: 'element',
     tagName: 'a',
-    properties: { href: addressOf(whole) },
+    properties: { href: addressOf(whole) ?? whole },
     children: [{ type: 'text', value: whole }],
   };
   return [{ type: 'text', value: text.slice(0, found.index) }, link, ...linked(text.slice(found.index + whole.length))];

@@ -60,17 +60,17 @@ function Shown({ execution, states }: { execution: Execution; states: NodeStates
         )}
       </div>
       {execution.status === 'REVIEW' && <Waiting execution={execution.id} />}
-      <Drawn execution={execution} states={states} />
       <section className="grid gap-6 lg:grid-cols-2">
-        <div>
-          <h3 className="pb-2 font-semibold">{t('run.inputs')}</h3>
-          <Raw value={execution.inputs} />
-        </div>
         <div>
           <h3 className="pb-2 font-semibold">{t('run.outputs')}</h3>
           <Outputs outputs={execution.outputs} />
         </div>
+        <div>
+          <h3 className="pb-2 font-semibold">{t('run.inputs')}</h3>
+          <Raw value={execution.inputs} />
+        </div>
       </section>
+      <Drawn execution={execution} states={states} />
     </div>
   );
 }

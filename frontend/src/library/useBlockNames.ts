@@ -7,10 +7,12 @@ import { type BlockInfo, libraryApi } from './api';
 export function useBlockNames(): BlockNames {
   const { data } = useQuery({ queryKey: ['blocks'], queryFn: allBlocks, staleTime: Infinity });
   return useMemo(
-    () => new Map((data ?? []).map((block) => [block.id, { name: block.name, category: block.category ?? block.categories?.[0] ?? '' }])),
+    () => new Map((data ?? []).map((block) => [block.id, { name: block.name, category: readable(block.category ?? block.categories?.[0] ?? '') }])),
     [data],
   );
 }
+
+const readable = (category: string) => category.charAt(0).toUpperCase() + category.slice(1).toLowerCase().replaceAll('_', ' ');
 
 async function allBlocks(): Promise<BlockInfo[]> {
   const found: BlockInfo[] = [];

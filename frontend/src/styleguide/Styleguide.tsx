@@ -52,7 +52,7 @@ export default function Styleguide() {
               </div>
             ))}
             <div className="panel p-4">
-              <Game onClose={() => undefined} />
+              <Game onClose={() => undefined} waits />
             </div>
           </Part>
         </div>

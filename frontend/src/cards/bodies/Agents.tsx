@@ -168,7 +168,7 @@ function Drawn({ graph }: { graph: unknown }) {
   if (read.nodes.length === 0) return null;
   return (
     <Suspense fallback={<Loading />}>
-      <GraphView graph={read} names={names} className="h-64" />
+      <GraphView graph={read} names={names} compact className="h-60" />
     </Suspense>
   );
 }

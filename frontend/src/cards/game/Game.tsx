@@ -7,12 +7,14 @@ const PACE = 130; // ms per step
 const KEYS: Record<string, Heading> = { ArrowUp: 'up', ArrowDown: 'down', ArrowLeft: 'left', ArrowRight: 'right', w: 'up', s: 'down', a: 'left', d: 'right' };
 
 /** Snake, by arrow keys or WASD. It stands still until the first key, and whenever it has no focus. */
-export default function Game({ onClose }: { onClose: () => void }) {
+export default function Game({ onClose, waits }: { onClose: () => void; waits?: boolean }) {
   const t = useT();
   const [game, setGame] = useState(begin);
   const [moving, setMoving] = useState(false);
   const board = useRef<SVGSVGElement>(null);
-  useEffect(() => board.current?.focus(), []);
+  useEffect(() => {
+    if (!waits) board.current?.focus();
+  }, [waits]);
   useEffect(() => {
     if (!moving || game.over) return;
     const timer = window.setInterval(() => setGame((now) => step(now)), PACE);

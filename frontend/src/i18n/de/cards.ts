@@ -25,6 +25,17 @@ export const cards = {
   'card.kept': 'Aufbewahrt',
   'card.goOn': 'Weiter',
 
+  'outcome.agent_details': 'Was der Agent braucht',
+  'outcome.agent_output': 'Was der Agent ergeben hat',
+  'outcome.agent_preview': 'Eine Vorschau des Agenten',
+  'outcome.block_details': 'Was der Baustein braucht',
+  'outcome.clarification_needed': 'Eine Frage an dich',
+  'outcome.input_validation_error': 'Die Eingaben passen nicht',
+  'outcome.need_login': 'Dafür braucht es ein Konto',
+  'outcome.review_required': 'Braucht deine Zustimmung',
+  'outcome.setup_requirements': 'Vorher muss etwas eingerichtet werden',
+  'outcome.suggested_goal': 'Ein erreichbares Ziel',
+
   'operation.queued': 'Wartet',
   'operation.running': 'In Arbeit',
   'operation.waiting': 'Bei einem fremden Dienst',

@@ -25,6 +25,17 @@ export const cards = {
   'card.kept': 'Kept',
   'card.goOn': 'Go on',
 
+  'outcome.agent_details': 'What the agent takes',
+  'outcome.agent_output': 'What the agent gave',
+  'outcome.agent_preview': 'A preview of the agent',
+  'outcome.block_details': 'What the block takes',
+  'outcome.clarification_needed': 'A question for you',
+  'outcome.input_validation_error': 'The inputs do not fit',
+  'outcome.need_login': 'This needs an account',
+  'outcome.review_required': 'Needs your approval',
+  'outcome.setup_requirements': 'Something must be set up first',
+  'outcome.suggested_goal': 'A goal that can be reached',
+
   'operation.queued': 'Queued',
   'operation.running': 'At work',
   'operation.waiting': 'With an outside service',
