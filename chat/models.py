@@ -163,6 +163,7 @@ class Turn(Job):
     reasoning_tokens = models.PositiveIntegerField(default=0)
     cost = models.DecimalField(max_digits=14, decimal_places=6, default=Decimal(0))
     files_seen = models.JSONField(default=list)
+    first_word_at = models.DateTimeField(null=True, blank=True, help_text="When the answer began to show.")
     permissions = models.JSONField(
         null=True, blank=True, help_text="What this turn may use, where that is less than its session may."
     )

@@ -16,6 +16,8 @@ from durable.lease import Lease
 from durable.models import Job
 from durable.stop import StopReason
 
+BY_OPERATOR = "operator"
+
 
 def job_models() -> list[type[Job]]:
     """Every kind of job in the project."""
@@ -123,16 +125,18 @@ def held(model: type[Job], job_ids: Sequence[uuid.UUID], *, owner: str) -> dict[
 # --- sweep --------------------------------------------------------------------------------------
 
 
-def sweep(model: type[Job]) -> list[uuid.UUID]:
+def sweep(model: type[Job], *, held: Q | None = None) -> list[uuid.UUID]:
     """Find jobs that need a poke and note that they get one now; jobs past saving are ended.
 
     Those poked longest ago come first, so that no crowd of jobs that cannot start stands in front of others.
+    What is `held` is left in peace.
     """
     give_up(model)
-    if not to_poke(model).exists():
+    waiting = to_poke(model) if held is None else to_poke(model).exclude(held)
+    if not waiting.exists():
         return []  # the usual case, without a transaction
     with transaction.atomic():
-        needy = to_poke(model).order_by(F("poked_at").asc(nulls_first=True), "queued_at")
+        needy = waiting.order_by(F("poked_at").asc(nulls_first=True), "queued_at")
         locked = needy.select_for_update(skip_locked=True)  # what another sweep holds is poked by that one
         ids = list(locked.values_list("pk", flat=True)[: limits.SWEEP_BATCH])
         model._default_manager.filter(pk__in=ids).update(poked_at=model.clock.now())
@@ -177,6 +181,18 @@ def request_cancel(model: type[Job], job_id: uuid.UUID) -> bool:
 def force_cancel(model: type[Job], job_id: uuid.UUID) -> bool:
     """End a job whose worker does not answer; the raised attempt fences that worker should it come back."""
     return end_unowned(model, job_id, Q(status=model.RUNNING), status=model.CANCELLED, reason="cancelled")
+
+
+def release(model: type[Job], job_id: uuid.UUID) -> bool:
+    """Take a running job from its worker, for another to go on with; the next claim fences the old one."""
+    running = model._default_manager.filter(pk=job_id, status=model.RUNNING)
+    return bool(running.update(lease_until=None, owner=""))
+
+
+def mark_failed(model: type[Job], job_id: uuid.UUID) -> bool:
+    """End a job by an operator's word, whatever it is at; False when it had ended. A worker at it is fenced."""
+    live = ~Q(status__in=model.TERMINAL)
+    return end_unowned(model, job_id, live, status=model.FAILED, reason=BY_OPERATOR)
 
 
 def end_unowned(model: type[Job], job_id: uuid.UUID, condition: Q, *, status: str, reason: str) -> bool:

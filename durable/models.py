@@ -118,9 +118,34 @@ class WorkerBeat(models.Model):
     started_at = models.DateTimeField(auto_now_add=True)
     seen_at = models.DateTimeField()
     jobs = models.PositiveIntegerField(default=0)
+    drain_requested_at = models.DateTimeField(
+        null=True, blank=True, help_text="Asked to give its jobs away and to take no more."
+    )
+
+    class Meta:
+        verbose_name = "worker"
 
     def __str__(self) -> str:
         return self.name
+
+
+class Pause(models.Model):
+    """Jobs that no worker starts until somebody takes the pause back: those of a queue, or those of a person."""
+
+    class Kind(models.TextChoices):
+        QUEUE = "queue"
+        USER = "user"
+
+    kind = models.CharField(max_length=8, choices=Kind.choices)
+    name = models.CharField(max_length=64, help_text="The queue's name, or the id of the user.")
+    reason = models.CharField(max_length=200, blank=True, default="")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["kind", "name"], name="durable_one_pause_of_a_thing")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}"
 
 
 class ParkedEntry(models.Model):

@@ -17,11 +17,13 @@ from contextlib import contextmanager
 from celery import current_app
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, close_old_connections, connection
+from django.db.models import Q
 
-from durable import bell, jobs, limits
+from durable import bell, jobs, limits, tallies
 from durable.errors import HandOver, LeaseLost
 from durable.lease import Lease
 from durable.models import Job, WorkerBeat
+from durable.pausing import Pauses, has_user
 from durable.poke import poke
 from durable.process import PerProcess
 from durable.signals import swept
@@ -47,6 +49,9 @@ class Runtime:
         self._sweeping = False
         self._local = ThreadPoolExecutor(LOCAL_JOBS, thread_name_prefix="local-job")
         self._local_ids: set[uuid.UUID] = set()
+        self.pauses = Pauses()
+        self.asked_to_drain = False
+        self.on_drain: Callable[[bool], None] = lambda drain: None
 
     # --- running a job --------------------------------------------------------------------------
 
@@ -56,6 +61,8 @@ class Runtime:
             return  # the sweep of another worker pokes again
         self.start_threads()
         try:
+            if self.pauses.hold(model, job_id):
+                return  # a sweep pokes again when the pause is over
             lease = jobs.claim(model, job_id, owner=self.owner)
             if lease is None:
                 return
@@ -69,6 +76,7 @@ class Runtime:
         try:
             runner(lease)
         except LeaseLost:
+            tallies.count(tallies.Tally.FENCED_WRITES)
             logger.info("job fenced", extra={"job_id": str(lease.job_id), "attempt": lease.attempt})
         except HandOver:
             self._hand_over(lease)
@@ -107,6 +115,7 @@ class Runtime:
     def start(self, queues: Sequence[str]) -> None:
         """Called when the worker is up; without queues (a pool's child) it only looks after the jobs it holds."""
         self.queues = frozenset(queues)
+        self.pauses = Pauses.read() if queues else Pauses()
         self.start_threads()
         with self._lock:
             if self._sweeping:
@@ -190,17 +199,35 @@ class Runtime:
             mine = jobs.held(model, [lease.job_id for lease in leases], owner=self.owner)
             for lease in leases:
                 self._compare(lease, mine)
+        self._obey()
         if not self.draining.is_set():
             for model in self._served():
-                self._sweep_one(model)
+                if model.queue not in self.pauses.queues:
+                    self._sweep_one(model)
             swept.send_robust(sender=Runtime, queues=self.queues)
+
+    def _obey(self) -> None:
+        """Learn what an operator wants: what is paused, and whether this worker is to give its jobs away."""
+        self.pauses = Pauses.read()
+        wanted = WorkerBeat.objects.filter(name=self.owner, drain_requested_at__isnull=False).exists()
+        if wanted == self.asked_to_drain:
+            return
+        self.asked_to_drain = wanted
+        if wanted:
+            self.drain()
+        else:
+            self.draining.clear()
+        self.on_drain(wanted)
 
     def _sweep_one(self, model: type[Job]) -> None:
         try:
-            self._poke_all(model, jobs.sweep(model))
+            self._poke_all(model, jobs.sweep(model, held=self._held_by_pause(model)))
         except (DatabaseError, InterfaceError) as error:  # one kind of job must not keep the others waiting
             logger.warning("The sweep of %s failed: %s", model.__name__, error)
             connection.close()
+
+    def _held_by_pause(self, model: type[Job]) -> Q | None:
+        return self.pauses.held_users() if self.pauses.users and has_user(model) else None
 
     def _poke_all(self, model: type[Job], job_ids: Sequence[uuid.UUID]) -> None:
         """Poke each; once the broker has failed, run them here instead of asking it again for every one."""
@@ -218,7 +245,10 @@ class Runtime:
         self._run_locally(model, job_id, lambda run: threading.Thread(target=run, daemon=True).start())
 
     def _run_locally(
-        self, model: type[Job], job_id: uuid.UUID, submit: Callable[[Callable[[], None]], object] | None = None
+        self,
+        model: type[Job],
+        job_id: uuid.UUID,
+        submit: Callable[[Callable[[], None]], object] | None = None,
     ) -> None:
         """Once: a job that waits for a free thread here is not put in line again by the next sweep."""
         with self._lock:
@@ -259,6 +289,8 @@ class Runtime:
         timer.start()
 
     def force_hand_over(self) -> None:
+        if not self.draining.is_set():
+            return  # taken back meanwhile
         for lease in self.held():
             lease.stop.set(StopReason.HAND_OVER)
 

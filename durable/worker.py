@@ -15,8 +15,18 @@ from durable.runtime import runtime
 @signals.worker_ready.connect
 def started(sender: Any, **kwargs: Any) -> None:
     own = worker_direct(sender.hostname).name
-    runtime().start([name for name in sender.app.amqp.queues.consume_from if name != own])
+    queues = [name for name in sender.app.amqp.queues.consume_from if name != own]
+    runtime().on_drain = lambda drain: consume(sender, queues, drain=drain)
+    runtime().start(queues)
     watchdog.start(sender)
+
+
+def consume(sender: Any, queues: list[str], *, drain: bool) -> None:
+    """Stop or begin to take messages; by Celery's own remote control, which does it on the consumer's thread."""
+    control = sender.app.control
+    for queue in queues:
+        change = control.cancel_consumer if drain else control.add_consumer
+        change(queue, destination=[sender.hostname], reply=False)
 
 
 @signals.worker_process_init.connect

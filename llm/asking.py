@@ -15,6 +15,7 @@ from functools import lru_cache
 
 import httpx2
 
+from durable import tallies
 from llm import prices, transport
 from llm.answer import Answer
 from llm.dialect import Dialect
@@ -57,6 +58,7 @@ class Asking:
             outcome = await self._try(self._request.model)
             if isinstance(outcome, Completion):
                 return outcome
+            tallies.count(tallies.Tally.MODEL_ERRORS, outcome.kind.name.lower())
             match decide(outcome, tries, self._policy, uniform=random.uniform):
                 case GiveUp() as end:
                     return await self._end(end, outcome)

@@ -15,7 +15,7 @@ from chat import protocol, replay
 from chat.delivery.inbox import Inbox
 from chat.delivery.looks import Look, loop_looks
 from chat.delivery.threads import in_thread
-from durable import limits, log
+from durable import limits, log, tallies
 from durable.events import START, Entry, Position, standing
 from durable.hub import loop_hub
 from durable.redis import RedisError
@@ -48,6 +48,7 @@ async def read(turn_id: uuid.UUID, *, after: Position = START) -> AsyncGenerator
                         yield fresh
                     if place.ended or place.at >= news[-1].at:
                         continue
+                    tallies.count(tallies.Tally.RESYNCS)
                 if news is None:
                     quiet_checks += 1
                     look = await looks.at(turn_id, since=now() - limits.STATUS_CHECK_SECONDS / 2)

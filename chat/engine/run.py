@@ -245,7 +245,10 @@ class Answering:
             "cost",
             "model_name",
             "files_seen",
+            "first_word_at",
         )
+        if self.round is not None and self.turn.first_word_at is None:
+            self.turn.first_word_at = self.round.stream.first_word_at
         return {name: getattr(self.turn, name) for name in names}
 
     def write_step(self, number: int, parts: list[dict[str, Any]], completion: Completion) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Any, assert_never
+
+from django.utils import timezone
 
 from chat.engine.silence import Silence
 from chat.events import (
@@ -58,6 +61,7 @@ class StepStream:
         self._open: tuple[Prose, str] | None = None
         self._calls: dict[int, dict[str, Any]] = {}
         self._heard = 0
+        self.first_word_at: datetime | None = None
 
     def open(self) -> None:
         for event in self._opening:
@@ -120,6 +124,7 @@ class StepStream:
     def _prose(self, kind: Prose, text: str) -> None:
         if not text:
             return
+        self.first_word_at = self.first_word_at or timezone.now()
         if self._open is None or self._open[0] != kind:
             self._close_prose()
             self._open = (kind, f"s{self._number}-p{len(self.parts)}")

@@ -1,0 +1,58 @@
+"""Which jobs may not start now because an operator said so: those of a paused queue or a paused person."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+
+from django.core.exceptions import FieldDoesNotExist
+from django.db.models import Q
+
+from durable.models import Job, Pause
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pauses:
+    """What is paused, as read from the database at one moment."""
+
+    queues: frozenset[str] = frozenset()
+    users: frozenset[str] = frozenset()
+
+    @classmethod
+    def read(cls) -> Pauses:
+        rows = list(Pause.objects.values_list("kind", "name"))
+        return cls(
+            queues=frozenset(name for kind, name in rows if kind == Pause.Kind.QUEUE),
+            users=frozenset(name for kind, name in rows if kind == Pause.Kind.USER),
+        )
+
+    def hold(self, model: type[Job], job_id: uuid.UUID) -> bool:
+        """Whether this job must wait. Asks the database only while somebody is paused."""
+        if model.queue in self.queues:
+            return True
+        if not self.users or not has_user(model):
+            return False
+        return model._default_manager.filter(self.held_users(), pk=job_id).exists()
+
+    def held_users(self) -> Q:
+        return Q(user_id__in=self.users)
+
+
+def pause(kind: str, name: str, *, reason: str = "") -> bool:
+    """Start no more of these jobs; those that run go on. False when they were paused already."""
+    _, made = Pause.objects.get_or_create(kind=kind, name=name, defaults={"reason": reason[:200]})
+    return made
+
+
+def resume(kind: str, name: str) -> bool:
+    """Let them start again; each worker notices within a sweep. False when they were not paused."""
+    deleted, _ = Pause.objects.filter(kind=kind, name=name).delete()
+    return bool(deleted)
+
+
+def has_user(model: type[Job]) -> bool:
+    try:
+        model._meta.get_field("user")
+    except FieldDoesNotExist:
+        return False
+    return True
