@@ -133,10 +133,39 @@ class Environment:
     worker_concurrency: int = variable(
         "COPILOT_WORKER_CONCURRENCY", 64, "Turns one worker process holds at once."
     )
+    operations_concurrency: int = variable(
+        "COPILOT_OPERATIONS_CONCURRENCY",
+        16,
+        "Operations and webhook deliveries one worker process holds at once.",
+    )
+    executions_concurrency: int = variable(
+        "COPILOT_EXECUTIONS_CONCURRENCY",
+        64,
+        "Executions one worker process holds at once; each mostly waits, blocks run on threads of their own.",
+    )
     stream_ttl_seconds: int = variable(
         "COPILOT_STREAM_TTL_SECONDS",
         3600,
         "How long a finished turn's events stay in Redis; later replays come from the database.",
+    )
+    s3_bucket: str = variable(
+        "COPILOT_S3_BUCKET",
+        "",
+        "Bucket for the workspace's files; on disk in COPILOT_HOME when unset. Needs the packages of "
+        "requirements/s3.txt; keys are read as Amazon's tools read them (AWS_ACCESS_KEY_ID…).",
+    )
+    s3_endpoint_url: str = variable(
+        "COPILOT_S3_ENDPOINT_URL", "", "Address of an S3-compatible server; Amazon's when unset."
+    )
+    keep_events_days: int = variable(
+        "COPILOT_KEEP_EVENTS_DAYS",
+        30,
+        "Days after which a finished turn's recorded stream is thrown away (its messages stay); 0 keeps all.",
+    )
+    keep_executions_days: int = variable(
+        "COPILOT_KEEP_EXECUTIONS_DAYS",
+        90,
+        "Days after which a finished execution and its nodes are thrown away; 0 keeps all.",
     )
     internal_api_key: str = variable(
         "INTERNAL_API_KEY", "", "Key outside services send as X-API-Key to complete operations.", secret=True

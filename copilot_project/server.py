@@ -20,11 +20,12 @@ from daphne.server import Server as DaphneServer  # type: ignore[import-untyped]
 
 from daphne.http_protocol import HTTPFactory, WebRequest  # type: ignore[import-untyped]
 from daphne.ws_protocol import WebSocketFactory, WebSocketProtocol  # type: ignore[import-untyped]
+from twisted.internet import defer
 from twisted.internet import reactor as installed_reactor
 from twisted.internet.interfaces import IPushProducer
 from zope.interface import implementer  # type: ignore[import-untyped]
 
-from durable import limits
+from durable import limits, tallies
 
 logger = logging.getLogger(__name__)
 reactor: Any = installed_reactor
@@ -32,6 +33,7 @@ reactor: Any = installed_reactor
 TOO_SLOW = 4408
 GOING_AWAY = 1001
 LISTEN_AGAIN_SECONDS = 0.05
+LAST_REQUEST_SECONDS = 0.3  # for a request that is on its way on a connection that was taken
 REFUSAL = b'{"error":{"code":"too_large","message":"The request\'s body is too large."}}'
 TOO_LARGE = (
     b"HTTP/1.1 413 Content Too Large\r\nContent-Type: application/json\r\nConnection: close\r\n"
@@ -119,6 +121,7 @@ class PatientRequest(WebRequest):  # type: ignore[misc]
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.gate = Gate()
+        self.is_stream = False  # of events: it ends when it is cut off, and is resumed elsewhere
 
     def gotLength(self, length: int | None) -> None:
         """A body that says it is too large is refused before it is read."""
@@ -145,6 +148,8 @@ class PatientRequest(WebRequest):  # type: ignore[misc]
     def handle_reply(self, message: dict[str, Any]) -> None:
         if message["type"] == "http.response.start" and self.channel is not None and not self.finished:
             self.registerProducer(self.gate, True)
+            kind = dict(message.get("headers", ())).get(b"Content-Type", b"")
+            self.is_stream = kind.startswith(b"text/event-stream")
         super().handle_reply(message)
 
     def finish(self) -> None:
@@ -197,17 +202,40 @@ class Server(DaphneServer):  # type: ignore[misc]
         try:
             await protocol.gate.passed(self.stall_seconds)
         except TimeoutError:
+            tallies.count(tallies.Tally.DROPPED_CLIENTS)
             logger.info("A client did not read for %s seconds and was let go", self.stall_seconds)
             protocol.let_go()
             protocol.gate.stopProducing()
 
     def kill_all_applications(self) -> Any:
-        """Tell the sockets that they may come back at once, then end everything that is still being answered."""
+        """Take no more, answer what was asked, tell the sockets that they may come back at once, then end the rest."""
+        return defer.Deferred.fromFuture(asyncio.ensure_future(self._say_goodbye()))
+
+    async def _say_goodbye(self) -> None:
+        for listener in self.listeners:
+            port = getattr(listener, "result", None)
+            if hasattr(port, "stopListening"):
+                port.stopListening()
+        loop = asyncio.get_running_loop()
+        earliest, latest = loop.time() + LAST_REQUEST_SECONDS, loop.time() + limits.WEB_GOODBYE_SECONDS
+        while loop.time() < earliest or (self._is_answering() and loop.time() < latest):
+            await asyncio.sleep(LISTEN_AGAIN_SECONDS)
         for protocol, details in list(self.connections.items()):
             details.setdefault("application_instance", done())
             if isinstance(protocol, PatientSocket) and protocol.state == protocol.STATE_OPEN:
                 protocol.sendCloseFrame(code=GOING_AWAY)
-        return super().kill_all_applications()
+        await super().kill_all_applications().asFuture(loop)
+
+    def _is_answering(self) -> bool:
+        """Whether somebody will have a whole answer soon: a request that is no stream, a socket that is opening."""
+        for protocol, details in self.connections.items():
+            instance = details.get("application_instance")
+            if isinstance(protocol, PatientSocket):
+                if protocol.state == protocol.STATE_CONNECTING:
+                    return True
+            elif instance is not None and not instance.done() and not protocol.is_stream:
+                return True
+        return False
 
 
 def done() -> asyncio.Future[None]:

@@ -270,11 +270,20 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 STATIC_URL = "/static/"
 STATIC_ROOT = HOME / "static"
-STORAGES = {
-    "default": {
-        "BACKEND": "django.core.files.storage.FileSystemStorage",
-        "OPTIONS": {"location": HOME / "files"},
+ON_DISK = {
+    "BACKEND": "django.core.files.storage.FileSystemStorage",
+    "OPTIONS": {"location": HOME / "files"},
+}
+IN_A_BUCKET = {
+    "BACKEND": "storages.backends.s3.S3Storage",
+    "OPTIONS": {
+        "bucket_name": ENV.s3_bucket,
+        "endpoint_url": ENV.s3_endpoint_url or None,
+        "querystring_auth": True,
     },
+}
+STORAGES: dict[str, Any] = {
+    "default": IN_A_BUCKET if ENV.s3_bucket else ON_DISK,
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
 WHITENOISE_USE_FINDERS = True

@@ -15,7 +15,9 @@ MAX_CLIENT_ID_CHARACTERS = 128
 MAX_TITLE_CHARACTERS = 200
 MAX_SESSION_DEPTH = 3
 MAX_BRIEF_CHARACTERS = 300  # of what one tool call of a sub-session came to
-LEND_PLACE_SECONDS = 2.0  # a turn somebody waits for has been in line this long: the waiter's own place is lent to it
+LEND_PLACE_SECONDS = (
+    2.0  # a turn somebody waits for has been in line this long: the waiter's own place is lent to it
+)
 
 # --- jobs ---------------------------------------------------------------------------------------
 REPOKE_SECONDS = 3.0
@@ -333,6 +335,7 @@ DATABASE_RETRY_SECONDS = 5
 UP_READY_SECONDS = 90.0
 UI_BUILD_SECONDS = 900.0
 WEB_STOP_SECONDS = 8.0
+WEB_GOODBYE_SECONDS = 5.0  # for requests that are being answered when the process is asked to stop
 WORKER_STOP_SECONDS = 20.0
 REDIS_STOP_SECONDS = 10.0
 READY_PROBE_SECONDS = 0.25

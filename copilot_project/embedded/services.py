@@ -13,9 +13,7 @@ from copilot_project.embedded.places import LOOPBACK, Places
 from copilot_project.env import Environment, embedded_socket, split
 from durable import limits
 
-OPERATION_THREADS = 16
 OPERATION_QUEUES = ("operations", "webhooks")
-EXECUTION_THREADS = 64  # each execution has one that mostly waits; blocks run on threads of their own
 WEB, WORKERS, LAST = 0, 1, 2  # stopped in this order
 
 

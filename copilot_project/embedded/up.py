@@ -80,11 +80,14 @@ def start_everything(supervisor: Supervisor, env: Environment, found: Places, sa
     product = load_product()
     product.prepare_database(say)
     alive = product.worker_is_alive
-    turns, operations = env.worker_concurrency, services.OPERATION_THREADS
+    turns, operations, executions = (
+        env.worker_concurrency,
+        env.operations_concurrency,
+        env.executions_concurrency,
+    )
     supervisor.start(services.worker_service(env, "turns", "turns", turns, alive))
     queues = ",".join(services.OPERATION_QUEUES)
     supervisor.start(services.worker_service(env, "operations", queues, operations, alive))
-    executions = services.EXECUTION_THREADS
     supervisor.start(services.worker_service(env, "executions", "executions", executions, alive))
     supervisor.start(services.beat_service(env))
     supervisor.start(services.completions_service())

@@ -2,57 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import secrets
-import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import quote
 
-import psycopg
 import pytest
 
-from tests.rig import Reader, Stack, eventually, running_stack
+from tests.rig import Reader, Stack, as_text, eventually, running_stack
+from tests.services import broker, database
+
+__all__ = ["broker", "database"]
 
 pytestmark = pytest.mark.services
-POSTGRES = os.environ.get("TEST_POSTGRES_URL", "postgres://127.0.0.1:5432")
-RABBIT = os.environ.get("TEST_RABBITMQ_URL", "amqp://guest:guest@127.0.0.1:5672")
-
-
-def missing(what: str) -> None:
-    if os.environ.get("CI"):
-        pytest.fail(f"{what} is needed for this test.")
-    pytest.skip(f"{what} is not running here.")
-
-
-@pytest.fixture(scope="module")
-def database() -> Iterator[str]:
-    """A PostgreSQL database of the test's own."""
-    name = f"ratchet_rig_{secrets.token_hex(4)}"
-    try:
-        server = psycopg.connect(f"{POSTGRES}/postgres", autocommit=True, connect_timeout=3)
-    except psycopg.OperationalError:
-        missing("PostgreSQL")
-    with server:
-        server.execute(f'CREATE DATABASE "{name}"')
-        yield f"{POSTGRES}/{name}"
-        server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
-
-
-@pytest.fixture(scope="module")
-def broker() -> Iterator[str]:
-    """A RabbitMQ virtual host of the test's own."""
-    control = shutil.which("rabbitmqctl") or "/usr/sbin/rabbitmqctl"
-    host = f"ratchet-rig-{secrets.token_hex(4)}"
-    try:
-        subprocess.run([control, "add_vhost", host], check=True, capture_output=True, timeout=60)
-    except (OSError, subprocess.SubprocessError):
-        missing("RabbitMQ")
-    everything = [control, "set_permissions", "-p", host, "guest", ".*", ".*", ".*"]
-    subprocess.run(everything, check=True, capture_output=True, timeout=60)
-    yield f"{RABBIT}/{quote(host, safe='')}"
-    subprocess.run([control, "delete_vhost", host], check=False, capture_output=True, timeout=60)
 
 
 @pytest.fixture(scope="module")
@@ -94,3 +54,22 @@ def test_cancel_and_two_users_on_postgresql_and_rabbitmq(stack: Stack) -> None:
     quick = bob.send(bob.new_session(), {"steps": [{"text": "quick"}]})
     assert bob.wait(quick["id"])["end_reason"] == "done"
     assert ann.http.post(f"/api/turns/{running['id']}/cancel").json()["cancelled"] is True
+
+
+def test_sub_sessions_wait_and_come_back_on_postgresql_and_rabbitmq(stack: Stack) -> None:
+    client = stack.client()
+    session = client.new_session()
+
+    def task(number: int, **more: object) -> dict[str, object]:
+        prompt = as_text({"steps": [{"text": f"Answer {number}."}]})
+        arguments = {"prompt": prompt, **more}
+        return {"id": f"c{number}", "name": "run_sub_session", "arguments": arguments}
+
+    calls = [task(1), task(2), task(3, wait_for_result=0, notify=True)]
+    steps = [{"tool_calls": calls}, {"text": "Two are here."}, {"text": "And the third."}]
+    turn = client.send(session, {"id": "pg-tasks", "steps": steps})
+    assert client.wait(turn["id"])["end_reason"] == "done"
+    eventually(lambda: client.answer(session)["content"] == "And the third.", what="the call back")
+    first = client.session(session)["messages"][1]
+    outputs = [part["output"] for part in first["parts"] if part["type"] == "tool-run_sub_session"]
+    assert [output["response"] for output in outputs] == ["Answer 1.", "Answer 2.", "Answer 3."]

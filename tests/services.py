@@ -1,0 +1,51 @@
+"""Real servers of the machine for tests that need them: a PostgreSQL database and a RabbitMQ host of a test's own."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import subprocess
+from collections.abc import Iterator
+from urllib.parse import quote
+
+import psycopg
+import pytest
+
+POSTGRES = os.environ.get("TEST_POSTGRES_URL", "postgres://127.0.0.1:5432")
+RABBIT = os.environ.get("TEST_RABBITMQ_URL", "amqp://guest:guest@127.0.0.1:5672")
+
+
+def missing(what: str) -> None:
+    if os.environ.get("CI"):
+        pytest.fail(f"{what} is needed for this test.")
+    pytest.skip(f"{what} is not running here.")
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[str]:
+    """A PostgreSQL database of the test's own."""
+    name = f"ratchet_rig_{secrets.token_hex(4)}"
+    try:
+        server = psycopg.connect(f"{POSTGRES}/postgres", autocommit=True, connect_timeout=3)
+    except psycopg.OperationalError:
+        missing("PostgreSQL")
+    with server:
+        server.execute(f'CREATE DATABASE "{name}"')
+        yield f"{POSTGRES}/{name}"
+        server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[str]:
+    """A RabbitMQ virtual host of the test's own."""
+    control = shutil.which("rabbitmqctl") or "/usr/sbin/rabbitmqctl"
+    host = f"ratchet-rig-{secrets.token_hex(4)}"
+    try:
+        subprocess.run([control, "add_vhost", host], check=True, capture_output=True, timeout=60)
+    except (OSError, subprocess.SubprocessError):
+        missing("RabbitMQ")
+    everything = [control, "set_permissions", "-p", host, "guest", ".*", ".*", ".*"]
+    subprocess.run(everything, check=True, capture_output=True, timeout=60)
+    yield f"{RABBIT}/{quote(host, safe='')}"
+    subprocess.run([control, "delete_vhost", host], check=False, capture_output=True, timeout=60)
