@@ -52,7 +52,7 @@ def test_a_running_turn_is_read_with_what_is_not_committed_yet(turn: Turn, send:
 
 def test_what_a_new_attempt_voids_is_forgotten() -> None:
     told = Told()
-    for chunk in [
+    chunks: list[dict[str, Any]] = [
         {"type": "start-step"},
         {"type": "text-start", "id": "a"},
         {"type": "text-delta", "id": "a", "delta": "void"},
@@ -60,7 +60,8 @@ def test_what_a_new_attempt_voids_is_forgotten() -> None:
         {"type": "start-step"},
         {"type": "text-start", "id": "a"},
         {"type": "text-delta", "id": "a", "delta": "stands"},
-    ]:
+    ]
+    for chunk in chunks:
         told.hear(chunk)
     assert told.text == "stands"
 
