@@ -1,0 +1,141 @@
+"""The files of docker/: that they are well-formed, safe, and speak of things that exist."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from django.test import Client
+
+from copilot_project.env import ROOT, Environment
+
+DOCKER = ROOT / "docker"
+ENTRYPOINT = (DOCKER / "entrypoint").read_text()
+WATCHING = DOCKER / "watching"
+OUTSIDE_VARIABLES = {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "FLOWER_ADDRESS"}
+FROM_THE_SCRAPER = {"up"}
+
+
+@pytest.fixture(scope="module")
+def compose() -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((DOCKER / "compose.yaml").read_text())
+    return found
+
+
+def product_services(compose: dict[str, Any]) -> dict[str, Any]:
+    return {name: row for name, row in compose["services"].items() if row["image"].startswith("ratchet:")}
+
+
+def test_the_linter_finds_nothing_in_the_dockerfile() -> None:
+    hadolint = Path(sys.executable).with_name("hadolint")
+    result = subprocess.run([hadolint, DOCKER / "Dockerfile"], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout
+
+
+def test_the_image_runs_as_nobody_in_particular_with_packages_of_known_hashes() -> None:
+    text = (DOCKER / "Dockerfile").read_text()
+    assert re.search(r"^USER 10001", text, re.MULTILINE)
+    assert "--require-hashes" in text
+    assert text.count("\nFROM ") >= 2, "the tools that build are not in what runs"
+
+
+def test_the_entrypoint_is_a_shell_script_that_can_be_run() -> None:
+    path = DOCKER / "entrypoint"
+    assert path.stat().st_mode & 0o111
+    assert subprocess.run(["sh", "-n", path], check=False).returncode == 0
+
+
+def test_every_service_of_the_product_has_a_role_the_entrypoint_knows(compose: dict[str, Any]) -> None:
+    for name, service in product_services(compose).items():
+        assert re.search(rf"^    {service['command'][0]}\)", ENTRYPOINT, re.MULTILINE), name
+
+
+def test_every_role_has_a_service(compose: dict[str, Any]) -> None:
+    roles = set(re.findall(r"^    ([a-z]+)\)", ENTRYPOINT, re.MULTILINE)) - {"help", "makekeys"}
+    assert roles == {service["command"][0] for service in product_services(compose).values()}
+
+
+def test_every_service_of_the_product_is_locked_down(compose: dict[str, Any]) -> None:
+    for name, service in product_services(compose).items():
+        assert service["read_only"] is True, name
+        assert service["cap_drop"] == ["ALL"], name
+        assert "no-new-privileges:true" in service["security_opt"], name
+
+
+def test_only_the_proxy_is_open_to_the_world(compose: dict[str, Any]) -> None:
+    for name, service in compose["services"].items():
+        if name != "proxy":
+            assert all(port.startswith("127.0.0.1:") for port in service.get("ports", [])), name
+
+
+def test_every_variable_handed_over_is_one_the_product_reads(compose: dict[str, Any]) -> None:
+    known = {field.metadata["name"] for field in fields(Environment)} | OUTSIDE_VARIABLES
+    for name, service in product_services(compose).items():
+        assert set(service["environment"]) <= known, name
+
+
+def test_every_variable_of_compose_is_in_the_example(compose: dict[str, Any]) -> None:
+    text = (DOCKER / "compose.yaml").read_text()
+    wanted = set(re.findall(r"\$\{([A-Z0-9_]+):\?", text)) | set(re.findall(r"([A-Z]+_PASSWORD):-", text))
+    example = (DOCKER / "env.example").read_text()
+    assert {name for name in wanted if not re.search(rf"^{name}=", example, re.MULTILINE)} == set()
+
+
+def test_every_volume_and_file_that_is_mounted_exists(compose: dict[str, Any]) -> None:
+    for name, service in compose["services"].items():
+        for mount in service.get("volumes", []):
+            source = mount.split(":")[0]
+            if source.startswith("."):
+                assert (DOCKER / source).exists(), f"{name}: {source}"
+            else:
+                assert source in compose["volumes"], f"{name}: {source}"
+
+
+@pytest.mark.parametrize("name", ["Caddyfile", "nginx.conf"])
+def test_the_proxies_neither_buffer_streams_nor_show_the_metrics(name: str) -> None:
+    text = (DOCKER / name).read_text()
+    assert "flush_interval -1" in text or "proxy_buffering off" in text
+    assert "/metrics" in text
+    assert "sticky" not in text and "ip_hash" not in text
+
+
+# --- watching -----------------------------------------------------------------------------------
+
+
+def expressions() -> dict[str, str]:
+    rules = yaml.safe_load((WATCHING / "alerts.yml").read_text())["groups"][0]["rules"]
+    board = json.loads((WATCHING / "grafana" / "dashboards" / "ratchet.json").read_text())
+    found = {rule["alert"]: rule["expr"] for rule in rules}
+    for panel in board["panels"]:
+        found |= {f"{panel['title']} {target['refId']}": target["expr"] for target in panel["targets"]}
+    return found
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", expressions())
+def test_every_metric_watched_exists(client: Client, redis_server: object, name: str) -> None:
+    page = client.get("/metrics").content.decode()
+    known = set(re.findall(r"^# TYPE (\w+) ", page, re.MULTILINE))
+    suffixes = ("", "_bucket", "_count", "_sum", "_total")
+    known |= {metric + suffix for metric in known for suffix in suffixes} | FROM_THE_SCRAPER
+    named = set(re.findall(r"\b(ratchet_\w+|up)\b", expressions()[name]))
+    assert named and named <= known
+
+
+def test_every_alert_says_what_is_wrong_and_what_to_do() -> None:
+    rules = yaml.safe_load((WATCHING / "alerts.yml").read_text())["groups"][0]["rules"]
+    for rule in rules:
+        assert set(rule["annotations"]) == {"summary", "todo"}, rule["alert"]
+
+
+def test_prometheus_reads_the_page_the_product_serves() -> None:
+    config = yaml.safe_load((WATCHING / "prometheus.yml").read_text())
+    assert config["scrape_configs"][0]["metrics_path"] == "/metrics"
+    assert config["rule_files"] == ["/etc/prometheus/alerts.yml"]
