@@ -146,7 +146,7 @@ def share_node(node: Node, registry: Registry) -> Node:
             node, input_default={k: v for k, v in node.input_default.items() if not is_secret_name(k)}
         )
     pins = registry.get(node.block_id).inputs_by_name
-    private = {name for name, pin in pins.items() if pin.secret or pin.type == "credentials"}
+    private = {name for name, pin in pins.items() if pin.secret or pin.type == "credentials"} | {"user_id"}
     given = {name: value for name, value in node.input_default.items() if name not in private}
     return replace(node, input_default=given)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from django.db import transaction
@@ -9,7 +10,7 @@ from django.db.models import QuerySet
 
 from accounts.models import User
 from executions.agents.errors import VersionMissing, VersionMoved
-from executions.agents.importing import make_part
+from executions.agents.importing import make_part, name_of
 from executions.agents.lookup import find_agents
 from executions.agents.reading import read_agent_json
 from executions.agents.storing import Place, Stored, Storing, clean, save_version, store
@@ -54,7 +55,7 @@ def save_parsed(agent: Agent, graph: Graph, *, on_version: int | None = None, ho
     incoming = clean(graph, how.registry)
     if not incoming.subs and is_same(incoming.graph, newest):
         return Stored(version=newest, report=validate_version(newest), changed=False)
-    subs = [next_part(agent, sub) for sub in incoming.subs]
+    subs = place_parts(agent, incoming.subs)
     return store(incoming, Place(agent=agent, version=agent.latest_version + 1), subs, how)
 
 
@@ -86,13 +87,20 @@ def validate_graph(user: User, graph: Graph, scope: Scope | None = None) -> Repo
     return validate(graph, replace(base, find_agent=library.find))
 
 
-def next_part(agent: Agent, graph: Graph) -> Place:
-    """Where a sub-graph goes: the next version of the part it is, or a new part."""
-    parts = Agent.objects.filter(part_of=agent, deleted_at=None).order_by("-created_at")
-    known = next((part for part in parts if graph.id and graph.id in (str(part.pk), part.imported_id)), None)
-    if known is None:
-        return make_part(agent, graph)
-    return Place(agent=known, version=known.latest_version + 1)
+def place_parts(agent: Agent, subs: Sequence[Graph]) -> list[Place]:
+    """Where sub-graphs go: each the next version of the part it is, or a new part."""
+    rows = Agent.objects.filter(part_of=agent, deleted_at=None).select_for_update().order_by("-created_at")
+    free = list(rows)
+    places: list[Place] = []
+    for sub in subs:
+        known = [part for part in free if sub.id and sub.id in (str(part.pk), part.imported_id)]
+        if not known:
+            places.append(make_part(agent, sub))
+            continue
+        part = next((one for one in known if one.name == name_of(sub)), known[0])
+        free.remove(part)
+        places.append(Place(agent=part, version=part.latest_version + 1))
+    return places
 
 
 def lock(agent: Agent) -> Agent:

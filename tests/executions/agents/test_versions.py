@@ -104,6 +104,16 @@ def test_a_sub_agent_that_comes_again_gets_a_version_of_its_own(ada: User) -> No
     assert ran == [1, 2]
 
 
+def test_two_versions_of_one_sub_agent_stay_two(ada: User) -> None:
+    subs = [sub_agent("s", [], ["x"], version=number, name=f"Part {number}") for number in (1, 2)]
+    document = agent([executor("e", "s", [], ["x"], version=2)], sub_graphs=subs)
+    first = import_agent(ada, document)
+    second = versions.save_graph(first.agent, document)
+    assert second.report.valid
+    for version in (first.version, second.version):
+        assert len({listed["id"] for listed in version.sub_agents}) == 2
+
+
 def test_validation_of_today_sees_what_has_gone_since(ada: User) -> None:
     helper = import_agent(ada, sub_agent("helper", [], ["x"]))
     user = import_agent(ada, agent([executor("e", str(helper.agent.pk), [], ["x"])]))
