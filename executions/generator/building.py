@@ -61,10 +61,12 @@ def draw(wish: Wish, messages: list[Message], shop: Workshop) -> Built | Questio
             problems = [str(error)]
         else:
             shop.tell(0.5 + 0.1 * round_number, "Checking and mending it")
+            lost = lost_sources(graph)
             made = check(graph, shop.user, shop.scope)
-            if made.report.valid:
+            if made.report.valid and not lost:
                 return replace(made, rounds=round_number)
-            graph, problems = made.graph, list(made.report.errors[: limits.MAX_SHOWN_PROBLEMS])
+            graph = made.graph
+            problems = [*lost, *made.report.errors[: limits.MAX_SHOWN_PROBLEMS]]
             drawn = json.dumps(compact(graph), ensure_ascii=False) if wish.base is None else drawn
         messages = [*messages[:2], *ask_to_mend(drawn, problems, graph, shop.scope)]
     raise NotBuilt(
@@ -72,6 +74,15 @@ def draw(wish: Wish, messages: list[Message], shop: Workshop) -> Built | Questio
         draft=graph,
         problems=[problem for problem in problems if isinstance(problem, Problem)],
     )
+
+
+def lost_sources(graph: Graph) -> list[str]:
+    """Links from nodes that were not drawn: without them the agent might run, but not do what was wished for."""
+    return [
+        f"A link feeds {link.sink_name!r} of the node {link.sink_id!r} from {link.source_id!r}, which is not drawn."
+        for link in graph.links
+        if link.source_id not in graph.nodes_by_id and link.sink_id in graph.nodes_by_id
+    ]
 
 
 def check(graph: Graph, user: User, scope: Scope) -> Built:
