@@ -27,6 +27,7 @@ NAMES = {
     "posting": "accepting a message, against a bare view",
     "dispatch": "running a tool call, against calling its function",
     "operations": "from starting long work to its continuation, against asking twice",
+    "executions": "running agents: tiny nodes, the first node, a hundred executions at once",
     "output": "making a tool's result fit for the model, against writing it as JSON",
     "takeover": "how long a turn stands still when its worker dies or leaves",
     "startup": "the second ./copilot up",

@@ -81,6 +81,8 @@ def next_of(execution: Execution) -> list[uuid.UUID]:
     """Those of the same user that may start now that this one has ended."""
     model = type(execution)
     queued = model.objects.filter(user_id=execution.user_id, status=model.QUEUED)
+    if not queued.exists():
+        return []  # the usual case, without counting
     line = startable(model, queued).order_by("queued_at", "id")
     return list(line.values_list("pk", flat=True)[:1])
 

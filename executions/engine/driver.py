@@ -70,7 +70,8 @@ class Driver:
         """Until the execution has ended or waits without a worker; raises what must end this attempt."""
         stop_listening = self.lease.stop.add_callback(self.inbox.wake)
         try:
-            self._listen()
+            if self.execution.parent_id is not None:
+                self._listen()
             self._restore_aside()
             while not self._is_over():
                 self._wait()

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import models
 
+encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
 if TYPE_CHECKING:
     JSONText = models.Field[Any, Any]
 else:
@@ -29,7 +31,7 @@ class OrderedJSON(JSONText):
     def get_prep_value(self, value: Any) -> Any:
         if hasattr(value, "resolve_expression"):
             return value
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        return encode(value)
 
     def value_to_string(self, obj: models.Model) -> Any:
         return self.value_from_object(obj)
