@@ -8,6 +8,7 @@ from typing import Any
 
 from copilot_project.env import ROOT, Environment
 from executions.agents.validation.listing import problems_page
+from llm.offline.listing import offline_model_page
 from tools.listing import tool_list_page
 
 DOCS = ROOT / "docs"
@@ -52,4 +53,5 @@ PAGES: dict[str, Callable[[], str]] = {
     "environment.md": environment_page,
     "tool-list.md": tool_list_page,
     "agent-problems.md": problems_page,
+    "offline-model.md": offline_model_page,
 }

@@ -157,6 +157,7 @@ def test_a_worker_killed_while_it_builds_leaves_one_agent(
 ) -> None:
     stack = new_stack(workers=0)
     stack.start_worker(0, crash_at=point)
+    stack.wait_ready(1)
     person = Person(stack.client())
     person.say("build an agent that counts the words of a text")
     eventually(lambda: stack.processes["worker0"].poll() is not None, what="the crash")
