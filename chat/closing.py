@@ -46,9 +46,9 @@ SENTENCES = {
 
 def open_attempt(turn: Turn, lease: Lease) -> None:
     """Write down the attempt and its first event. Inside the claim's transaction."""
-    first_step = turn.steps.count()
+    first_step = turn.steps.count() if turn.attempt > 1 else 0
     turn.attempts.create(number=turn.attempt, owner=turn.owner, first_step=first_step)
-    if log.last_stored(turn.pk) == START:
+    if lease.after == START:
         place_messages(turn)
         events = opening_events(turn)
     else:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from accounts.models import User
@@ -79,8 +79,9 @@ class Session(models.Model):
 
     def take_places(self, count: int) -> int:
         """Reserve places for messages; only the session's running turn may call it, inside its transaction."""
-        Session.objects.filter(pk=self.pk).update(next_seq=F("next_seq") + count)
-        return Session.objects.values_list("next_seq", flat=True).get(pk=self.pk) - count
+        first = Session.objects.values_list("next_seq", flat=True).get(pk=self.pk)
+        Session.objects.filter(pk=self.pk).update(next_seq=first + count)
+        return first
 
 
 class Message(models.Model):
@@ -141,6 +142,7 @@ class Turn(Job):
 
     COMPLETED: ClassVar[str] = "completed"
     ACTIVE: ClassVar[tuple[str, str]] = (Job.RUNNING, Job.WAITING)
+    reads_with = ("session", "session__user")
     task_name = "chat.run_turn"
     queue = "turns"
 
@@ -215,7 +217,7 @@ class Turn(Job):
         if turn.status != cls.QUEUED:
             return True
         if turn.user_id:
-            User.objects.select_for_update().get(pk=turn.user_id)
+            User.objects.select_for_update().only("pk").get(pk=turn.user_id)
         return job_id in cls.next_up(turn.session)
 
     @classmethod

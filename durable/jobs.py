@@ -48,7 +48,7 @@ class NotToBeHad(Exception):
 def _take(model: type[Job], job_id: uuid.UUID, owner: str) -> Lease | None:
     if not model.admit(job_id) or not _mark(model, job_id, owner):
         return None
-    job = model._default_manager.get(pk=job_id)
+    job = model._default_manager.select_related(*model.reads_with).get(pk=job_id)
     lease = Lease(job, seconds=float(settings.COPILOT_LEASE_SECONDS), after=log.last_stored(job_id))
     if job.cancel_requested_at is not None:
         lease.stop.set(StopReason.CANCELLED)

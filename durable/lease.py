@@ -34,6 +34,8 @@ class Lease:
 
     def __init__(self, job: Job, *, seconds: float, after: Position) -> None:
         self.model = type(job)
+        self.job = job  # as it was claimed
+        self.after = after  # the last event of earlier attempts
         self.job_id: uuid.UUID = job.pk
         self.attempt = job.attempt
         self.owner = job.owner

@@ -47,6 +47,7 @@ class Job(models.Model):
     TERMINAL: ClassVar[frozenset[str]] = frozenset({"completed", "failed", "cancelled"})
 
     clock: ClassVar[Clock] = DatabaseClock()
+    reads_with: ClassVar[tuple[str, ...]] = ()  # foreign rows every attempt needs, read with its own
     task_name: ClassVar[str] = ""
     queue: ClassVar[str] = ""
 

@@ -29,7 +29,7 @@ def compact(turn: Turn, lease: Lease, model: str) -> bool:
 
     Cut only before a message of the person, so that no tool call loses its result.
     """
-    session = Session.objects.get(pk=turn.session_id)
+    session = turn.session
     rows = history.recent(session)
     cut = place_to_cut(rows, int(KEEP_RECENT * llm.model_info(model).context_tokens))
     if cut is None:
@@ -39,6 +39,7 @@ def compact(turn: Turn, lease: Lease, model: str) -> bool:
     lease.commit(
         lambda: Session.objects.filter(pk=session.pk).update(summary=summary, summary_until=cut), events=()
     )
+    session.summary, session.summary_until = summary, cut
     return True
 
 

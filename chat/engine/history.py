@@ -22,7 +22,7 @@ NO_RESULT = {
 
 def messages_for(turn: Turn) -> list[ModelMessage]:
     """The system prompt, the summary of the older part, and everything since, up to the turn's last commit."""
-    session = Session.objects.select_related("user").get(pk=turn.session_id)
+    session = turn.session
     opening: list[ModelMessage] = [{"role": "system", "content": system_prompt(session)}]
     if session.summary:
         text = f"Summary of the earlier part of this conversation:\n\n{session.summary}"

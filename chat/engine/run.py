@@ -41,7 +41,8 @@ Reason = Turn.EndReason
 def run(lease: Lease) -> None:
     """Answer a turn. May start at any step: what an earlier attempt has committed is not done again."""
     crashpoints.reached("after_claim")
-    turn = Turn.objects.select_related("session", "session__user").get(pk=lease.job_id)
+    turn = lease.job
+    assert isinstance(turn, Turn)
     news.turn_changed(turn)
     with TimeCap(turn, lease), OperationWatch(turn, lease.emitter) as operations:
         Answering(turn, lease, operations).run()
@@ -91,6 +92,11 @@ class Answering:
         )
         self.round: Round | None = None
 
+    @property
+    def resumed(self) -> bool:
+        """An earlier attempt may have left something."""
+        return self.lease.attempt > 1
+
     def run(self) -> None:
         """Every way out ends the turn, except a lost lease and a hand-over, which leave it to another worker."""
         try:
@@ -119,7 +125,7 @@ class Answering:
             self.end(Turn.FAILED, Reason.INTERNAL_ERROR)
 
     def answer(self) -> None:
-        steps = list(self.turn.steps.all())
+        steps = list(self.turn.steps.all()) if self.resumed else []
         number = len(steps)
         if steps:
             last = steps[-1]
@@ -140,7 +146,7 @@ class Answering:
     def ask(self, number: int) -> Completion:
         """One model round, streamed to the readers as it comes."""
         self.boundary(number)
-        steering.take_in(self.turn, self.lease, number)
+        steered = steering.take_in(self.turn, self.lease, number)
         model = self.turn.model_name or llm.default_model()
         pictures = show_pictures(self.fitting_messages(model), self.turn.session.user, model)
         self.note_seen(pictures.file_ids)
@@ -148,8 +154,8 @@ class Answering:
             stream = StepStream(
                 self.lease.emitter,
                 number=number,
-                opening=self.opening(number),
-                taken_ids={call.call_id for call in calls_of(self.turn.pk) if call.step != number},
+                opening=self.opening(number, steers_of(self.turn) if steered or self.resumed else {}),
+                taken_ids=self.call_ids_before(number),
                 silence=silence,
             )
             self.round = Round(number, stream)
@@ -194,12 +200,14 @@ class Answering:
     def note_seen(self, file_ids: list[str]) -> None:
         self.turn.files_seen = list(dict.fromkeys([*self.turn.files_seen, *file_ids]))
 
-    def opening(self, number: int) -> list[TurnEvent]:
+    def opening(self, number: int, steers: dict[int, list[Message]]) -> list[TurnEvent]:
         events: list[TurnEvent] = [StepFinished()] if number else []
         events.append(StepStarted())
-        return events + [
-            Steered(str(message.pk), message.text) for message in steers_of(self.turn).get(number, [])
-        ]
+        return events + [Steered(str(message.pk), message.text) for message in steers.get(number, [])]
+
+    def call_ids_before(self, number: int) -> set[str]:
+        calls = calls_of(self.turn.pk) if number else ()
+        return {call.call_id for call in calls if call.step != number}
 
     def say_waiting(self, waiting_for: str, seconds: int) -> None:
         note = Status(
@@ -262,7 +270,8 @@ class Answering:
             "output_tokens": completion.usage.output_tokens,
             "cost": completion.cost,
         }
-        Step.objects.update_or_create(turn=self.turn, number=number, defaults=values)
+        if not self.turn.steps.filter(number=number).update(**values):
+            self.turn.steps.create(number=number, **values)
         charge_once(
             user_id=self.turn.user_id,
             key=f"turn:{self.turn.pk}:step:{number}",

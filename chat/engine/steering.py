@@ -8,11 +8,14 @@ from durable import log
 from durable.lease import Lease
 
 
-def take_in(turn: Turn, lease: Lease, step: int) -> None:
-    """Make queued steering messages part of this turn, before `step`. Once: a message taken in is no longer queued."""
+def take_in(turn: Turn, lease: Lease, step: int) -> bool:
+    """Make queued steering messages part of this turn, before `step`; False when there are none.
+
+    Once: a message taken in is no longer queued.
+    """
     waiting = list(turn.session.turns.filter(status=Turn.QUEUED, mode=Turn.Mode.STEER).order_by("queued_at"))
     if not waiting:
-        return
+        return False
 
     def take() -> None:
         for other in waiting:
@@ -21,6 +24,7 @@ def take_in(turn: Turn, lease: Lease, step: int) -> None:
     lease.commit(take)
     for other in waiting:
         log.nudge(other.pk)
+    return True
 
 
 def absorb(other: Turn, into: Turn, step: int) -> None:
