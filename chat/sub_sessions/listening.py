@@ -12,6 +12,7 @@ from django.db import transaction
 from chat.continuations import queue_turn
 from chat.models import Session, Turn
 from chat.signals import turn_ended
+from chat.sub_sessions import names
 from chat.sub_sessions.telling import tell_if_over
 from durable import bell, jobs
 from executions.models import Execution
@@ -29,9 +30,13 @@ def connect() -> None:
 
 
 def after_turn(sender: Any, turn: Turn, **kwargs: Any) -> None:
-    """A task may be over: whoever wants to hear of it is told, and agents that wait for one look again."""
-    if turn.session.depth:
-        tell_if_over(turn.session_id)
+    """A task may be over: whoever wants to hear of it is told, and agents that wait for one look again.
+
+    Only a task's own turn and those in which work comes back to it can end it; all others cost nothing here.
+    """
+    if turn.kind != Turn.Kind.CONTINUATION and not (turn.client_id or "").startswith(names.TASK):
+        return
+    tell_if_over(turn.session_id)
     for execution_id in executions_that_asked(turn.session_id):
         wake(execution_id)
 
@@ -58,7 +63,11 @@ def after_execution(sender: Any, execution: Execution, **kwargs: Any) -> None:
     if execution.status == Execution.CANCELLED:
         tell_if_over(execution.session_id)  # whoever cancelled it knows
         return
-    queue_turn(execution.session_id, client_id=f"execution:{execution.pk}", note=note_about(execution))
+    queue_turn(
+        execution.session_id,
+        client_id=f"{names.EXECUTION_CAME_BACK}{execution.pk}",
+        note=note_about(execution),
+    )
 
 
 def live_turns_of(execution: Execution) -> list[Any]:

@@ -13,6 +13,7 @@ from chat import sessions, turns
 from chat.errors import TooManyTurns
 from chat.models import Session, Turn
 from chat.owners import Owner
+from chat.sub_sessions import names
 from durable import crashpoints, limits
 from tools.permissions import Permissions
 
@@ -55,7 +56,7 @@ def start(order: Order) -> Turn:
     session = find(order) if order.continues else find_or_open(order)
     given = turns.Input(
         text=order.prompt,
-        client_id=f"task:{order.name}",
+        client_id=f"{names.TASK}{order.name}",
         note=order.system_context,
         permissions=order.permissions.as_json(),
         execution_id=order.execution_id,

@@ -10,12 +10,11 @@ from django.utils import timezone
 
 from chat.continuations import queue_turn
 from chat.models import Session, Turn
+from chat.sub_sessions import names
 from chat.sub_sessions.outcome import course_of, report_on
 from tools import output
 from tools.catalog.sub_sessions import status_of
 from tools.models import ToolCall
-
-CLIENT_ID = "sub-session:"  # of the one turn in which a task comes back
 
 
 def tell_when_over(turn_id: uuid.UUID, *, session_id: uuid.UUID, call_key: str) -> None:
@@ -51,7 +50,7 @@ def tell_if_over(session_id: uuid.UUID) -> None:
             tell_if_over(turn.tell_session_id)
             continue
         note = note_about(turn, course.status)
-        queue_turn(turn.tell_session_id, client_id=f"{CLIENT_ID}{turn.pk}", note=note)
+        queue_turn(turn.tell_session_id, client_id=f"{names.TASK_CAME_BACK}{turn.pk}", note=note)
 
 
 def put_right(turn_id: uuid.UUID) -> None:

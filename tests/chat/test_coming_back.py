@@ -12,7 +12,7 @@ import pytest
 from accounts.models import User
 from chat import sessions, turns
 from chat.models import Session, Turn
-from chat.sub_sessions import outcome, telling
+from chat.sub_sessions import names, outcome, telling
 from chat.waits import TurnWait
 from durable import jobs
 from executions.models import Agent, Execution
@@ -29,11 +29,18 @@ def session(redis_server: object) -> Session:
     return Session.objects.create(user=User.objects.create_user("ann"))
 
 
+def task_in(session: Session) -> Turn:
+    client_id = f"{names.TASK}{uuid.uuid4()}"
+    return Turn.objects.create(
+        session=session, user=session.user, client_id=client_id, status="running", attempt=1
+    )
+
+
 @pytest.fixture
 def child(session: Session) -> Turn:
     """A task of the session that is running, and the call that was told so."""
     below = Session.objects.create(user=session.user, parent=session, depth=1, title="Research")
-    task = Turn.objects.create(session=below, user=session.user, status="running", attempt=1)
+    task = task_in(below)
     ToolCall.objects.create(
         key=KEY,
         turn_id=uuid.uuid4(),
@@ -180,7 +187,7 @@ def test_cancelled_long_work_does_not_come_back_and_the_task_is_over(session: Se
 
 def test_a_task_waits_for_the_tasks_it_asked_to_be_told_of(session: Session, child: Turn) -> None:
     deeper = Session.objects.create(user=session.user, parent=child.session, depth=2)
-    grandchild = Turn.objects.create(session=deeper, user=session.user, status="running", attempt=1)
+    grandchild = task_in(deeper)
     ask_to_be_told(session, child)
     telling.tell_when_over(grandchild.pk, session_id=child.session_id, call_key="another")
     end(child)
@@ -238,7 +245,7 @@ def test_deleting_a_conversation_stops_the_child_it_waits_for(session: Session, 
 
 def test_deleting_a_sub_session_ends_the_wait_for_it(session: Session, child: Turn) -> None:
     deeper = Session.objects.create(user=session.user, parent=child.session, depth=2)
-    grandchild = Turn.objects.create(session=deeper, user=session.user, status="running", attempt=1)
+    grandchild = task_in(deeper)
     telling.tell_when_over(grandchild.pk, session_id=child.session_id, call_key="another")
     ask_to_be_told(session, child)
     end(child)
