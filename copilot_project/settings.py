@@ -198,6 +198,11 @@ CELERY_BEAT_SCHEDULE: dict[str, Any] = {
         "schedule": 3600.0,
         "options": {"queue": "operations"},
     },
+    "retention: throw away what is old": {
+        "task": "retention.throw_away_old",
+        "schedule": 24 * 3600.0,
+        "options": {"queue": "operations"},
+    },
     "webhooks: forget old deliveries": {
         "task": "webhooks.forget_old",
         "schedule": 3600.0,
@@ -240,6 +245,8 @@ COPILOT_DAY_BUDGET = Decimal(str(ENV.day_budget)) or None
 COPILOT_MONTH_BUDGET = Decimal(str(ENV.month_budget)) or None
 COPILOT_VISITORS_DAY_BUDGET = Decimal(str(ENV.visitors_day_budget)) or None
 COPILOT_TRUSTED_PROXIES = split(ENV.trusted_proxies)
+COPILOT_KEEP_EVENTS_DAYS = ENV.keep_events_days
+COPILOT_KEEP_EXECUTIONS_DAYS = ENV.keep_executions_days
 OPENAI_API_KEY = ENV.openai_api_key
 OPENAI_BASE_URL = ENV.openai_base_url
 COPILOT_MODEL = ENV.model

@@ -344,3 +344,8 @@ WORKER_FRESH_BEATS = 3
 CHAT_CONNECT_SECONDS = 5.0
 CHAT_SILENCE_SECONDS = 3 * KEEP_ALIVE_SECONDS
 CHAT_RESUME_SECONDS = 120.0
+
+# --- keeping house ------------------------------------------------------------------------------
+RETENTION_SECONDS = 300.0  # of one run of the broom; the rest goes the next time
+BACKUP_PIECE_BYTES = 1024 * 1024
+BACKUP_SECONDS = 6 * 3600.0  # of one run of the database's own program

@@ -155,10 +155,19 @@ class Place:
 
     async def _last_word(self, look: Look) -> Batch:
         """The end once more, for a reader whose place is not in what is left of the log."""
+        if look.stored == START:
+            return await self._from_rows(look)
         if self.at == look.stored:
             return []
         stored = await self._from_database(START)
         return [entry for entry in (stored or [])[-1:] if protocol.is_end(entry.body)]
+
+    async def _from_rows(self, look: Look) -> Batch:
+        """A turn so old that its events were thrown away: what its rows say; only the end for who has begun it."""
+        chunks = (await in_thread(replay.snapshot, self.turn_id)).chunks
+        places = [Position(look.attempt, number) for number in range(len(chunks) + 1)]
+        entries = [Entry(places[n + 1], places[n], chunk) for n, chunk in enumerate(chunks)]
+        return entries if self.at == START else entries[-1:]
 
     async def _from_log(self) -> Batch:
         entries: Batch = []
