@@ -49,13 +49,15 @@ describe('the outbox', () => {
     expect(outbox.letters[0]).toMatchObject({ state: 'refused', problem: refused });
     expect(await outbox.retry()).toBe(false);
   });
-  test('forgets a message once the conversation shows it, and not before', async () => {
+  test('forgets a message once it no longer waits on the server, and not before', async () => {
     const outbox = new Outbox('s', async () => turn('t'), storage());
     await outbox.send('hello', [], 'queue');
-    outbox.settle(new Set(['other']));
-    expect(outbox.letters).toHaveLength(1);
-    outbox.settle(new Set(['t']));
-    expect(outbox.letters).toHaveLength(0);
+    outbox.settle([], new Set());
+    expect(outbox.letters, 'accepted after the server was asked').toHaveLength(1);
+    outbox.settle(outbox.accepted, new Set(['t']));
+    expect(outbox.letters, 'waits its turn').toHaveLength(1);
+    outbox.settle(outbox.accepted, new Set(['other']));
+    expect(outbox.letters, 'shown, steered or removed').toHaveLength(0);
   });
   test('survives nonsense in the storage', () => {
     const store = storage();

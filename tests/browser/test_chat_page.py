@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import signal
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.steps import answer_text, counted, script, send
+from tests.browser.steps import answer_text, answers, counted, script, send, wait_until_idle
 from tests.rig import Stack
 
 pytestmark = pytest.mark.browser
+UNSEEN = re.compile("The AI can.t see this image")
+DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
+CARRY = """([name, target, kind]) => {
+  const carried = new DataTransfer();
+  carried.items.add(new File(['words'], name, { type: 'text/plain' }));
+  const options = { dataTransfer: carried, clipboardData: carried, bubbles: true };
+  const event = kind === 'drop' ? new DragEvent('drop', options) : new ClipboardEvent('paste', options);
+  document.querySelector(target).dispatchEvent(event);
+}"""
 
 
 def test_message_is_answered_and_the_conversation_gets_a_name(page: Page) -> None:
@@ -49,16 +59,101 @@ def test_stop_keeps_what_was_said_and_the_next_message_is_answered(page: Page) -
     expect(page.locator("article").last).to_contain_text("391")
 
 
-def test_message_sent_meanwhile_is_queued_and_can_be_removed(page: Page, stack: Stack) -> None:
+def test_message_sent_meanwhile_is_queued_changed_and_removed(page: Page, stack: Stack) -> None:
     send(page, script("busy", text="first answer", gate="browser-busy"))
-    expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    expect(page.get_by_role("button", name="Stop", exact=True)).to_be_visible()
     send(page, "a second thought")
-    chips = page.get_by_role("list", name="Queued messages")
-    expect(chips).to_contain_text("a second thought")
-    chips.get_by_role("button", name="Remove").click()
-    expect(chips).to_have_count(0)
+    send(page, script("better", text="second answer"))
+    queue = page.get_by_role("list", name="Queued messages")
+    second = queue.get_by_role("listitem").filter(has_text="a second thought")
+    expect(queue.get_by_role("listitem")).to_have_count(2)
+    second.get_by_role("button", name="Edit queued message").click()
+    queue.get_by_role("textbox").fill("a third thought")
+    page.keyboard.press("Enter")
+    third = queue.get_by_role("listitem").filter(has_text="a third thought")
+    expect(third).to_be_visible()
+    third.get_by_role("button", name="Remove").click()
+    expect(queue.get_by_role("listitem")).to_have_count(1)
     stack.release("browser-busy")
-    expect(page.locator("article")).to_contain_text("first answer")
+    expect(answers(page).last).to_contain_text("second answer")
+    expect(queue).to_have_count(0)
+    expect(answers(page)).to_have_count(2)
+
+
+def test_queued_message_can_steer_the_answer_or_interrupt_it(page: Page, stack: Stack) -> None:
+    slow = {"name": "test_sleep", "arguments": {"seconds": 60}}
+    send(page, script("steered", {"tool_calls": [slow]}, {"text": "never"}))
+    card = page.get_by_role("region", name="Test sleep")
+    expect(card.get_by_role("progressbar")).to_have_attribute("aria-valuenow", re.compile(r"\d"))
+    send(page, script("now", text="Right away."))
+    queue = page.get_by_role("list", name="Queued messages")
+    queue.get_by_role("button", name=re.compile("^Steer")).click()
+    expect(queue).to_contain_text("Steers the answer")
+    queue.get_by_role("button", name=re.compile("^Interrupt")).click()
+    expect(answers(page).last).to_contain_text("Right away.")
+    expect(answers(page).first).to_contain_text("Stopped.")
+
+
+def test_failed_answer_says_why_and_retry_answers_it(page: Page) -> None:
+    fault = {"status": 400, "error": {"message": "The model is on holiday."}}
+    send(page, script("retry", text="Back from holiday.", fault=fault))
+    expect(answers(page).get_by_role("alert")).to_be_visible()
+    page.get_by_role("button", name="Retry").click()
+    expect(answers(page)).to_contain_text("Back from holiday.")
+    expect(answers(page)).to_have_count(1)
+
+
+def test_message_is_edited_and_answered_again(page: Page) -> None:
+    send(page, "What is 17 * 23?")
+    expect(answers(page)).to_contain_text("391")
+    wait_until_idle(page)
+    page.get_by_text("What is 17 * 23?").last.hover()
+    page.get_by_role("button", name="Edit message").click()
+    page.get_by_role("textbox", name="Edit message").fill("What is 2 * 3?")
+    page.get_by_role("button", name="Send").first.click()
+    expect(answers(page)).to_contain_text("2 * 3 = 6")
+    expect(answers(page)).to_have_count(1)
+    expect(page.get_by_role("log")).not_to_contain_text("17")
+    wait_until_idle(page)
+    page.get_by_role("button", name="Answer again").click()
+    expect(answers(page)).to_contain_text("2 * 3 = 6")
+    expect(answers(page)).to_have_count(1)
+
+
+def test_files_by_button_drop_and_paste_go_with_the_message(page: Page, stack: Stack) -> None:
+    picture = base64.b64decode(DOT)
+    page.locator("input[type=file]").set_input_files(
+        [{"name": "dot.png", "mimeType": "image/png", "buffer": picture}]
+    )
+    chips = page.get_by_role("list", name="Attached files")
+    expect(chips.get_by_role("listitem")).to_have_count(1)
+    page.evaluate(CARRY, ["dropped.txt", "main form", "drop"])
+    page.evaluate(CARRY, ["pasted.txt", "textarea", "paste"])
+    expect(chips.get_by_role("listitem")).to_have_count(3)
+    expect(chips.get_by_role("progressbar")).to_have_count(0)
+    expect(page.get_by_text("The current model cannot see images.")).to_be_visible()
+    send(page, script("files", text="Got them."))
+    expect(answers(page)).to_contain_text("Got them.")
+    wait_until_idle(page)
+    log = page.get_by_role("log")
+    expect(log.get_by_role("img", name="dot.png")).to_be_visible()
+    expect(log.get_by_text(UNSEEN)).to_be_visible()
+    expect(log.get_by_role("link")).to_have_text(["dropped.txt", "pasted.txt"])
+    page.reload()
+    expect(log.get_by_text(UNSEEN)).to_be_visible()
+
+
+def test_reasoning_is_folded_and_code_is_coloured_and_copied(page: Page) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    code = "```python\ndef greet():\n    return 1\n```"
+    send(page, script("reasoned", reasoning="Let me think.", text=code))
+    expect(page.get_by_text("Let me think.", exact=True)).to_be_hidden()
+    wait_until_idle(page)
+    page.get_by_text("Reasoning", exact=True).click()
+    expect(page.get_by_text("Let me think.", exact=True)).to_be_visible()
+    expect(page.locator("code span[style*='--word-keyword']").first).to_have_text("def")
+    page.get_by_role("button", name="Copy code").click()
+    assert page.evaluate("navigator.clipboard.readText()") == "def greet():\n    return 1\n"
 
 
 def test_markup_in_an_answer_is_inert(page: Page) -> None:
@@ -71,3 +166,5 @@ def test_markup_in_an_answer_is_inert(page: Page) -> None:
     assert page.title() != "1"
     assert not [url for url in asked if "evil.example" in url]
     assert page.locator('a[href^="javascript:"]').count() == 0
+    assert page.locator("article img, article script").count() == 0
+    expect(page.get_by_text("Picture at evil.example, not loaded")).to_be_visible()

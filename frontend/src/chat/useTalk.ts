@@ -65,6 +65,7 @@ export function useTalk(detail: SessionDetail) {
   const settle = useMemo(
     () =>
       once(async () => {
+        const accepted = outbox.accepted;
         const now = await api.session(id).catch(() => null);
         if (!now) return;
         // Of a running turn the server keeps whole steps only; what is shown of it may be further.
@@ -76,7 +77,7 @@ export function useTalk(detail: SessionDetail) {
         setHasOlder(merged.before !== null);
         setServer(now);
         cache.setQueryData(['session', id], now);
-        outbox.settle(new Set(now.messages.map((message) => message.metadata?.turn_id ?? '')));
+        outbox.settle(accepted, turnsWithoutMessage(now));
         if (now.active_turn || now.queued_turns.length > 0) join();
       }),
     [id, chat, cache, outbox, join],
@@ -174,6 +175,13 @@ export function useTalk(detail: SessionDetail) {
     dismissProblem: () => setProblem(''),
     settle,
   };
+}
+
+/** Turns that wait or just began: what was sent for them is not among the messages yet. */
+function turnsWithoutMessage(now: SessionDetail): Set<string> {
+  const shown = new Set(now.messages.filter((message) => message.role === 'user').map((message) => message.metadata?.turn_id));
+  const live = [...now.queued_turns, ...(now.active_turn ? [now.active_turn] : [])].map((turn) => turn.id);
+  return new Set(live.filter((turn) => !shown.has(turn)));
 }
 
 /** The AI SDK's own transport; only the last message travels, the server has the rest. */

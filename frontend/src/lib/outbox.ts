@@ -69,9 +69,15 @@ export class Outbox {
     this.changed();
   }
 
-  /** Forget what the server has shown to have. */
-  settle(known: Set<string>): void {
-    const left = this.letters.filter((letter) => !(letter.turn && known.has(letter.turn.id)));
+  /** The turns the server has said to have made of letters. */
+  get accepted(): string[] {
+    return this.letters.flatMap((letter) => letter.turn?.id ?? []);
+  }
+
+  /** Of turns accepted before the server was asked, forget those that do not wait there: shown, steered or removed. */
+  settle(accepted: readonly string[], waiting: ReadonlySet<string>): void {
+    const gone = new Set(accepted.filter((turn) => !waiting.has(turn)));
+    const left = this.letters.filter((letter) => !letter.turn || !gone.has(letter.turn.id));
     if (left.length === this.letters.length) return;
     this.letters = left;
     this.changed();
