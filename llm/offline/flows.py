@@ -23,6 +23,7 @@ RUN_TIME = re.compile(
     rf"(?:since |last )?{WEEKDAY}|\d{{4}}-\d{{2}}-\d{{2}}(?:T[\d:.+Z-]+)?",
     re.IGNORECASE,
 )
+OWN_AGENT = re.compile(r"\bmy (?P<name>[\w -]{1,60}?) agent\b", re.IGNORECASE)
 HOURS = re.compile(r"\bat (\d{1,2})(?::(\d{2}))?\s*(am|pm)?", re.IGNORECASE)
 DAYS = {"monday": 1, "tuesday": 2, "wednesday": 3, "thursday": 4, "friday": 5, "saturday": 6, "sunday": 0}
 
@@ -32,9 +33,22 @@ def build_agent(talk: Talk) -> Flow:
     goal = talk.group("goal") or talk.text
     if talk.offers("get_agent_building_guide"):
         yield talk.call("get_agent_building_guide", {}, say="I read the building guide first.")
-    (result,) = yield talk.call(
-        "create_agent", {"description": goal, "save": True}, say="Now I have it built."
-    )
+    arguments: dict[str, Any] = {"description": goal, "save": True}
+    part = OWN_AGENT.search(goal)
+    if part and talk.offers("find_library_agent"):
+        (found,) = yield talk.call(
+            "find_library_agent", {"query": part["name"]}, say="I look for that agent."
+        )
+        if agent := _first_id(found, "agents"):
+            arguments["library_agent_ids"] = [agent]
+    (result,) = yield talk.call("create_agent", arguments, say="Now I have it built.")
+    return _built(result)
+
+
+def customize_agent(talk: Talk) -> Flow:
+    """Make an agent of the store one's own, with changes."""
+    arguments = {"store_slug": talk.group("slug"), "modifications": talk.group("changes") or talk.text}
+    (result,) = yield talk.call("customize_agent", arguments, say="I make it your own.")
     return _built(result)
 
 
@@ -60,7 +74,7 @@ def run_agent(talk: Talk) -> Flow:
         if not agent:
             return describe(found)
     inputs = read_inputs(talk.group("inputs"))
-    arguments: dict[str, Any] = {"library_agent_id": agent, "wait_for_result": WAIT_SECONDS}
+    arguments: dict[str, Any] = {"library_agent_id": agent, "wait_for_result": WAIT_SECONDS, "notify": True}
     arguments |= {"inputs": inputs} if inputs else {"use_defaults": True}
     cron = read_cron(talk.text)
     if cron:

@@ -182,6 +182,13 @@ FLOWS: list[tuple[Pattern[str], Callable[[Talk], Flow]]] = [
     ),
     (
         _rule(
+            r"\bcustomi[sz]e\b\s+(?:the )?(?P<slug>[\w.@+-]+/[\w-]+)[:,]?\s*"
+            r"(?:so that (?:it )?|to |and )?(?P<changes>.*)$"
+        ),
+        flows.customize_agent,
+    ),
+    (
+        _rule(
             rf"\b(?:change|edit|modify|improve|update|rename)\b.{{0,40}}\b(?:{AGENT}|it)\b|"
             r"^(?:and |now |please |it should )*(?:also|additionally)\b|^(?:please )?remove the output\b"
         ),

@@ -184,7 +184,9 @@ class Working:
             status = Operation.CANCELLED if cancelled else Operation.FAILED
             reason, error = str(outcome.output.get("error") or "failed")[:32], message
             if outcome.output.keys() - PLAIN_REPLY:
-                changes["result"] = outcome.output  # the error says more than a sentence: what was made so far
+                changes["result"] = (
+                    outcome.output
+                )  # the error says more than a sentence: what was made so far
 
         def work() -> None:
             for piece in outcome.works:

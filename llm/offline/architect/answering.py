@@ -49,7 +49,7 @@ def plan(task: Task) -> dict[str, Any]:
             "suggested_goal": f"Write instructions: {task.goal}",
             "reason": reason,
         }
-    recipe = find_recipe(task.goal)
+    recipe = None if builds_upon(task) else find_recipe(task.goal)
     open_questions = [asked.as_json() for asked in recipe.asks if not asked.answered(task)] if recipe else []
     if open_questions:
         return {"type": "clarifying_questions", "questions": open_questions}
@@ -61,15 +61,25 @@ def plan(task: Task) -> dict[str, Any]:
 
 
 def draw(task: Task) -> dict[str, Any]:
-    recipe = find_recipe(task.goal)
+    upon = builds_upon(task)
+    recipe = None if upon else find_recipe(task.goal)
     sketch = Sketch(blocks=task.blocks)
-    (recipe.draw if recipe else drawings.ask_model)(sketch, task)
-    if COUNTS_WORDS.search(task.goal) and recipe is not None and recipe.draw is not drawings.count_words:
+    (drawings.run_part if upon else recipe.draw if recipe else drawings.ask_model)(sketch, task)
+    if COUNTS_WORDS.search(task.goal) and (upon or recipe) and not counts_words(recipe):
         add_word_count(sketch)
     if asks_first(task, recipe):
         put_person_before_outputs(sketch)
-    name = recipe.name if recipe else "Assistant"
+    name = f"{task.parts[0]['name']}, and more" if upon else recipe.name if recipe else "Assistant"
     return sketch.as_json(name=name, description=f"{task.goal[:1].upper()}{task.goal[1:]}")
+
+
+def builds_upon(task: Task) -> bool:
+    """Whether the goal speaks of an agent that it was given to build upon."""
+    return bool(task.parts) and bool(re.search(r"\bagent\b", task.goal, re.IGNORECASE))
+
+
+def counts_words(recipe: Recipe | None) -> bool:
+    return recipe is not None and recipe.draw is drawings.count_words
 
 
 def change(task: Task) -> dict[str, Any]:

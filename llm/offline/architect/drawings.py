@@ -224,3 +224,17 @@ def ask_model(sketch: Sketch, task: Task) -> None:
     topic = sketch.input("topic", "Long Text")
     prompt = {"prompt": f"{task.goal[:1].upper()}{task.goal[1:]}.\n\n{{{{topic}}}}"}
     sketch.output("answer", sketch.step("AI Text Generator", "response", prompt, prompt_values_X_topic=topic))
+
+
+def run_part(sketch: Sketch, task: Task) -> None:
+    """An agent around another one: its inputs are passed on, its outputs given out."""
+    part = task.parts[0]
+    settings = {name: part[name] for name in ("graph_id", "graph_version", "input_schema", "output_schema")}
+    inputs = {}
+    for name, schema in (part["input_schema"].get("properties") or {}).items():
+        inputs[name] = sketch.input(name, "", value=schema.get("default"))
+    node = sketch.add("Agent Executor", {**settings, "inputs": {}})
+    for name, pin in inputs.items():
+        sketch.link(pin, node, name)
+    for name in part["output_schema"].get("properties") or {}:
+        sketch.output(name, Pin(node=node, name=name))

@@ -47,17 +47,18 @@ def link(source: str, out: str, sink: str, fed: str) -> dict[str, Any]:
     }
 
 
+Stage = tuple[str, str, str, dict[str, Any]]
 TEXT, LONG, ANY = "Agent Short Text Input", "Agent Long Text Input", "Agent Input"
-SUMMARY = ("AI Text Summarizer", "text", "summary", {})
-PAGE = ("Extract Website Content", "url", "content", {})
-COUNT = ("Word Character Count", "text", "word_count", {})
+SUMMARY: Stage = ("AI Text Summarizer", "text", "summary", {})
+PAGE: Stage = ("Extract Website Content", "url", "content", {})
+COUNT: Stage = ("Word Character Count", "text", "word_count", {})
 
 
-def ask(prompt: str) -> tuple[str, str, str, dict[str, Any]]:
+def ask(prompt: str) -> Stage:
     return "AI Text Generator", "prompt_values_#_topic", "response", {"prompt": f"{prompt} {{{{topic}}}}"}
 
 
-def calculate(operation: str, number: float) -> tuple[str, str, str, dict[str, Any]]:
+def calculate(operation: str, number: float) -> Stage:
     return "Calculator", "a", "result", {"operation": operation, "b": number}
 
 

@@ -105,7 +105,9 @@ def test_the_same_call_again_finds_what_it_made_and_asks_no_model(
     asked = len(model.requests)
     tool = registry.current().get("create_agent")
     assert tool is not None and tool.lookup is not None
-    found = tool.lookup(tool.args(description="greets people by name"), caller.context("one call"))
+    found = tool.lookup(
+        tool.args.model_validate({"description": "greets people by name"}), caller.context("one call")
+    )
     assert found is not None and found.agent_id == first["agent_id"]  # type: ignore[attr-defined]
     again = caller.call("create_agent", key="one call", description="greets people by name")
     assert (again["agent_id"], Agent.objects.count()) == (first["agent_id"], 1)
@@ -132,6 +134,19 @@ def test_agents_of_the_library_are_offered_and_missing_ones_are_told(
     )
     assert "Not in the library, so not used: gone." in made["notes"]
     assert str(greeter.pk) in json.dumps(model.requests[-1].body)
+
+
+def test_an_agent_is_built_upon_another(caller: Caller, greeter: Agent) -> None:
+    goal = "runs my greeting agent and counts the words"
+    made = caller.call("create_agent", description=goal, library_agent_ids=[str(greeter.pk)])
+    assert (made["type"], set(made["inputs"]), set(made["outputs"])) == (
+        "agent_saved",
+        {"name"},
+        {"greeting", "word_count"},
+    )
+    version = AgentVersion.objects.exclude(agent=greeter).get()
+    (node,) = [node for node in version.graph["nodes"] if "graph_id" in node["input_default"]]
+    assert node["input_default"]["graph_id"] == str(greeter.pk)
 
 
 @pytest.mark.parametrize(
@@ -270,7 +285,7 @@ def test_an_outside_generator_may_take_its_time(caller: Caller, service: Service
     service.answers = {"/api/update-agent": (202, {"status": "accepted"})}
     tool = registry.current().get("edit_agent")
     assert tool is not None and tool.receive is not None
-    args = tool.args(agent_id=str(greeter.pk), changes="be louder")
+    args = tool.args.model_validate({"agent_id": str(greeter.pk), "changes": "be louder"})
     context = caller.context()
     with pytest.raises(AcceptedElsewhere):
         tool.run(args, context)
@@ -322,7 +337,9 @@ def test_an_outside_generator_that_is_down_is_made_up_for(caller: Caller, settin
 def test_a_late_failure_outside_is_made_up_for(caller: Caller, answer: OutsideAnswer) -> None:
     tool = registry.current().get("create_agent")
     assert tool is not None and tool.receive is not None
-    made = tool.receive(tool.args(description="greets people by name"), answer, caller.context())
+    made = tool.receive(
+        tool.args.model_validate({"description": "greets people by name"}), answer, caller.context()
+    )
     assert made.type == "agent_saved"
 
 
