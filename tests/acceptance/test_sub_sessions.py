@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.executions.engine.graphs import agent_json
 from tests.rig import Client, Stack, as_text, eventually, running_stack
 
 pytestmark = pytest.mark.chaos
@@ -160,3 +161,32 @@ def test_it_comes_back_once_although_its_worker_dies_when_it_is_over(narrow: Sta
     assert told == ["It goes on.", "It came back."]
     output = tool_output(client, session)
     assert (output["status"], output["response"]) == ("completed", "One answer.")
+
+
+def test_an_agent_that_asks_the_copilot_survives_its_worker(narrow: Stack) -> None:
+    """The AutoPilot block, over the API: the node waits without a worker, the turn is asked for once."""
+    client = narrow.client()
+    gate = f"pilot-{client.new_session()}"
+    prompt = as_text({"id": gate, "steps": [{"text": "Tidied up.", "gate": gate}]})
+    nodes = {"pilot": ("AutoPilot", {"prompt": prompt}), "out": ("Agent Output", {"name": "y"})}
+    made = client.http.post("/api/agents", json=agent_json(nodes, ["pilot.response -> out.value"])).json()
+    started = client.http.post(f"/api/agents/{made['id']}/execute", json={"inputs": {}}).json()
+    url = f"/api/executions/{started['id']}"
+
+    def asked() -> list[dict[str, Any]]:
+        found = client.http.get("/api/sessions", params={"search": gate}).json()["results"]
+        return [one for one in found if one["status"] == "running"]
+
+    (session,) = eventually(asked, what="the copilot at work")
+    narrow.kill("worker0")
+    narrow.start_worker(0, threads=1)
+    narrow.release(gate)
+    eventually(lambda: execution(client, url)["status"] == "COMPLETED", what="the end of the agent")
+    assert execution(client, url)["outputs"] == {"y": ["Tidied up."]}
+    spoken = [message["role"] for message in client.session(session["id"])["messages"]]
+    assert spoken == ["user", "assistant"]
+
+
+def execution(client: Client, url: str) -> dict[str, Any]:
+    found: dict[str, Any] = client.http.get(url).json()
+    return found
