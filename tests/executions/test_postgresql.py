@@ -1,0 +1,17 @@
+"""What happens at the same moment, once more on a real PostgreSQL."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+
+from tests.on_postgresql import run_on_postgresql
+
+FOLDERS = [f"tests/executions/{name}" for name in ("credentials", "reviews", "schedules", "triggers")]
+
+
+@pytest.mark.services
+@pytest.mark.timeout(900)
+@pytest.mark.skipif(connection.vendor == "postgresql", reason="this run is on PostgreSQL already")
+def test_of_many_at_once_one_counts_on_postgresql() -> None:
+    run_on_postgresql(*FOLDERS, "-k", "at_once")
