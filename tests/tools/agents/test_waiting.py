@@ -1,0 +1,74 @@
+"""Waiting for a run through dispatch: woken by its end, stopped by a cancel, and nothing is left behind."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from accounts.models import User
+from durable import log
+from durable.stop import StopReason
+from executions.models import Agent, Execution
+from tests.tools.agents.conftest import save_greeter
+from tests.tools.conftest import Bench, call, eventually
+from tools.models import ToolCall
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("redis_server")]
+InBackground = Callable[[Callable[[], Any]], threading.Thread]
+
+
+@pytest.fixture
+def agent(user: User) -> Agent:
+    return save_greeter(user)
+
+
+def end(status: str, **fields: Any) -> None:
+    """As the worker that ran it, which is not here."""
+    eventually(Execution.objects.exists)
+    Execution.objects.update(status=status, **fields)
+    log.nudge(Execution.objects.get().pk)
+
+
+def test_a_wait_ends_when_the_run_does(bench: Bench, agent: Agent, in_background: InBackground) -> None:
+    in_background(lambda: end("COMPLETED", outputs={"greeting": ["Hello Eve!"]}))
+    found = bench.run_one(
+        "run_agent", library_agent_id=str(agent.pk), inputs={"name": "Eve"}, wait_for_result=60
+    ).output
+    assert found["execution"]["outputs"] == {"greeting": ["Hello Eve!"]}
+    assert bench.journal.waits == [None], "the turn did not give up its place while it waited"
+
+
+def test_a_wait_ends_early_when_a_person_is_asked(
+    bench: Bench, agent: Agent, in_background: InBackground
+) -> None:
+    in_background(lambda: end("REVIEW"))
+    arguments = {"library_agent_id": str(agent.pk), "use_defaults": True, "wait_for_result": 60}
+    assert "waits for a person" in bench.run_one("run_agent", **arguments).output["message"]
+
+
+def test_a_cancelled_wait_stops_at_once_and_the_run_goes_on(
+    bench: Bench, agent: Agent, in_background: InBackground
+) -> None:
+    def cancel() -> None:
+        eventually(Execution.objects.exists)
+        bench.stop.set(StopReason.CANCELLED)
+
+    in_background(cancel)
+    arguments = {"library_agent_id": str(agent.pk), "use_defaults": True, "wait_for_result": 300}
+    finished = bench.run_one("run_agent", **arguments)
+    assert finished.state == ToolCall.State.CANCELLED
+    assert Execution.objects.get().status == "QUEUED"
+
+
+def test_a_call_in_doubt_finds_the_run_it_had_started(bench: Bench, agent: Agent) -> None:
+    """The worker died after the start and before the result: one execution, and the outputs all the same."""
+    request = call("run_agent", library_agent_id=str(agent.pk), use_defaults=True, wait_for_result=1)
+    bench.run(request)
+    ToolCall.objects.update(state=ToolCall.State.STARTED, result=None)
+    Execution.objects.update(status="COMPLETED", outputs={"greeting": ["Hello World!"]})
+    [finished] = bench.run(request)
+    assert finished.output["execution"]["outputs"] == {"greeting": ["Hello World!"]}
+    assert Execution.objects.count() == 1
