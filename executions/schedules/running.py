@@ -83,6 +83,8 @@ def run_late() -> int:
 
 def start_agent(schedule: Schedule, key: str) -> Execution:
     agent = schedule.agent
+    if not schedule.user.is_active:
+        raise CannotRun("The account it belongs to is deactivated.")
     if agent.deleted_at is not None:
         raise CannotRun(
             f"The agent {agent.name!r} was deleted. Delete this schedule, or make one for another."

@@ -19,6 +19,8 @@ def start_agent(delivery: TriggerDelivery) -> Execution:
     """Start what the call is for; raises what `starting.start` raises. Once per delivery."""
     trigger = delivery.trigger
     agent = trigger.agent
+    if not trigger.user.is_active:
+        raise CannotRun("The account it belongs to is deactivated.")
     if agent.deleted_at is not None:
         raise CannotRun(f"The agent {agent.name!r} was deleted.")
     version = find_version(agent, trigger.version)

@@ -123,6 +123,15 @@ def test_a_deleted_agent_is_said_and_the_schedule_stays(agent: Agent) -> None:
         run_now(Schedule.objects.get())
 
 
+def test_nothing_runs_for_a_deactivated_account(agent: Agent, ada: User) -> None:
+    schedule = make(agent)
+    User.objects.filter(pk=ada.pk).update(is_active=False)
+    let_due(schedule)
+    assert run_due(schedule.pk) is None
+    schedule.refresh_from_db()
+    assert "deactivated" in schedule.last_error
+
+
 def test_an_error_nobody_foresaw_costs_one_due_time(agent: Agent, caplog: pytest.LogCaptureFixture) -> None:
     schedule = make(agent, "*/5 * * * *")
     agent.versions.update(input_schema=7)

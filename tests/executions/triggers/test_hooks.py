@@ -170,6 +170,10 @@ def test_triggers_of_a_deactivated_person_are_nothing(called: Agent, ada: User) 
     ada.save()
     assert call(shown).status_code == 404
     assert not TriggerDelivery.objects.exists()
+    stored = TriggerDelivery.objects.create(trigger=shown.trigger, delivery_key="k", due_at=timezone.now())
+    start_late()
+    stored.refresh_from_db()
+    assert (stored.state, stored.execution) == ("failed", None) and "deactivated" in stored.error
 
 
 def test_a_standard_signature_opens_and_anything_else_does_not(called: Agent) -> None:
