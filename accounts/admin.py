@@ -9,6 +9,8 @@ from django.http import HttpRequest
 
 from accounts.api_keys import revoke_key
 from accounts.models import ApiKey, Budget, LedgerEntry, User
+from durable import pausing
+from durable.models import Pause
 
 
 class BudgetInline(admin.StackedInline):  # type: ignore[type-arg]
@@ -20,6 +22,21 @@ class BudgetInline(admin.StackedInline):  # type: ignore[type-arg]
 class PersonAdmin(UserAdmin):  # type: ignore[type-arg]
     fieldsets = [*(UserAdmin.fieldsets or ()), ("Copilot", {"fields": ["time_zone", "theme"]})]
     inlines = [BudgetInline]
+    actions = ["pause", "resume"]
+
+    @admin.action(description="Pause: start none of their jobs; what runs goes on", permissions=["change"])
+    def pause(self, request: HttpRequest, people: QuerySet[User]) -> None:
+        paused = [person for person in people if pausing.pause(Pause.Kind.USER, str(person.pk))]
+        for person in paused:
+            self.log_change(request, person, "Paused.")
+        self.message_user(request, f"Paused: {len(paused)}.")
+
+    @admin.action(description="Resume: let their jobs start again", permissions=["change"])
+    def resume(self, request: HttpRequest, people: QuerySet[User]) -> None:
+        resumed = [person for person in people if pausing.resume(Pause.Kind.USER, str(person.pk))]
+        for person in resumed:
+            self.log_change(request, person, "Resumed.")
+        self.message_user(request, f"Resumed: {len(resumed)}.")
 
 
 @admin.register(ApiKey)

@@ -14,8 +14,10 @@ from django.utils.html import format_html
 from chat import sessions, turns
 from chat.errors import NothingToRetry
 from chat.models import Attempt, Message, Session, Step, Turn
+from durable.admin_jobs import Age, JobActions, Stuck
 from durable.redaction import redact
 
+RelatedOnly = admin.RelatedOnlyFieldListFilter
 SHOWN_CHARACTERS = 20_000
 PREVIEW_CHARACTERS = 80
 
@@ -123,7 +125,7 @@ class SessionAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg]
 
 
 @admin.register(Turn)
-class TurnAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg]
+class TurnAdmin(JobActions, ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg]
     list_display = (
         "id",
         "status",
@@ -138,7 +140,7 @@ class TurnAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg]
         "ended_at",
         "cost",
     )
-    list_filter = ("status", "end_reason", "kind", "mode", "queued_at")
+    list_filter = ("status", "end_reason", Stuck, Age, "kind", "mode", "queued_at", ("user", RelatedOnly))
     list_select_related = ("user", "session")
     search_fields = ("=id", "=session__id", "=answer_id", "user__username", "owner", "=client_id")
     ordering = ("-queued_at",)
@@ -175,14 +177,21 @@ class TurnAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg]
         "cost",
         "files_seen",
         "tool_calls",
+        "timeline",
     )
     inlines = (MessageInline, StepInline, AttemptInline)
-    actions = ("cancel", "requeue")
+    actions = ("cancel", "requeue", "release", "mark_failed")
 
     @admin.display(description="tool calls")
     def tool_calls(self, turn: Turn) -> str:
         address = reverse("admin:tools_toolcall_changelist")
         return format_html('<a href="{}?q={}">Tool calls of this turn</a>', address, turn.pk)
+
+    @admin.display(description="timeline")
+    def timeline(self, turn: Turn) -> str:
+        return format_html(
+            '<a href="{}">What happened, in order</a>', reverse("admin:timeline", args=[turn.pk])
+        )
 
     @admin.action(description="Cancel", permissions=["change"])
     def cancel(self, request: HttpRequest, queryset: QuerySet[Turn]) -> None:

@@ -40,6 +40,7 @@ SENTENCES = {
     "worker_lost": "The answer was tried several times and its worker died each time. Try again, or ask differently.",
     "timed_out": "The answer took longer than an hour and was stopped.",
     "idle": "Nothing happened for too long, so the answer was stopped. Try again.",
+    "operator": "An operator ended this answer. Try again.",
     "internal_error": "Something went wrong on our side. It has been written down; try again.",
 }
 

@@ -139,6 +139,7 @@ class Turn(Job):
         TIMED_OUT = "timed_out"
         IDLE = "idle"
         INTERNAL_ERROR = "internal_error"
+        OPERATOR = "operator"  # ended by hand in the admin
 
     COMPLETED: ClassVar[str] = "completed"
     ACTIVE: ClassVar[tuple[str, str]] = (Job.RUNNING, Job.WAITING)

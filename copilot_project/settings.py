@@ -23,6 +23,7 @@ PRODUCTION = ENV.production
 DEBUG = ENV.debug
 SITE_URL = ENV.effective_site_url
 
+SECRET_KEY_CHARACTERS = 50
 if PRODUCTION:
     missing = [
         name
@@ -37,6 +38,11 @@ if PRODUCTION:
         raise ImproperlyConfigured("Production refuses DEBUG. Unset it.")
     if "*" in split(ENV.allowed_hosts):
         raise ImproperlyConfigured("Production refuses a wildcard in ALLOWED_HOSTS. Name the hosts.")
+    if len(ENV.secret_key) < SECRET_KEY_CHARACTERS or ENV.secret_key.startswith("django-insecure-"):
+        raise ImproperlyConfigured(
+            f"Production refuses a SECRET_KEY of less than {SECRET_KEY_CHARACTERS} characters, or one made for "
+            "development. Make one with `./copilot makekeys`."
+        )
 
 SECRET_KEY = ENV.secret_key or secrets.secret_key(HOME)
 ENCRYPTION_KEYS = split(ENV.encryption_keys) or [secrets.encryption_key(HOME)]
@@ -53,7 +59,7 @@ INSTALLED_APPS = [
     "workspace",
     "accounts",
     "durable",
-    "django.contrib.admin",
+    "copilot_project.console.apps.ConsoleConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -71,6 +77,7 @@ INSTALLED_APPS += split(ENV.test_apps)
 
 MIDDLEWARE = [
     "copilot_project.middleware.screen",
+    "copilot_project.policy.protect",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -317,6 +324,19 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 X_FRAME_OPTIONS = "DENY"
 SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+if PRODUCTION:
+    # Behind a proxy that is named, what it says about https is believed, and plain http is sent there; the pages
+    # that ask whether this process is well come from inside, without TLS.
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if COPILOT_TRUSTED_PROXIES else None
+    SECURE_SSL_REDIRECT = bool(COPILOT_TRUSTED_PROXIES)
+    SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
+    SECURE_HSTS_SECONDS = ENV.hsts_seconds
+    SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = False
+    SILENCED_SYSTEM_CHECKS += [
+        "security.W005",  # other hosts of the same domain are not ours to promise anything for
+        "security.W021",  # nor to put on a list that browsers keep for years
+    ]
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [

@@ -9,11 +9,12 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from durable import consumers
+from durable import admin_workers, consumers
 from durable.models import ParkedEntry
 from durable.redaction import redact
 from durable.redis import RedisError
 
+__all__ = ["ParkedEntryAdmin", "admin_workers"]
 SHOWN_CHARACTERS = 20_000
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 SENTENCES = {
     "cancelled": "The run was stopped.",
+    "operator": "An operator ended the run.",
     "worker_lost": "The run was tried several times and its worker died each time. Look at the node that was running.",
 }
 

@@ -9,6 +9,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from durable.admin_jobs import Age, JobActions, Stuck
 from durable.poke import poke
 from durable.redaction import redact
 from tools.models import FeatureRequest, FeatureSupport, Operation, ToolCall, Understanding
@@ -65,7 +66,7 @@ class ToolCallAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
 
 @admin.register(Operation)
-class OperationAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class OperationAdmin(JobActions, admin.ModelAdmin):  # type: ignore[type-arg]
     """Long work: what it is at, and stopping it or having another worker take it."""
 
     list_display = [
@@ -79,12 +80,20 @@ class OperationAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         "queued_at",
         "ended_at",
     ]
-    list_filter = ["status", "tool_name", "external"]
+    list_filter = [
+        "status",
+        "end_reason",
+        Stuck,
+        Age,
+        "tool_name",
+        "external",
+        ("user", admin.RelatedOnlyFieldListFilter),
+    ]
     list_select_related = ["user"]
     search_fields = ["=id", "=task_id", "=session_id", "=turn_id", "user__username"]
     ordering = ["-queued_at"]
     show_full_result_count = False
-    actions = ["cancel", "requeue"]
+    actions = ["cancel", "requeue", "release", "mark_failed"]
     fields = readonly_fields = (
         "id",
         "task_id",

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from durable.admin_jobs import Age, JobActions, Stuck
 from executions.admin.showing import shown
 from executions.cancelling import stop
 from executions.models import Execution, NodeExecution
@@ -32,7 +33,7 @@ class ReadOnly(admin.ModelAdmin):  # type: ignore[type-arg]
 
 
 @admin.register(Execution)
-class ExecutionAdmin(ReadOnly):
+class ExecutionAdmin(JobActions, ReadOnly):
     """What runs, what waits and what came of it; stopping one, and giving one to another worker."""
 
     list_display = [
@@ -48,11 +49,19 @@ class ExecutionAdmin(ReadOnly):
         "started_at",
         "ended_at",
     ]
-    list_filter = ["status", "source", "end_reason", "queued_at"]
+    list_filter = [
+        "status",
+        "end_reason",
+        Stuck,
+        Age,
+        "source",
+        "queued_at",
+        ("user", admin.RelatedOnlyFieldListFilter),
+    ]
     list_select_related = ["agent", "user"]
     search_fields = ["=id", "=agent__id", "=session_id", "=client_id", "user__username", "agent__name"]
     ordering = ["-queued_at"]
-    actions = ["cancel", "requeue"]
+    actions = ["cancel", "requeue", "release", "mark_failed"]
     fields = readonly_fields = (
         "id",
         "agent",

@@ -115,6 +115,7 @@ class Operation(Job):
 
 UNOWNED_ENDS = {
     "cancelled": "The operation was cancelled.",
+    "operator": "An operator ended the operation. It may have happened.",
     "worker_lost": "The operation was tried several times and its worker died each time. It may have happened.",
 }
 
