@@ -200,6 +200,14 @@ class Environment:
         "",
         "Comma-separated addresses or networks of reverse proxies whose X-Forwarded-For is believed.",
     )
+    hsts_seconds: int = variable(
+        "COPILOT_HSTS_SECONDS",
+        31_536_000,
+        "In production: how long browsers insist on https for this host; 0 while you try it out.",
+    )
+    flower_url: str = variable(
+        "FLOWER_URL", "", "Where people with admin rights reach Flower; the admin links to it when set."
+    )
     flower_port: int = variable(
         "FLOWER_PORT", 5555, "TCP port of Flower; `up` takes the next free one when it is taken."
     )
