@@ -257,6 +257,16 @@ RECIPES: tuple[Recipe, ...] = (
 )
 
 
+EXTRAS = rule(
+    r"[,;]?\s*\b(?:and|but|then|also)\b\s+(?:\w+\s+){0,2}?"
+    r"(?:count\w*\b[^,.;]*\bwords?\b[^,.;]*|ask\w* (?:me|a person|somebody|someone)\b[^,.;]*)"
+)  # what is added to whatever else an agent does
+
+
 def find_recipe(goal: str) -> Recipe | None:
-    """The first kind of goal that is recognised."""
-    return next((recipe for recipe in RECIPES if recipe.pattern.search(goal)), None)
+    """The first kind of goal that is recognised; by what the agent does first, then by what it does as well."""
+    for words in (EXTRAS.sub("", goal), goal):
+        found = next((recipe for recipe in RECIPES if recipe.pattern.search(words)), None)
+        if found is not None:
+            return found
+    return None
