@@ -64,7 +64,7 @@ class CredentialSerializer(serializers.ModelSerializer[StoredCredential]):
         return "expired" if over and not renewed else "ok"
 
 
-class ChangeForm(serializers.Serializer[Any]):
+class CredentialChangeForm(serializers.Serializer[Any]):
     """What may be changed; a secret is given whole."""
 
     title = serializers.CharField(max_length=200, required=False, allow_blank=True)
@@ -82,7 +82,7 @@ class ChangeForm(serializers.Serializer[Any]):
     )
 
 
-class NewForm(ChangeForm):
+class NewForm(CredentialChangeForm):
     """What a new credential is made of: `api_key`; `username` and `password`; or `headers` and `host`."""
 
     provider = serializers.RegexField(
@@ -128,11 +128,11 @@ class Credentials(OwnCredentials, generics.ListAPIView[StoredCredential]):
 class Credential(OwnCredentials, generics.RetrieveAPIView[StoredCredential]):
     """One credential."""
 
-    @extend_schema(request=ChangeForm)
+    @extend_schema(request=CredentialChangeForm)
     def patch(self, request: Request, **kwargs: Any) -> Response:
         """Change title, host or end; or put another secret in its place."""
         credential = self.get_object()
-        form = ChangeForm(data=request.data)
+        form = CredentialChangeForm(data=request.data)
         form.is_valid(raise_exception=True)
         given = form.validated_data
         secret = read_secret(credential.kind, given) if holds_secret(given) else None

@@ -71,7 +71,7 @@ class ScheduleSerializer(serializers.ModelSerializer[Schedule]):
         return schedule.last_error or None
 
 
-class ChangeForm(ScheduleSerializer):
+class ScheduleChangeForm(ScheduleSerializer):
     """Another agent is another schedule."""
 
     agent_id = OwnAgentField(source="agent", read_only=True)
@@ -119,11 +119,13 @@ class Schedules(OwnSchedules, generics.ListAPIView[Schedule]):
 class OneSchedule(OwnSchedules, generics.RetrieveAPIView[Schedule]):
     """One schedule."""
 
-    @extend_schema(request=ChangeForm)
+    @extend_schema(request=ScheduleChangeForm)
     def patch(self, request: Request, **kwargs: Any) -> Response:
         """Change it, or switch it on and off. What was due while it was off is not made up for."""
         schedule = self.get_object()
-        form = ChangeForm(schedule, data=request.data, partial=True, context=self.get_serializer_context())
+        form = ScheduleChangeForm(
+            schedule, data=request.data, partial=True, context=self.get_serializer_context()
+        )
         form.is_valid(raise_exception=True)
         return Response(self.get_serializer(keeping.change(schedule, **form.validated_data)).data)
 

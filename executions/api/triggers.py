@@ -69,7 +69,7 @@ class TriggerSerializer(serializers.ModelSerializer[Trigger]):
         return keeping.shown_url(trigger)
 
 
-class ChangeForm(TriggerSerializer):
+class TriggerChangeForm(TriggerSerializer):
     """Another agent is another trigger."""
 
     agent_id = OwnAgentField(source="agent", read_only=True)
@@ -152,11 +152,13 @@ class Triggers(OwnTriggers, generics.ListAPIView[Trigger]):
 class OneTrigger(OwnTriggers, generics.RetrieveAPIView[Trigger]):
     """One trigger."""
 
-    @extend_schema(request=ChangeForm)
+    @extend_schema(request=TriggerChangeForm)
     def patch(self, request: Request, **kwargs: Any) -> Response:
         """Change it, or switch it on and off. Another scheme comes with another secret, shown this once."""
         trigger = self.get_object()
-        form = ChangeForm(trigger, data=request.data, partial=True, context=self.get_serializer_context())
+        form = TriggerChangeForm(
+            trigger, data=request.data, partial=True, context=self.get_serializer_context()
+        )
         form.is_valid(raise_exception=True)
         return self.shown(keeping.change(trigger, **form.validated_data))
 
