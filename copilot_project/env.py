@@ -247,6 +247,12 @@ class Environment:
         "How much the processes log.",
         choices=("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"),
     )
+    log_format: str = variable(
+        "LOG_FORMAT",
+        "auto",
+        "Lines for people, or one JSON object a line; auto is JSON in production.",
+        choices=("auto", "plain", "json"),
+    )
     sentry_dsn: str = variable("SENTRY_DSN", "", "Errors go to Sentry when set.", secret=True)
     otlp_endpoint: str = variable(
         "OTEL_EXPORTER_OTLP_ENDPOINT", "", "Traces go to this OpenTelemetry collector when set."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from contextvars import ContextVar
 
@@ -24,11 +23,3 @@ def identify(request: HttpRequest) -> str:
 def current_request_id() -> str:
     """The id of the request being answered; "-" outside of one."""
     return request_id.get()
-
-
-class RequestIdFilter(logging.Filter):
-    """Puts `request_id` on every log record."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        record.request_id = current_request_id()
-        return True

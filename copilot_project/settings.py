@@ -301,6 +301,7 @@ STORAGES: dict[str, Any] = {
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
 WHITENOISE_USE_FINDERS = True
+WHITENOISE_IMMUTABLE_FILE_TEST = r"^/static/ui/assets/"  # their names change with what is in them
 UI_BUILD = ROOT / "frontend" / "dist"
 STATICFILES_DIRS = [("ui", UI_BUILD)]
 SILENCED_SYSTEM_CHECKS = ["staticfiles.W004"]  # the page may not be built yet
@@ -372,13 +373,15 @@ SPECTACULAR_SETTINGS = {
     ],
 }
 
+LOG_AS_JSON = ENV.log_format == "json" or (ENV.log_format == "auto" and PRODUCTION)
+LOGGING_CONFIG = "copilot_project.log_lines.configure"
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"request_id": {"()": "copilot_project.request_id.RequestIdFilter"}},
-    "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s"}},
-    "handlers": {
-        "console": {"class": "logging.StreamHandler", "formatter": "plain", "filters": ["request_id"]}
+    "filters": {"ids": {"()": "copilot_project.log_lines.Ids"}},
+    "formatters": {
+        "lines": {"()": f"copilot_project.log_lines.{'JsonLines' if LOG_AS_JSON else 'PlainLines'}"}
     },
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "lines", "filters": ["ids"]}},
     "root": {"handlers": ["console"], "level": ENV.log_level},
 }

@@ -39,6 +39,7 @@ class Lease:
         self.job_id: uuid.UUID = job.pk
         self.attempt = job.attempt
         self.owner = job.owner
+        self.log_context = job.log_context()
         self.seconds = seconds
         self.commits = job.commits
         self._is_lost = False

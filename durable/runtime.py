@@ -22,6 +22,7 @@ from django.db.models import Q
 from durable import bell, jobs, limits, tallies
 from durable.errors import HandOver, LeaseLost
 from durable.lease import Lease
+from durable.log_context import working_on
 from durable.models import Job, WorkerBeat
 from durable.pausing import Pauses, has_user
 from durable.poke import poke
@@ -66,7 +67,7 @@ class Runtime:
             lease = jobs.claim(model, job_id, owner=self.owner)
             if lease is None:
                 return
-            with self._holding(lease):
+            with self._holding(lease), working_on(lease.log_context):
                 self._run_leased(lease, runner)
         finally:
             if not connection.in_atomic_block:
@@ -77,7 +78,7 @@ class Runtime:
             runner(lease)
         except LeaseLost:
             tallies.count(tallies.Tally.FENCED_WRITES)
-            logger.info("job fenced", extra={"job_id": str(lease.job_id), "attempt": lease.attempt})
+            logger.info("job fenced")
         except HandOver:
             self._hand_over(lease)
 

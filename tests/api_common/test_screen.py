@@ -7,7 +7,7 @@ import logging
 import pytest
 from django.test import Client
 
-from copilot_project.request_id import RequestIdFilter
+from copilot_project.log_lines import Ids
 
 pytestmark = [pytest.mark.urls("tests.api_common.urls"), pytest.mark.django_db]
 
@@ -31,7 +31,7 @@ def test_a_decent_id_from_outside_is_kept_and_a_bad_one_is_not(client: Client) -
 def test_log_lines_name_the_request(client: Client) -> None:
     answer = client.get("/login/")
     record = logging.LogRecord("x", logging.INFO, "x", 1, "x", None, None)
-    assert RequestIdFilter().filter(record)
+    assert Ids().filter(record)
     assert record.request_id == answer["X-Request-ID"]  # type: ignore[attr-defined]
 
 

@@ -122,8 +122,8 @@ def test_the_timeline_tells_a_failure_plainly() -> None:
         Attempt.objects.create(turn=turn, number=number, owner=f"host:{number}:x", first_step=0)
     Step.objects.create(turn=turn, number=0, attempt=1, model_name="m", cost=Decimal("0.5"))
     ToolCall.objects.create(
-        turn_id=turn.pk, session_id=turn.session_id, user=turn.user, step=0, index=0, call_id="c", name="web_fetch", arguments={},
-        attempt=1, state="failed", error="No answer.", started_at=turn.queued_at, ended_at=timezone.now(),
+        turn_id=turn.pk, session_id=turn.session_id, user=turn.user, step=0, index=0, call_id="c", name="web_fetch",
+        arguments={}, attempt=1, state="failed", error="No answer.", started_at=turn.queued_at, ended_at=timezone.now(),
     )  # fmt: skip
     told = story(turn)
     assert [moment.kind for moment in told].count("takeover") == 1

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import psycopg
 import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
@@ -136,6 +137,58 @@ def replace(deployment: Deployment, name: str, role: str) -> None:
     deployment.stop_role(name)
     deployment.start_role("web", PORT=str(deployment.web_ports[number]))
     deployment.wait_for_web(number)
+
+
+TRUTHS = {
+    'ratchet_turns{{end_reason="{1}",status="{0}"}}': (
+        "SELECT status, end_reason, count(*) FROM chat_turn GROUP BY status, end_reason"
+    ),
+    'ratchet_tool_calls{{state="{1}",tool="{0}"}}': (
+        "SELECT name, state, count(*) FROM tools_toolcall GROUP BY name, state"
+    ),
+    "ratchet_takeovers_total": "SELECT count(*) FROM chat_attempt WHERE number > 1",
+    'ratchet_tokens_total{{direction="in"}}': "SELECT sum(input_tokens) FROM accounts_ledgerentry",
+    'ratchet_tokens_total{{direction="out"}}': "SELECT sum(output_tokens) FROM accounts_ledgerentry",
+    "ratchet_cost_usd_total": "SELECT sum(amount) FROM accounts_ledgerentry",
+    "ratchet_turn_seconds_count": "SELECT count(*) FROM chat_turn WHERE ended_at IS NOT NULL",
+    "ratchet_turn_first_word_seconds_count": "SELECT count(first_word_at) FROM chat_turn",
+}
+
+
+def test_metrics_equal_what_the_database_says_after_the_load(deployment: Deployment) -> None:
+    for web in (0, 1):
+        page = httpx.get(f"{deployment.url(web)}/metrics", timeout=30).text
+        said = dict(line.rsplit(" ", 1) for line in page.splitlines() if not line.startswith("#"))
+        with psycopg.connect(deployment.database_url) as database:
+            for metric, query in TRUTHS.items():
+                for *labels, number in database.execute(query).fetchall():
+                    assert float(said[metric.format(*labels)]) == pytest.approx(float(number)), metric
+        assert float(said['ratchet_turns{end_reason="done",status="completed"}']) > 3
+        assert said["ratchet_workers"] == "4.0"
+
+
+def test_a_canary_appears_in_no_log_and_no_metric(deployment: Deployment) -> None:
+    canary = "canary-5d1e7b"
+    client = deployment.through_proxy()
+    session = client.new_session()
+    call = {"name": "test_effect", "arguments": {"note": canary}}
+    turn = client.send(session, {"steps": [{"text": canary, "tool_calls": [call]}, {"text": "Done."}]})
+    assert client.wait(turn["id"])["end_reason"] == "done"
+    kept = client.http.post(
+        "/api/credentials", json={"provider": "smtp", "kind": "api_key", "title": "x", "api_key": canary}
+    )
+    assert kept.status_code == 201, kept.text
+    assert canary not in kept.text
+    logs = [path for path in deployment.home.glob("*.log") if not path.name.startswith("model")]
+    assert len(logs) > 8
+    assert [path.name for path in logs if canary in path.read_text(errors="replace")] == []
+    assert canary not in httpx.get(f"{deployment.url()}/metrics").text
+
+
+def test_every_log_line_of_the_product_in_production_is_json(deployment: Deployment) -> None:
+    name = next(name for name, role in deployment.live.items() if role == "worker")
+    lines = [line for line in deployment.log(name, 500).splitlines() if line.startswith("{")]
+    assert lines and all({"at", "level", "logger", "message"} <= set(json.loads(line)) for line in lines)
 
 
 def test_flower_does_not_start_without_a_password(deployment: Deployment) -> None:

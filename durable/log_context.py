@@ -1,0 +1,26 @@
+"""Which job the current thread works on, for the log lines written meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import MappingProxyType
+from typing import Any
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+_current: ContextVar[Mapping[str, Any]] = ContextVar("log_context", default=NOTHING)
+
+
+@contextmanager
+def working_on(ids: Mapping[str, Any]) -> Iterator[None]:
+    """Log lines carry these ids until the end of the block, also those of threads that copy the context."""
+    token = _current.set(MappingProxyType(dict(ids)))
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def current_ids() -> Mapping[str, Any]:
+    return _current.get()
