@@ -65,6 +65,7 @@ Usage: ./copilot COMMAND
   chat [--session ID] [MESSAGE]    talk in the terminal
   apikey USERNAME [--name N]       print a new API key
   bench, chaos                     benchmarks and fault injection, with their tables
+  backup PATH, restore PATH        database and files in one archive, and back
   makekeys                         print fresh SECRET_KEY and ENCRYPTION_KEYS for production
   ANYTHING                         any other word is a Django management command (see: ./copilot help)
 """

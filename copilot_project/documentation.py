@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+from copilot_project.deployment_page import deployment_page
 from copilot_project.env import ROOT, Environment
 from executions.agents.validation.listing import problems_page
 from llm.offline.listing import offline_model_page
@@ -51,6 +52,7 @@ def shown_default(value: object) -> str:
 
 PAGES: dict[str, Callable[[], str]] = {
     "environment.md": environment_page,
+    "deployment.md": deployment_page,
     "tool-list.md": tool_list_page,
     "agent-problems.md": problems_page,
     "offline-model.md": offline_model_page,
