@@ -213,7 +213,7 @@ class Server(DaphneServer):  # type: ignore[misc]
 
     async def _say_goodbye(self) -> None:
         for listener in self.listeners:
-            port = getattr(listener, "result", None)
+            port: Any = getattr(listener, "result", None)
             if hasattr(port, "stopListening"):
                 port.stopListening()
         loop = asyncio.get_running_loop()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass
 
-from django.core.exceptions import FieldDoesNotExist
 from django.db.models import Q
 
 from durable.models import Job, Pause
@@ -51,8 +50,4 @@ def resume(kind: str, name: str) -> bool:
 
 
 def has_user(model: type[Job]) -> bool:
-    try:
-        model._meta.get_field("user")
-    except FieldDoesNotExist:
-        return False
-    return True
+    return any(field.name == "user" for field in model._meta.get_fields())

@@ -28,7 +28,7 @@ def count(tally: Tally, label: str = "") -> None:
 
 async def _add(field: str) -> None:
     try:
-        await answer(async_client().hincrby(KEY, field, 1))  # type: ignore[arg-type]
+        await answer(async_client().hincrby(KEY, field, 1))
     except (RedisError, OSError) as error:
         logger.debug("A tally was not counted: %s", error)
 
@@ -40,7 +40,7 @@ def read() -> dict[tuple[str, str], int] | None:
     except (RedisError, OSError) as error:
         logger.warning("The tallies could not be read: %s", error)
         return None
-    return {place(field): int(number) for field, number in found.items()}  # type: ignore[union-attr]
+    return {place(str(field)): int(number) for field, number in found.items()}
 
 
 def place(field: str) -> tuple[str, str]:

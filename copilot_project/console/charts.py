@@ -52,14 +52,14 @@ def by_hour(title: str, rows: QuerySet[Any], column: str, value: Aggregate, *, m
 
 def draw(title: str, values: Sequence[tuple[datetime, float]], *, money: bool) -> Chart:
     most = max((value for _, value in values), default=0.0) or 1.0
-    write = (lambda value: f"${value:,.2f}") if money else (lambda value: f"{value:,.0f}")
+    form = "${:,.2f}" if money else "{:,.0f}"
     bars = [
         Bar(
             x=number * (BAR + GAP),
             y=round(HEIGHT - HEIGHT * value / most, 1),
             height=round(HEIGHT * value / most, 1),
-            title=f"{hour:%H}:00 {write(value)}",
+            title=f"{hour:%H}:00 {form.format(value)}",
         )
         for number, (hour, value) in enumerate(values)
     ]
-    return Chart(title=title, total=write(sum(value for _, value in values)), bars=bars)
+    return Chart(title=title, total=form.format(sum(value for _, value in values)), bars=bars)

@@ -20,7 +20,7 @@ class Console(AdminSite):
     site_title = site_header = "Ratchet"
     index_title = "Operations room"
 
-    def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+    def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         """What matters now, for those who may look at turns; the list of everything below it."""
         board = read_board() if request.user.has_perm("chat.view_turn") else None
         return super().index(request, {"board": board} | (extra_context or {}))

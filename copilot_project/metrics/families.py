@@ -38,9 +38,7 @@ def durations(
     }
     known = rows.filter(**{f"{start}__isnull": False, f"{end}__isnull": False}).annotate(took=took).order_by()
     totals = {"total": Sum("took"), "count": Count("pk")} | buckets
-    groups = (
-        known.values(label[1]).annotate(**totals) if label else [known.aggregate(**totals)]  # type: ignore[arg-type]
-    )
+    groups = known.values(label[1]).annotate(**totals) if label else [known.aggregate(**totals)]
     for group in groups:
         found = [(str(edge), float(group[f"le_{n}"])) for n, edge in enumerate(SECONDS)]
         names = [str(group[label[1]])] if label else []
