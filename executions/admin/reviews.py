@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from rest_framework.exceptions import APIException
 
+from executions.admin.acting import act_on_each
 from executions.admin.showing import shown
 from executions.models import Review
 from executions.reviews.deciding import decide
@@ -63,16 +63,14 @@ class ReviewAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     @admin.action(description="Reject: what waits for it goes on without", permissions=["change"])
     def reject(self, request: HttpRequest, chosen: QuerySet[Review]) -> None:
-        count = 0
-        for review in chosen:
-            try:
-                decide(review, approved=False, message=BY_AN_OPERATOR, by=request.user)  # type: ignore[arg-type]
-            except APIException as error:
-                self.message_user(request, f"{review}: {error.detail}", messages.WARNING)
-                continue
-            self.log_change(request, review, "Rejected.")
-            count += 1
-        self.message_user(request, f"{count} rejected.")
+        by: Any = request.user
+        act_on_each(
+            self,
+            request,
+            chosen,
+            lambda review: decide(review, approved=False, message=BY_AN_OPERATOR, by=by),
+            done="rejected",
+        )
 
     @admin.display(description="data")
     def shown_data(self, review: Review) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from rest_framework.exceptions import APIException
 
+from executions.admin.acting import act_on_each
 from executions.admin.showing import shown
 from executions.models import Schedule
 from executions.schedules import keeping
@@ -57,37 +57,21 @@ class ScheduleAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     @admin.action(description="Run now", permissions=["change"])
     def run(self, request: HttpRequest, chosen: QuerySet[Schedule]) -> None:
-        count = 0
-        for schedule in chosen:
-            try:
-                run_now(schedule)
-            except APIException as error:
-                self.message_user(request, f"{schedule}: {error}", messages.WARNING)
-                continue
-            self.log_change(request, schedule, "Run now.")
-            count += 1
-        self.message_user(request, f"{count} started.")
+        act_on_each(self, request, chosen, run_now, done="run now")
 
     @admin.action(description="Switch off", permissions=["change"])
     def switch_off(self, request: HttpRequest, chosen: QuerySet[Schedule]) -> None:
-        self._switch(request, chosen, enabled=False)
+        enabled = chosen.filter(enabled=True)
+        act_on_each(
+            self, request, enabled, lambda row: keeping.change(row, enabled=False), done="switched off"
+        )
 
     @admin.action(description="Switch on: from now on, nothing is made up for", permissions=["change"])
     def switch_on(self, request: HttpRequest, chosen: QuerySet[Schedule]) -> None:
-        self._switch(request, chosen, enabled=True)
-
-    def _switch(self, request: HttpRequest, chosen: QuerySet[Schedule], *, enabled: bool) -> None:
-        word = "on" if enabled else "off"
-        count = 0
-        for schedule in chosen.exclude(enabled=enabled):
-            try:
-                keeping.change(schedule, enabled=enabled)
-            except APIException as error:
-                self.message_user(request, f"{schedule}: {error}", messages.WARNING)
-                continue
-            self.log_change(request, schedule, f"Switched {word}.")
-            count += 1
-        self.message_user(request, f"{count} switched {word}.")
+        disabled = chosen.filter(enabled=False)
+        act_on_each(
+            self, request, disabled, lambda row: keeping.change(row, enabled=True), done="switched on"
+        )
 
     @admin.display(description="inputs")
     def shown_inputs(self, schedule: Schedule) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from rest_framework.exceptions import APIException
 
+from executions.admin.acting import act_on_each
 from executions.admin.showing import shown
 from executions.models import Trigger, TriggerDelivery
-from executions.triggers import delivering
+from executions.triggers import delivering, keeping
 
 
 @admin.register(Trigger)
@@ -44,19 +44,17 @@ class TriggerAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     @admin.action(description="Switch off: callers find nothing there", permissions=["change"])
     def switch_off(self, request: HttpRequest, chosen: QuerySet[Trigger]) -> None:
-        self._switch(request, chosen, enabled=False)
+        enabled = chosen.filter(enabled=True)
+        act_on_each(
+            self, request, enabled, lambda row: keeping.change(row, enabled=False), done="switched off"
+        )
 
     @admin.action(description="Switch on", permissions=["change"])
     def switch_on(self, request: HttpRequest, chosen: QuerySet[Trigger]) -> None:
-        self._switch(request, chosen, enabled=True)
-
-    def _switch(self, request: HttpRequest, chosen: QuerySet[Trigger], *, enabled: bool) -> None:
-        word = "on" if enabled else "off"
-        changed = list(chosen.exclude(enabled=enabled))
-        for trigger in changed:
-            Trigger.objects.filter(pk=trigger.pk).update(enabled=enabled)
-            self.log_change(request, trigger, f"Switched {word}.")
-        self.message_user(request, f"{len(changed)} switched {word}.")
+        disabled = chosen.filter(enabled=False)
+        act_on_each(
+            self, request, disabled, lambda row: keeping.change(row, enabled=True), done="switched on"
+        )
 
     @admin.display(description="inputs")
     def shown_inputs(self, trigger: Trigger) -> str:
@@ -97,16 +95,8 @@ class TriggerDeliveryAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     @admin.action(description="Replay: start the agent once more with what was sent", permissions=["change"])
     def replay(self, request: HttpRequest, chosen: QuerySet[TriggerDelivery]) -> None:
-        count = 0
-        for delivery in chosen.select_related("trigger__user", "trigger__agent"):
-            try:
-                delivering.replay(delivery)
-            except APIException as error:
-                self.message_user(request, f"{delivery}: {error.detail}", messages.WARNING)
-                continue
-            self.log_change(request, delivery, "Replayed.")
-            count += 1
-        self.message_user(request, f"{count} replayed.")
+        deliveries = chosen.select_related("trigger__user", "trigger__agent")
+        act_on_each(self, request, deliveries, delivering.replay, done="replayed")
 
     @admin.display(description="headers")
     def shown_headers(self, delivery: TriggerDelivery) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 
@@ -62,17 +63,23 @@ class Changes:
 
 
 def change(credential: StoredCredential, changes: Changes) -> StoredCredential:
-    """Give it another title, host or secret; a new secret has only the end that is given with it."""
+    """Give it another title, host or secret; a new secret has only the end that is given with it.
+
+    Nothing else is written: a sign-in may be renewed at the same moment.
+    """
+    values: dict[str, Any] = {}
     if changes.title is not None:
-        credential.title = changes.title
+        values["title"] = changes.title
     if changes.host is not None:
-        credential.host = checked_host(credential.kind, changes.host)
+        values["host"] = checked_host(credential.kind, changes.host)
     if changes.secret is not None:
         check_secret(credential.kind, changes.secret)
-        credential.secret, credential.expires_at = close_secret(changes.secret), changes.expires_at
+        values |= {"secret": close_secret(changes.secret), "expires_at": changes.expires_at}
     elif changes.expires_at is not None:
-        credential.expires_at = changes.expires_at
-    credential.save(update_fields=["title", "host", "secret", "expires_at"])
+        values["expires_at"] = changes.expires_at
+    for name, value in values.items():
+        setattr(credential, name, value)
+    credential.save(update_fields=list(values))
     return credential
 
 

@@ -78,12 +78,13 @@ def create(user: User, new: NewTrigger) -> Shown:
 def change(trigger: Trigger, *, secret: str = "", **values: Any) -> Shown:
     """Change name, version, node, scheme, inputs or enabled. Another scheme has another secret, at once."""
     scheme = values.get("scheme", trigger.scheme)
+    another = scheme != trigger.scheme
     for name, value in values.items():
         setattr(trigger, name, value)
     if {"version", "node_id", "inputs"} & values.keys():
         check_agent(trigger.agent, trigger.version, trigger.node_id, trigger.inputs)
     made = ""
-    if secret or "scheme" in values:
+    if secret or another:
         made = chosen_secret(scheme, secret)
         values |= {"secret": seal(made) if made else "", "old_secret": "", "old_secret_until": None}
     for name in ("secret", "old_secret", "old_secret_until"):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Mapping
 from email.message import Message
 from typing import Any
 
@@ -10,12 +12,14 @@ from django.core.exceptions import SuspiciousOperation
 from django.http import QueryDict
 
 from durable import limits
+from durable.redaction import REDACTED
 from executions.blocks.values import make_storable
 from executions.ports import JSON
 from executions.triggers.errors import BadPayload
 
 WHOLE = "body"  # the name of what came without one
 GITHUB_FIELD = "payload"
+SECRET_WORDS = re.compile("auth|token|secret|password|cookie|credential|api-?key", re.IGNORECASE)
 
 
 def read_payload(body: bytes, content_type: str) -> dict[str, JSON]:
@@ -91,7 +95,14 @@ def storable(payload: dict[str, JSON]) -> dict[str, JSON]:
     return kept
 
 
-def shown_headers(headers: dict[str, str]) -> dict[str, str]:
-    """The first of them, cut; who may not be shown is left to whoever redacts."""
+def shown_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """The first of them, cut, and those that might let somebody in blotted out."""
     few = list(headers.items())[: limits.MAX_HOOK_HEADERS]
-    return {name: make_storable(value[: limits.MAX_HOOK_HEADER_CHARACTERS]) for name, value in few}
+    return {name: shown_header(name, value) for name, value in few}
+
+
+def shown_header(name: str, value: str) -> str:
+    if SECRET_WORDS.search(name):
+        return REDACTED
+    cut: str = make_storable(value[: limits.MAX_HOOK_HEADER_CHARACTERS])
+    return cut

@@ -15,7 +15,6 @@ from django.utils import timezone
 from accounts.sealing import CannotUnseal
 from accounts.tokens import hash_token
 from durable import crashpoints, limits, rates
-from durable.redaction import redact
 from executions.models import Trigger, TriggerDelivery
 from executions.ports import JSON
 from executions.triggers.delivering import start_delivery
@@ -106,7 +105,7 @@ def store(trigger: Trigger, call: Call, payload: dict[str, JSON]) -> tuple[Trigg
             trigger=trigger,
             delivery_key=key_of(call),
             defaults={
-                "headers": redact(shown_headers(dict(call.headers))),
+                "headers": shown_headers(call.headers),
                 "payload": payload,
                 "due_at": now + timedelta(seconds=limits.HOOK_PATIENCE_SECONDS),
             },

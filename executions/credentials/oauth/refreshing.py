@@ -31,8 +31,6 @@ def fresh_tokens(credential: StoredCredential) -> Tokens:
     if credential.signed_out_at is None and tokens.refresh_token:
         if take_turn(credential):
             return refresh(credential, tokens)
-        if not ends_within(credential, 0):
-            return tokens
         return after_the_other(credential)
     if ends_within(credential, 0):
         raise sign_in_again(credential)
@@ -70,18 +68,18 @@ def take_turn(credential: StoredCredential) -> bool:
 
 
 def after_the_other(credential: StoredCredential) -> Tokens:
-    """Wait for whoever refreshes now, or take their place when they have died."""
+    """What whoever refreshes now has got, as soon as it is needed; their place is taken when they have died."""
 
     def look() -> Tokens | None:
         now = StoredCredential.objects.filter(pk=credential.pk).first()
-        if now is None or now.signed_out_at is not None:
+        if now is None or (now.signed_out_at is not None and ends_within(now, 0)):
             raise sign_in_again(credential)
         if not ends_within(now, 0):
             return tokens_of(now)
         return refresh(now, tokens_of(now)) if take_turn(now) else None
 
     seconds = limits.OAUTH_REFRESH_HOLD_SECONDS + limits.OAUTH_SECONDS
-    found = wait_for(credential.pk, look, seconds=seconds)
+    found = look() or wait_for(credential.pk, look, seconds=seconds)
     if found is None:
         raise RefreshFailed
     return found

@@ -12,7 +12,8 @@ from pytest_django import Settings
 from accounts.models import User
 from executions.credentials.errors import RefreshFailed, SignInAgain
 from executions.credentials.finding import StoredCredentials
-from executions.credentials.oauth.refreshing import take_turn
+from executions.credentials.keeping import Changes, change
+from executions.credentials.oauth.refreshing import fresh_tokens, take_turn
 from executions.models import StoredCredential
 from executions.ports import Credential
 from tests.accounts.conftest import race
@@ -119,6 +120,24 @@ def test_a_provider_in_trouble_is_asked_again_later(
         find(signed_in)
     settings.COPILOT_OAUTH_PROVIDERS = kept
     assert find(signed_in).api_key != old.api_key
+
+
+def test_a_change_of_title_does_not_undo_a_refresh(signed_in: StoredCredential, provider: Provider) -> None:
+    seen_before = StoredCredential.objects.get(pk=signed_in.pk)
+    let_end(signed_in, seconds=-1)
+    fresh = find(signed_in)
+    change(seen_before, Changes(title="Renamed"))
+    assert find(signed_in) == fresh and trades(provider) == 1
+
+
+def test_whoever_looked_before_a_refresh_gets_what_came_of_it(
+    signed_in: StoredCredential, provider: Provider
+) -> None:
+    let_end(signed_in, seconds=50)
+    seen_before = StoredCredential.objects.get(pk=signed_in.pk)
+    fresh = find(signed_in)
+    assert fresh_tokens(seen_before).access_token == fresh.api_key
+    assert trades(provider) == 1
 
 
 def test_a_refresher_that_died_is_replaced(

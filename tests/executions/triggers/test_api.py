@@ -96,7 +96,7 @@ def test_it_is_changed_switched_and_deleted(as_ada: Client, called: Agent) -> No
     assert call(shown).status_code == 404
     signed = patch(scheme="hmac_sha256", enabled=True)
     assert len(signed["secret"]) == 43 and "…" in signed["url"]
-    assert "secret" not in patch(name="Again")
+    assert "secret" not in patch(name="Again", scheme="hmac_sha256"), "the same scheme keeps its secret"
     assert call(shown).status_code == 401
     assert patch(secret="another of my own choice")["secret"] == "another of my own choice"
     assert "secret" not in patch(scheme="none")

@@ -25,12 +25,21 @@ from tests.executions.triggers.conftest import call, github, make, standard
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis_server")]
 
 
+SENT_HEADERS = {
+    "X-Event": "paid",
+    "Authorization": "Bearer canary",
+    "X-Gitlab-Token": "canary",
+    "X-Api-Key": "canary",
+    "Cookie": "canary=1",
+}
+
+
 def only() -> TriggerDelivery:
     return TriggerDelivery.objects.get()
 
 
 def test_a_call_is_stored_and_starts_the_agent_with_what_was_sent(called: Agent) -> None:
-    answer = call(make(called), {"order": 7}, {"X-Event": "paid", "Authorization": "Bearer canary"})
+    answer = call(make(called), {"order": 7}, SENT_HEADERS)
     assert answer.status_code == 202, answer.json()
     delivery = only()
     execution = Execution.objects.get()
@@ -42,7 +51,7 @@ def test_a_call_is_stored_and_starts_the_agent_with_what_was_sent(called: Agent)
     assert (execution.source, execution.user, execution.agent) == ("trigger", called.user, called)
     assert execution.node_inputs == {"hook": {"payload": {"order": 7}}}
     assert (delivery.payload, delivery.state, delivery.tries) == ({"order": 7}, "started", 1)
-    assert delivery.headers["x-event"] == "paid" and delivery.headers["authorization"] == "[REDACTED]"
+    assert delivery.headers["x-event"] == "paid" and "canary" not in str(delivery.headers)
     assert delivery.trigger.called_at is not None
 
 
