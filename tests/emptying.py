@@ -17,7 +17,9 @@ def empty_tables(case: TransactionTestCase) -> None:
     """The place of Django's own teardown."""
     for alias in case._databases_names(include_mirrors=False):  # type: ignore[attr-defined]
         with transaction.atomic(using=alias), connections[alias].cursor() as cursor:
-            for table in table_names(alias):  # foreign keys are checked at the commit: the order does not matter
+            for table in table_names(
+                alias
+            ):  # foreign keys are checked at the commit: the order does not matter
                 cursor.execute(f"DELETE FROM {connections[alias].ops.quote_name(table)}")
 
 

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from rapidfuzz import fuzz, process
-from snowballstemmer import stemmer
+from snowballstemmer import stemmer  # type: ignore[import-untyped]
 
 HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*$")
 FENCE = re.compile(r"^\s*(```|~~~)")
@@ -105,7 +105,8 @@ class Handbook:
         wanted = [word for word in words_of(query) if word not in SMALL_WORDS]
         known = {match: score / 100 for word in wanted for match, score in self._alike(word)}
         scores = [self._score(index, known) for index in range(len(self.sections))]
-        best, taken = [], Counter[str]()
+        best: list[Section] = []
+        taken: Counter[str] = Counter()
         for index in sorted(range(len(scores)), key=lambda index: -scores[index]):
             section = self.sections[index]
             if scores[index] > 0 and taken[section.path] < SECTIONS_OF_A_PAGE and len(best) < limit:

@@ -97,9 +97,10 @@ def test_user_over_the_running_limit_does_not_hold_up_another(stack: Stack) -> N
     waiting = having("queued")
     assert len(waiting) == 3
     for promoted in waiting:  # each place that becomes free goes to who waits longest
-        running = having("running")
-        stack.release(f"fair-{running[0]}")
-        eventually(lambda promoted=promoted, running=running: having("running") == [*running[1:], promoted])
+        first, *others = having("running")
+        stack.release(f"fair-{first}")
+        expected = [*others, promoted]
+        eventually(lambda: having("running") == expected)  # noqa: B023 - it is called at once
     for number in having("running"):
         stack.release(f"fair-{number}")
     assert all(ann.wait(turn)["end_reason"] == "done" for turn in held)

@@ -46,7 +46,8 @@ def test_built_page_is_served_under_a_strict_policy(
 
 
 @pytest.mark.parametrize(
-    "address", ["/", "/c/x", "/library", "/library/agents/1/runs", "/account/credentials", "/store/a/b", "/styleguide"]
+    "address",
+    ["/", "/c/x", "/library", "/library/agents/1/runs", "/account/credentials", "/store/a/b", "/styleguide"],
 )
 def test_every_deep_link_serves_the_same_page(
     visitor: Client, settings: Settings, tmp_path: Path, address: str
