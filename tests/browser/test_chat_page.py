@@ -7,7 +7,7 @@ import re
 import signal
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import FilePayload, Page, expect
 
 from tests.browser.steps import answer_text, answers, counted, script, send, wait_until_idle
 from tests.rig import Stack
@@ -123,7 +123,7 @@ def test_message_is_edited_and_answered_again(page: Page) -> None:
 def test_files_by_button_drop_and_paste_go_with_the_message(page: Page, stack: Stack) -> None:
     picture = base64.b64decode(DOT)
     page.locator("input[type=file]").set_input_files(
-        [{"name": "dot.png", "mimeType": "image/png", "buffer": picture}]
+        [FilePayload(name="dot.png", mimeType="image/png", buffer=picture)]
     )
     chips = page.get_by_role("list", name="Attached files")
     expect(chips.get_by_role("listitem")).to_have_count(1)
