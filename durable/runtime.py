@@ -203,8 +203,7 @@ class Runtime:
         self._obey()
         if not self.draining.is_set():
             for model in self._served():
-                if model.queue not in self.pauses.queues:
-                    self._sweep_one(model)
+                self._sweep_one(model)
             swept.send_robust(sender=Runtime, queues=self.queues)
 
     def _obey(self) -> None:
@@ -269,7 +268,8 @@ class Runtime:
         (submit or self._local.submit)(run)
 
     def _served(self) -> list[type[Job]]:
-        return [model for model in jobs.job_models() if model.queue in self.queues]
+        """The kinds of job whose queues this worker looks after, but for those that are paused."""
+        return [model for model in jobs.job_models() if model.queue in self.queues - self.pauses.queues]
 
     # --- stopping -------------------------------------------------------------------------------
 

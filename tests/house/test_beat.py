@@ -21,7 +21,7 @@ def test_every_entry_names_a_task_and_a_queue_that_a_worker_serves() -> None:
     current_app.loader.import_default_modules()
     for name, entry in settings.CELERY_BEAT_SCHEDULE.items():
         assert entry["task"] in current_app.tasks, name
-        assert entry["options"]["queue"] in {"turns", *services.OPERATION_QUEUES}, name
+        assert entry["options"]["queue"] in {"turns", "executions", *services.OPERATION_QUEUES}, name
 
 
 @pytest.mark.django_db(transaction=True)
