@@ -8,10 +8,12 @@ from typing import Any
 from django.db import transaction
 from django.db.models.signals import post_delete
 
+from executions.agents.signals import agent_removed
 from executions.cancelling import stop_children
-from executions.models import Execution, Review, Schedule
+from executions.models import Agent, Execution, Review, Schedule, Trigger
 from executions.reviews.deciding import withdraw
 from executions.reviews.signals import review_decided
+from executions.schedules import keeping as schedules
 from executions.schedules.ticking import stop_ticking
 from executions.signals import execution_ended
 from executions.waking import resume, wake
@@ -21,6 +23,7 @@ def connect() -> None:
     review_decided.connect(go_on, dispatch_uid="executions.go_on")
     execution_ended.connect(tell_family, dispatch_uid="executions.tell_family")
     execution_ended.connect(withdraw_reviews, dispatch_uid="executions.withdraw_reviews")
+    agent_removed.connect(switch_off, dispatch_uid="executions.switch_off")
     post_delete.connect(stop_ticking, sender=Schedule, dispatch_uid="executions.stop_ticking")
 
 
@@ -40,3 +43,10 @@ def tell_family(sender: Any, execution: Execution, **kwargs: Any) -> None:
 def withdraw_reviews(sender: Any, execution: Execution, **kwargs: Any) -> None:
     """Inside the transaction that ends it: nobody needs to decide any more."""
     withdraw(execution.pk)
+
+
+def switch_off(sender: Any, agent: Agent, **kwargs: Any) -> None:
+    """Inside the transaction that removes it: neither the clock nor a call starts it any more."""
+    for schedule in Schedule.objects.filter(agent=agent, enabled=True):
+        schedules.change(schedule, enabled=False)
+    Trigger.objects.filter(agent=agent, enabled=True).update(enabled=False)

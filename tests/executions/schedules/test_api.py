@@ -11,7 +11,9 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import User
+from executions.agents.library import remove_agent
 from executions.models import Agent, Execution, Schedule
+from executions.triggers import keeping as triggers
 from tests.executions.people import greeter_graph, import_valid, logged_in
 from tests.executions.schedules.conftest import make
 
@@ -119,3 +121,12 @@ def test_operators_run_and_switch_and_it_is_written_down(operator: Client, agent
     Agent.objects.update(deleted_at=timezone.now())
     act = {"action": "run", "_selected_action": [str(schedule.pk)]}
     assert "was deleted" in operator.post(listing, act, follow=True).content.decode()
+
+
+def test_what_starts_an_agent_by_itself_is_switched_off_when_the_agent_is_removed(agent: Agent) -> None:
+    schedule = make(agent)
+    trigger = triggers.create(agent.user, triggers.NewTrigger(agent=agent, name="Call")).trigger
+    remove_agent(agent)
+    schedule.refresh_from_db()
+    trigger.refresh_from_db()
+    assert (schedule.enabled, schedule.next_run_at, trigger.enabled) == (False, None, False)
