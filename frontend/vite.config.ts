@@ -25,17 +25,5 @@ export default defineConfig({
   plugins: [react(), tailwindcss(), compressed()],
   // The markdown renderer would parse HTML with this; ours shows HTML as words, and 40 kB of parser stay at home.
   resolve: { alias: { 'rehype-raw': join(import.meta.dirname, 'src/lib/rawAsText.ts') } },
-  build: {
-    chunkSizeWarningLimit: 1500,
-    assetsInlineLimit: 0,
-    rolldownOptions: {
-      // Names by which Django's static files know that a file never changes.
-      output: {
-        hashCharacters: 'hex',
-        entryFileNames: 'assets/[name].[hash:12].js',
-        chunkFileNames: 'assets/[name].[hash:12].js',
-        assetFileNames: 'assets/[name].[hash:12][extname]',
-      },
-    },
-  },
+  build: { chunkSizeWarningLimit: 1500, assetsInlineLimit: 0 },
 });

@@ -1,11 +1,11 @@
-import { type ReactNode, useRef, useState } from 'react';
+import { type ReactNode, useDeferredValue, useMemo, useRef, useState } from 'react';
 import { Bar } from '../app/Page';
 import { IconButton } from '../components/Button';
 import { Menu } from '../components/Menu';
 import { Notice } from '../components/Pieces';
 import { useT } from '../i18n';
 import { filesSeen, keyOf } from '../lib/history';
-import type { SessionDetail } from '../lib/types';
+import type { ChatMessage, SessionDetail } from '../lib/types';
 import { RenameForm } from '../sessions/RenameForm';
 import { useSessionActions } from '../sessions/useSessionActions';
 import { Answer } from './Answer';
@@ -16,27 +16,22 @@ import { Queue } from './Queue';
 import { TalkContext, type TalkActions } from './talk';
 import { Thinking } from './Thinking';
 import { Thread } from './Thread';
-import { useTalk } from './useTalk';
+import { type Talk, useTalk } from './useTalk';
 import { UserMessage } from './UserMessage';
 
+const AT_ONCE = 4; // so many of the newest messages are drawn first
 const NEAR = 8; // so many of the newest messages are always laid out; what is far waits until it is looked at
 
 export function TalkView({ detail }: { detail: SessionDetail }) {
   const t = useT();
   const talk = useTalk(detail);
   const composer = useRef<ComposerHandle>(null);
-  const { messages, pending, live } = talk;
+  const { pending, live } = talk;
+  const messages = useInStages(talk.messages);
   const seen = filesSeen(messages);
   const last = messages.at(-1);
   const answering = live && last?.role === 'assistant' ? last : null;
-  const actions: TalkActions = {
-    session: detail.id,
-    busy: talk.busy,
-    say: (text) => void talk.send(text, [], 'queue'),
-    stopCall: (turn, call) => void talk.stopCall(turn, call),
-    regenerate: (message) => void talk.regenerate(message),
-    edit: (message, text) => void talk.edit(message, text),
-  };
+  const actions = useActions(detail.id, talk);
   return (
     <TalkContext value={actions}>
       <Dropzone onFiles={(files) => composer.current?.attach(files)}>
@@ -72,6 +67,30 @@ export function TalkView({ detail }: { detail: SessionDetail }) {
         />
       </Dropzone>
     </TalkContext>
+  );
+}
+
+/** The newest messages at once, those before them when there is time: a long page never holds up a key press. */
+function useInStages(messages: ChatMessage[]): ChatMessage[] {
+  const from = useDeferredValue(messages[0]?.id, '');
+  const place = messages.findIndex((message) => message.id === from);
+  return place < 0 ? messages.slice(-AT_ONCE) : messages.slice(place);
+}
+
+/** The same object while nothing but words change, so that a growing answer draws nothing else. */
+function useActions(session: string, talk: Talk): TalkActions {
+  const latest = useRef(talk);
+  latest.current = talk;
+  return useMemo(
+    () => ({
+      session,
+      busy: talk.busy,
+      say: (text) => void latest.current.send(text, [], 'queue'),
+      stopCall: (turn, call) => void latest.current.stopCall(turn, call),
+      regenerate: (message) => void latest.current.regenerate(message),
+      edit: (message, text) => void latest.current.edit(message, text),
+    }),
+    [session, talk.busy],
   );
 }
 

@@ -1,10 +1,10 @@
 import { DropdownMenu as Radix } from 'radix-ui';
-import type { ReactNode } from 'react';
+import { type ReactNode, useRef } from 'react';
 import { classes } from './classes';
 import { Icon, type IconName } from './icons';
 
 export type MenuEntry =
-  | { label: string; icon?: IconName; onSelect: () => void; danger?: boolean; checked?: boolean }
+  | { label: string; icon?: IconName; onSelect: () => void; danger?: boolean; checked?: boolean; takesFocus?: boolean }
   | { label: string; icon?: IconName; href: string; download?: boolean }
   | 'line';
 
@@ -15,6 +15,7 @@ const ROW =
 
 /** A menu under its trigger. Not modal: locking the page would need a style element, which the page's policy forbids. */
 export function Menu({ trigger, entries, align = 'end', side = 'bottom' }: Props) {
+  const taken = useRef(false); // what was chosen puts the focus somewhere itself
   return (
     <Radix.Root modal={false}>
       <Radix.Trigger asChild>{trigger}</Radix.Trigger>
@@ -24,10 +25,14 @@ export function Menu({ trigger, entries, align = 'end', side = 'bottom' }: Props
           side={side}
           sideOffset={4}
           collisionPadding={8}
+          onCloseAutoFocus={(event) => {
+            if (taken.current) event.preventDefault();
+            taken.current = false;
+          }}
           className="pop z-50 min-w-44 rounded-xl border border-line bg-card p-1 text-ink shadow-lg"
         >
           {entries.map((entry, place) => (
-            <Entry key={place} entry={entry} />
+            <Entry key={place} entry={entry} onTaken={() => (taken.current = true)} />
           ))}
         </Radix.Content>
       </Radix.Portal>
@@ -35,7 +40,7 @@ export function Menu({ trigger, entries, align = 'end', side = 'bottom' }: Props
   );
 }
 
-function Entry({ entry }: { entry: MenuEntry }) {
+function Entry({ entry, onTaken }: { entry: MenuEntry; onTaken: () => void }) {
   if (entry === 'line') return <Radix.Separator className="my-1 h-px bg-line" />;
   const drawing = entry.icon && <Icon name={entry.icon} size={16} className="opacity-70" />;
   if ('href' in entry) {
@@ -49,7 +54,13 @@ function Entry({ entry }: { entry: MenuEntry }) {
     );
   }
   return (
-    <Radix.Item className={classes(ROW, entry.danger && 'text-wrong')} onSelect={entry.onSelect}>
+    <Radix.Item
+      className={classes(ROW, entry.danger && 'text-wrong')}
+      onSelect={() => {
+        if (entry.takesFocus) onTaken();
+        entry.onSelect();
+      }}
+    >
       {drawing}
       <span className="flex-1">{entry.label}</span>
       {entry.checked && <Icon name="check" size={16} />}

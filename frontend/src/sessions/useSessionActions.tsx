@@ -29,8 +29,7 @@ export function useSessionActions(session: Named, onRename: () => void): { entri
     await attempt(api.remove(session.id));
   };
   const entries: MenuEntry[] = [
-    // after the menu has closed and given its focus back
-    { label: t('sessions.rename'), icon: 'pencil', onSelect: () => window.setTimeout(onRename) },
+    { label: t('sessions.rename'), icon: 'pencil', takesFocus: true, onSelect: onRename },
     {
       label: t(session.pinned ? 'sessions.unpin' : 'sessions.pin'),
       icon: 'pin',

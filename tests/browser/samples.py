@@ -1,0 +1,85 @@
+"""Things that are there already when a person opens the page."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+from tests.rig import ROOT, Stack, eventually
+
+INPUT_BLOCK = "7fcd3bcb-8e1b-4e69-903d-32d3d4a92158"
+TEMPLATE_BLOCK = "db7d8f02-2f44-4c55-ab7a-eae0941f0c30"
+OUTPUT_BLOCK = "363ae599-353e-4804-937e-b2ee3cef3da4"
+GREETER = {
+    "name": "Greeter",
+    "description": "Greets people by name.",
+    "nodes": [
+        {"id": "in", "block_id": INPUT_BLOCK, "input_default": {"name": "name"}},
+        {"id": "fill", "block_id": TEMPLATE_BLOCK, "input_default": {"format": "Hello {{name}}!"}},
+        {"id": "out", "block_id": OUTPUT_BLOCK, "input_default": {"name": "greeting"}},
+    ],
+    "links": [
+        {"source_id": "in", "source_name": "result", "sink_id": "fill", "sink_name": "values_#_name"},
+        {"source_id": "fill", "source_name": "output", "sink_id": "out", "sink_name": "value"},
+    ],
+}
+FILL = """
+from accounts.models import User
+from chat.models import Message, Session, Step, Turn
+session = Session.objects.create(user=User.objects.get(username="ann"), title="Two thousand messages")
+count = %d
+turns = Turn.objects.bulk_create(
+    Turn(session=session, user=session.user, status="completed", end_reason="done") for _ in range(count)
+)
+Message.objects.bulk_create(
+    message
+    for place, turn in enumerate(turns)
+    for message in (
+        Message(session=session, turn=turn, role="user", seq=2 * place, text=f"Question {place}"),
+        Message(pk=turn.answer_id, session=session, turn=turn, role="assistant", seq=2 * place + 1),
+    )
+)
+words = "A **paragraph** with `code`.\\n\\n| a | b |\\n|---|---|\\n| 1 | 2 |\\n\\n```python\\nprint(1)\\n```\\n"
+Step.objects.bulk_create(
+    Step(turn=turn, number=0, attempt=1, parts=[{"kind": "text", "text": f"Answer {place}. {words}"}])
+    for place, turn in enumerate(turns)
+)
+Session.objects.filter(pk=session.pk).update(next_seq=2 * count)
+print("SESSION", session.pk)
+"""
+
+
+def long_conversation(stack: Stack, messages: int) -> str:
+    """The id of a conversation with so many messages, written straight into the database."""
+    done = subprocess.run(
+        [sys.executable, "manage.py", "shell", "--no-imports", "-c", FILL % (messages // 2)],
+        cwd=ROOT,
+        env=stack.environment(),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert "SESSION " in done.stdout, done.stderr
+    return done.stdout.split("SESSION ")[1].strip()
+
+
+def greeter(stack: Stack) -> str:
+    """The id of an agent in ann's library that greets."""
+    return str(answer_of(stack.client().http.post("/api/agents", json=GREETER))["id"])
+
+
+def finished_run(stack: Stack, agent: str, name: str) -> str:
+    """The id of a run of the greeter that has completed."""
+    http = stack.client().http
+    run = answer_of(http.post(f"/api/agents/{agent}/execute", json={"inputs": {"name": name}}))["id"]
+    eventually(lambda: http.get(f"/api/executions/{run}").json()["status"] == "COMPLETED", what="the run")
+    return str(run)
+
+
+def answer_of(response: Any) -> dict[str, Any]:
+    assert response.is_success, f"{response.request.url}: {response.status_code} {response.text}"
+    found: dict[str, Any] = json.loads(response.text)
+    return found

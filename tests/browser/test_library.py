@@ -1,0 +1,119 @@
+"""The library and the account as a person uses them."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.samples import GREETER, answer_of, greeter
+from tests.browser.steps import answers, send, wait_until_idle
+from tests.rig import Stack
+
+pytestmark = pytest.mark.browser
+
+
+def test_agent_is_built_in_chat_run_and_looked_at(page: Page) -> None:
+    send(page, "Build an agent that greets people by name")
+    card = page.get_by_role("region", name="Built the agent")
+    expect(card.locator(".react-flow__node")).to_have_count(3)
+    expect(answers(page)).to_have_count(2)
+    wait_until_idle(page)
+    send(page, "run it with name=Anna")
+    run = page.get_by_role("region", name="What the agent gave")
+    expect(run).to_contain_text("Hello Anna!")
+    run.get_by_role("link", name="Open the run").click()
+    expect(page.get_by_role("heading", name="Outputs")).to_be_visible()
+    expect(page.get_by_text("Hello Anna!")).to_be_visible()
+    expect(page.locator(".react-flow__node")).to_have_count(3)
+    page.get_by_role("button", name=re.compile("Fill Text Template")).first.click()
+    expect(page.get_by_role("region", name="Fill Text Template")).to_contain_text("Hello Anna!")
+
+
+def test_agent_is_imported_run_by_its_form_and_its_problems_named(
+    page: Page, stack: Stack, tmp_path: Path
+) -> None:
+    document = tmp_path / "greeter.json"
+    document.write_text(json.dumps(GREETER | {"name": "From a file"}))
+    page.goto(f"{stack.url()}/library")
+    page.locator("input[type=file]").set_input_files(document)
+    expect(page.get_by_role("heading", name="From a file")).to_be_visible()
+    page.get_by_role("button", name="Run", exact=True).click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("button", name="Run").click()
+    expect(dialog).to_contain_text("This is needed.")
+    dialog.get_by_label("name").fill("Bob")
+    dialog.get_by_role("button", name="Run").click()
+    expect(page.get_by_text("Hello Bob!")).to_be_visible()
+    expect(page.get_by_text("Completed").first).to_be_visible()
+
+
+def test_versions_show_what_changed_and_lead_back(page: Page, stack: Stack) -> None:
+    agent = greeter(stack)
+    changed = json.loads(json.dumps(GREETER))
+    changed["nodes"][1]["input_default"]["format"] = "Goodbye {{name}}!"
+    answer_of(stack.client().http.patch(f"/api/agents/{agent}", json={"graph": changed, "note": "Part ways"}))
+    page.goto(f"{stack.url()}/library/agents/{agent}")
+    page.get_by_role("tab", name="Versions").click()
+    panel = page.get_by_role("tabpanel", name="Versions")
+    panel.get_by_role("button", name="Changes").click()
+    expect(panel).to_contain_text("Goodbye {{name}}!")
+    expect(panel).to_contain_text("Hello {{name}}!")
+    panel.get_by_role("button", name="Go back to this").click()
+    page.get_by_role("dialog").get_by_role("button", name="Go back to this").click()
+    expect(panel).to_contain_text("Version 3")
+
+
+def test_schedule_trigger_and_credential_are_made_and_shown(page: Page, stack: Stack) -> None:
+    agent = greeter(stack)
+    page.goto(f"{stack.url()}/library/agents/{agent}")
+    page.get_by_role("button", name="More actions").click()
+    page.get_by_role("menuitem", name="Run by the clock").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Name", exact=True).fill("Every morning")
+    dialog.get_by_label("name", exact=True).fill("Anna")
+    dialog.get_by_role("button", name="Schedule it").click()
+    expect(page.get_by_role("listitem").filter(has_text="Every morning")).to_contain_text("Next:")
+
+    page.goto(f"{stack.url()}/library/agents/{agent}")
+    page.get_by_role("button", name="More actions").click()
+    page.get_by_role("menuitem", name="Run by webhook").click()
+    dialog.get_by_role("button", name="Make the trigger").click()
+    expect(dialog).to_contain_text("/api/hooks/")
+
+    page.goto(f"{stack.url()}/library/credentials")
+    page.get_by_role("button", name="Add a credential").click()
+    dialog.get_by_label("Provider").fill("smtp")
+    dialog.get_by_label("API key").last.fill("very secret")
+    dialog.get_by_role("button", name="Keep it").click()
+    expect(page.get_by_role("listitem").filter(has_text="smtp").first).to_be_visible()
+    expect(page.get_by_text("very secret")).to_have_count(0)
+
+
+def test_account_shows_usage_and_keeps_what_is_chosen(page: Page, stack: Stack) -> None:
+    page.goto(f"{stack.url()}/account")
+    expect(page.get_by_role("figure")).to_have_count(2)
+    page.get_by_role("tab", name="API keys").click()
+    page.get_by_label("Name of the new key").fill("For the kitchen")
+    page.get_by_role("button", name="Make a key").click()
+    expect(page.locator("code").filter(has_text=re.compile(r"^rk_\w+_\w{20,}"))).to_be_visible()
+    page.get_by_role("button", name="Revoke For the kitchen").click()
+    page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
+    expect(page.get_by_role("listitem").filter(has_text="For the kitchen")).to_have_count(0)
+
+    page.get_by_role("tab", name="Settings").click()
+    page.get_by_label("Time zone").fill("Nowhere/Else")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_label("Time zone")).to_have_attribute("aria-invalid", "true")
+    page.get_by_label("Time zone").fill("Europe/Lisbon")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("status").filter(has_text="Saved.")).to_be_visible()
+    page.get_by_role("radio", name="Dark").check(force=True)
+    assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
+    page.reload()
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    page.get_by_role("tab", name="Settings").click()
+    page.get_by_role("radio", name="System").check(force=True)
