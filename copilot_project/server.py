@@ -215,6 +215,7 @@ class Server(DaphneServer):  # type: ignore[misc]
         for listener in self.listeners:
             port: Any = getattr(listener, "result", None)
             if hasattr(port, "stopListening"):
+                port.doRead()  # takes who stands at the door; the kernel would turn them away with the door
                 port.stopListening()
         loop = asyncio.get_running_loop()
         earliest, latest = loop.time() + LAST_REQUEST_SECONDS, loop.time() + limits.WEB_GOODBYE_SECONDS

@@ -31,16 +31,34 @@ class Proxy:
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             head = await reader.readuntil(HEAD_END)
-            upstream, answers = await self._connect()
-            try:
-                answers.write(outgoing(head))
-                await asyncio.gather(pipe(reader, answers), pipe(upstream, writer, last=True))
-            finally:
-                answers.close()
+            while not await self._pass_on(head, reader, writer):
+                pass
         except (OSError, asyncio.IncompleteReadError):
             pass  # either side has gone; the other one is told by the closed connection
         finally:
             writer.close()
+
+    async def _pass_on(self, head: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """One try at one server; False when a GET, which may be asked twice, got no byte of an answer.
+
+        Caddy and nginx do the same as they are set up in docker/: a server that was just leaving is passed over.
+        """
+        upstream, answers = await self._connect()
+        try:
+            answers.write(outgoing(head))
+            if not head.startswith(b"GET "):
+                await asyncio.gather(pipe(reader, answers), pipe(upstream, writer, last=True))
+                return True
+            first = b""
+            with suppress(OSError):
+                first = await upstream.read(65_536)
+            if not first:
+                return False
+            writer.write(first)
+            await asyncio.gather(pipe(reader, answers), pipe(upstream, writer, last=True))
+            return True
+        finally:
+            answers.close()
 
     async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """The next server that takes a connection: one that is being replaced does not."""

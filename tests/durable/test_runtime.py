@@ -254,7 +254,7 @@ def test_a_kind_of_job_that_cannot_be_swept_does_not_keep_the_others_waiting(
     broken: Any = type("Broken", (), {})
     real = jobs.sweep
 
-    def sweep(model: type[Job]) -> list[uuid.UUID]:
+    def sweep(model: type[Job], **options: Any) -> list[uuid.UUID]:
         if model is broken:
             raise OperationalError("no such table")
         swept.append(model)
