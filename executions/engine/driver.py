@@ -219,6 +219,8 @@ class Driver:
 
     def _commit(self, wave: Wave) -> None:
         changes: dict[str, Any] = {"worked_seconds": self.worked_seconds}
+        if wave.events:
+            changes["crashes"] = 0  # it gets on: only deaths without anything between them count
         if wave.cost:
             changes["cost"] = F("cost") + wave.cost
         self.lease.commit(lambda: wave.save(self.execution), **changes)

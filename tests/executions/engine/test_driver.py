@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from accounts.models import Budget, LedgerEntry, User
-from durable import limits
+from durable import jobs, limits
 from executions.models import Execution, NodeExecution
 from executions.models.execution import Status
 from tests.executions.engine.conftest import fresh, rows_of, work_on
@@ -230,6 +230,16 @@ def test_outputs_that_were_passed_on_stand_after_a_crash_and_are_not_passed_on_t
     again = work_on(execution)
     assert again.outputs == {"y": [0, 1, 2, 3]}
     assert again.nodes.filter(node_id="out").count() == 4
+
+
+def test_deaths_count_only_while_nothing_gets_on(execution_of: Make, marks: Path) -> None:
+    crashed = {"status": Execution.RUNNING, "owner": "dead", "lease_until": "2020-01-01T00:00Z"}
+    execution = execution_of(SUM, SUM_LINKS, {"x": 1}, crashes=limits.MAX_ATTEMPTS - 2, **crashed)
+    assert (work_on(execution).status, fresh(execution).crashes) == ("COMPLETED", 0)
+    poison = execution_of(SUM, SUM_LINKS, {"x": 1}, crashes=limits.MAX_ATTEMPTS - 1, **crashed)
+    jobs.give_up(Execution)
+    assert (fresh(poison).status, fresh(poison).end_reason) == ("FAILED", "worker_lost")
+    assert "its worker died each time" in fresh(poison).error
 
 
 @pytest.mark.parametrize("known", ["Agent Output", "Note"])
