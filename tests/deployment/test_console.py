@@ -10,6 +10,7 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Group
 from django.test import Client
 from django.utils import timezone
+from pytest_django import Settings
 
 from accounts.models import LedgerEntry, User
 from chat.models import Attempt, Session, Step, Turn
@@ -26,7 +27,8 @@ ALL_QUEUES = "executions,operations,turns,webhooks"
 
 
 @pytest.fixture(autouse=True)
-def _groups() -> None:
+def _room(settings: Settings) -> None:
+    settings.COPILOT_HEARTBEAT_SECONDS = 60.0  # a slow machine must not make a worker look silent
     groups.make_groups()
 
 
