@@ -47,7 +47,7 @@ def built_ui() -> None:
 @pytest.fixture(scope="session")
 def stack(built_ui: None) -> Iterator[Stack]:
     home = Path(tempfile.mkdtemp(prefix="rb-"))
-    with running_stack(home / "s", workers=1) as running:
+    with running_stack(home / "s", workers=1, env={"COPILOT_ALLOW_ANONYMOUS": "true"}) as running:
         yield running
     shutil.rmtree(home, ignore_errors=True)
 
@@ -108,7 +108,7 @@ def watch(page: Page, errors: list[str]) -> None:
 
 def log_in(page: Page, stack: Stack) -> None:
     page.set_default_timeout(60_000)
-    page.goto(stack.url() + "/")
+    page.goto(stack.url() + "/login/")
     page.fill("[name=username]", "ann")
     page.fill("[name=password]", "a good password")
     page.keyboard.press("Enter")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.conftest import log_in
 from tests.browser.steps import answers, menu, script, send, wait_until_idle
 from tests.rig import Stack
 
@@ -71,7 +73,7 @@ def test_deep_link_opens_the_conversation_and_a_wrong_one_says_so(page: Page, st
 
 
 def test_suggested_prompt_begins_a_conversation(page: Page) -> None:
-    page.get_by_role("button", name=re.compile("Show me a markdown table")).click()
+    page.get_by_role("main").get_by_role("button", name=re.compile("Show me a markdown table")).click()
     expect(answers(page).get_by_role("table")).to_be_visible()
     wait_until_idle(page)
 
@@ -85,3 +87,18 @@ def test_draft_is_kept_until_it_is_sent(page: Page) -> None:
     expect(page.locator("textarea")).to_have_value("")
     send(page, "hello")
     wait_until_idle(page)
+
+
+def test_visitor_may_talk_without_an_account_and_takes_the_conversation_along(
+    new_page: Callable[..., Page], stack: Stack
+) -> None:
+    page = new_page(storage_state=None)
+    send(page, script("visitor", text="Welcome, stranger."))
+    expect(answers(page)).to_contain_text("Welcome, stranger.")
+    wait_until_idle(page)
+    conversation = page.url
+    page.get_by_role("link", name="Library").click()
+    expect(page.locator("[name=password]")).to_be_visible()
+    log_in(page, stack)
+    page.goto(conversation)
+    expect(answers(page)).to_contain_text("Welcome, stranger.")

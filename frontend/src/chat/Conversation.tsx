@@ -3,13 +3,15 @@ import { Page } from '../app/Page';
 import { Failed, Loading } from '../components/Pieces';
 import { useT } from '../i18n';
 import { api } from '../lib/api';
+import { ApiError } from '../lib/http';
 import { inWords } from '../lib/words';
+import type { SessionDetail } from '../lib/types';
 import { TalkView } from './TalkView';
 
 /** A conversation by its address. What is known of it from before is shown at once; the view itself looks for news. */
 export default function Conversation({ id }: { id: string }) {
   const t = useT();
-  const { data, error, refetch } = useQuery({ queryKey: ['session', id], queryFn: () => api.session(id), staleTime: Infinity });
+  const { data, error, refetch } = useQuery({ queryKey: ['session', id], queryFn: () => openSession(id), staleTime: Infinity });
   if (data) return <TalkView detail={data} />;
   if (!error) return <Loading />;
   return (
@@ -17,4 +19,16 @@ export default function Conversation({ id }: { id: string }) {
       <Failed words={inWords(error, t)} onRetry={() => void refetch()} />
     </Page>
   );
+}
+
+/** What was begun here without an account becomes the account's when its owner comes back logged in. */
+async function openSession(id: string): Promise<SessionDetail> {
+  try {
+    return await api.session(id);
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 404) throw error;
+    const mine = await api.claim(id).catch(() => null);
+    if (!mine) throw error;
+    return api.session(id);
+  }
 }

@@ -1,6 +1,8 @@
 import { type ReactNode, useDeferredValue, useMemo, useRef, useState } from 'react';
+import { Link } from 'wouter';
 import { Bar } from '../app/Page';
 import { IconButton } from '../components/Button';
+import { Icon } from '../components/icons';
 import { Menu } from '../components/Menu';
 import { Notice } from '../components/Pieces';
 import { useT } from '../i18n';
@@ -109,7 +111,14 @@ function TalkBar({ session }: { session: SessionDetail }) {
       <RenameForm session={session} onDone={() => setRenaming(false)} />
     </div>
   ) : (
-    <h1 className="truncate text-[15px] font-medium">{title}</h1>
+    <div className="flex min-w-0 items-center gap-2">
+      {session.parent && (
+        <Link href={`/c/${session.parent}`} className="inline-flex shrink-0 items-center gap-1 text-sm text-quiet hover:text-ink">
+          <Icon name="branch" size={15} /> {t('chat.parent')}
+        </Link>
+      )}
+      <h1 className="truncate text-[15px] font-medium">{title}</h1>
+    </div>
   );
   return (
     <Bar name={title} title={shown}>

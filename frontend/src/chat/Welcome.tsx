@@ -5,6 +5,7 @@ import { Icon, Mark } from '../components/icons';
 import { Failed } from '../components/Pieces';
 import { useT } from '../i18n';
 import { api } from '../lib/api';
+import { hints } from '../lib/hints';
 import { queryClient } from '../lib/queries';
 import type { SessionDetail, WorkspaceFile } from '../lib/types';
 import { inWords } from '../lib/words';
@@ -28,6 +29,7 @@ export function Welcome() {
       const empty: SessionDetail = { ...session, messages: [], before: null, active_turn: null, queued_turns: [] };
       queryClient.setQueryData(['session', session.id], empty);
       void outboxOf(session.id).send(text, files, 'queue');
+      hints.wake(); // a visitor is known from now on
       go(`/c/${session.id}`);
     } catch (error) {
       composer.current?.fill(text);

@@ -31,6 +31,7 @@ export const api = {
   change: (id: string, change: { title?: string; pinned?: boolean }) =>
     call<SessionRow>('PATCH', `/api/sessions/${id}`, change),
   remove: (id: string) => call<void>('DELETE', `/api/sessions/${id}`),
+  claim: (id: string) => call<SessionRow>('PATCH', `/api/sessions/${id}/assign-user`, {}),
   exportUrl: (id: string, form: 'json' | 'markdown') => `/api/sessions/${id}/export?as=${form}`,
 
   send: (id: string, turn: NewTurn) => call<{ turn: Turn }>('POST', `/api/sessions/${id}/turns`, turn),

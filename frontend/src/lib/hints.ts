@@ -52,26 +52,35 @@ class HintSocket {
 
   private open(): void {
     window.clearTimeout(this.timer);
+    const before = this.socket;
     const socket = new WebSocket(`${location.origin.replace('http', 'ws')}/ws/events/`);
-    this.socket = socket;
+    this.socket = socket; // from here on the one before is not listened to
+    before?.close();
     socket.onopen = () => {
       this.pause = FIRST_PAUSE;
       this.show(true);
       if (this.opened) this.tell(RECONNECTED);
       this.opened = true;
     };
-    socket.onmessage = (event) => this.tell(JSON.parse(String(event.data)) as Hint);
+    socket.onmessage = (event) => socket === this.socket && this.tell(JSON.parse(String(event.data)) as Hint);
     socket.onclose = (event) => {
       if (socket !== this.socket) return;
-      if (event.code === NOT_LOGGED_IN) return goToLogin();
+      if (event.code === NOT_LOGGED_IN) return void this.turnedAway();
       this.show(false);
       this.timer = window.setTimeout(() => this.open(), this.pause * (0.5 + Math.random() / 2));
       this.pause = Math.min(2 * this.pause, LONGEST_PAUSE);
     };
   }
 
-  /** The network is back: do not wait out the pause. */
-  private wake(): void {
+  /** Logged out, or a visitor who has not said anything yet and will be let in once they have. */
+  private async turnedAway(): Promise<void> {
+    const answer = await fetch('/api/config').catch(() => null);
+    if (answer?.status === 401) return goToLogin();
+    this.timer = window.setTimeout(() => this.open(), LONGEST_PAUSE);
+  }
+
+  /** The network is back, or there is a reason to be let in now: do not wait out the pause. */
+  wake(): void {
     if (this.socket?.readyState === WebSocket.OPEN) return this.tell(RECONNECTED);
     this.pause = FIRST_PAUSE;
     this.open();

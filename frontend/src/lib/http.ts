@@ -18,6 +18,8 @@ export class ApiError extends Error {
   }
 }
 
+const VISITORS = new Set(['/api/me']); // asked on every page: who is nobody here may still be let in
+
 type Problem = { error?: { code?: string; message?: string; hint?: string; fields?: Record<string, string[]> } };
 
 export async function call<T>(method: string, path: string, body?: unknown, init: RequestInit = {}): Promise<T> {
@@ -30,6 +32,7 @@ export async function call<T>(method: string, path: string, body?: unknown, init
   if (response.status === 204) return undefined as T;
   const answer: unknown = await response.json().catch(() => null);
   if (response.ok) return answer as T;
+  if (response.status === 401 && !VISITORS.has(path)) goToLogin();
   throw problemIn(response.status, answer);
 }
 
@@ -38,7 +41,6 @@ export function csrfToken(): string {
 }
 
 export function problemIn(status: number, answer: unknown): ApiError {
-  if (status === 401) goToLogin();
   const error = (answer as Problem | null)?.error;
   return new ApiError(status, error?.code ?? `http_${status}`, error?.message ?? '', error?.hint, error?.fields);
 }

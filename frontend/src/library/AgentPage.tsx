@@ -1,25 +1,18 @@
 import { useQuery } from '@tanstack/react-query';
-import { lazy, Suspense, useMemo, useState } from 'react';
-import { Link, useLocation } from 'wouter';
-import { Button, IconButton } from '../components/Button';
-import { Confirm, Dialog } from '../components/Dialog';
+import { lazy, Suspense, useMemo } from 'react';
+import { Link } from 'wouter';
+import { Button } from '../components/Button';
 import { Icon } from '../components/icons';
-import { Menu } from '../components/Menu';
 import { Badge, Failed, Loading, Notice } from '../components/Pieces';
 import { Tabs } from '../components/Tabs';
 import { readGraph } from '../graph/model';
 import { useT } from '../i18n';
-import { ApiError } from '../lib/http';
-import { newId } from '../lib/ids';
 import { queryClient } from '../lib/queries';
 import { toast } from '../lib/toasts';
 import { inWords } from '../lib/words';
+import { More, Run } from './AgentActions';
 import { type AgentDetail, libraryApi } from './api';
 import { ExecutionList } from './Executions';
-import { NewSchedule } from './NewSchedule';
-import { NewTrigger } from './NewTrigger';
-import { problemsIn } from './schema';
-import { SchemaForm } from './SchemaForm';
 import { Heading, useAttempt } from './Screen';
 import { useBlockNames } from './useBlockNames';
 import { Versions } from './Versions';
@@ -107,72 +100,5 @@ function Problems({ agent }: { agent: AgentDetail }) {
         ))}
       </ul>
     </Notice>
-  );
-}
-
-/** The form made from what the agent takes; the same wish twice is one run. */
-function Run({ agent }: { agent: AgentDetail }) {
-  const t = useT();
-  const [, go] = useLocation();
-  const [wish, setWish] = useState<string | null>(null);
-  const [busy, setBusy] = useState(false);
-  const [problems, setProblems] = useState<Record<string, string>>({});
-  const run = async (values: Record<string, unknown>) => {
-    setBusy(true);
-    setProblems({});
-    try {
-      const started = await libraryApi.execute(agent.id, values, wish!);
-      go(`/library/runs/${started.id}`);
-    } catch (error) {
-      const fields = error instanceof ApiError ? problemsIn(error.fields) : {};
-      setProblems(Object.keys(fields).length ? fields : { '': inWords(error, t) });
-    }
-    setBusy(false);
-  };
-  return (
-    <>
-      <Button look="strong" icon="play" disabled={!agent.valid} onClick={() => setWish(newId())}>
-        {t('agent.run')}
-      </Button>
-      <Dialog open={wish !== null} onClose={() => setWish(null)} title={t('agent.runTitle', { name: agent.name })}>
-        <SchemaForm schema={agent.input_schema} action={t('agent.run')} busy={busy} problems={problems} onSubmit={(values) => void run(values)} />
-      </Dialog>
-    </>
-  );
-}
-
-function More({ agent }: { agent: AgentDetail }) {
-  const t = useT();
-  const [, go] = useLocation();
-  const [open, setOpen] = useState<'delete' | 'schedule' | 'trigger' | null>(null);
-  const attempt = useAttempt();
-  const remove = async () => {
-    await attempt(libraryApi.removeAgent(agent.id));
-    await queryClient.invalidateQueries({ queryKey: ['agents'] });
-    go('/library');
-  };
-  const publish = async () => {
-    const listing = await attempt(libraryApi.publish(agent.id));
-    if (listing) toast(t('agent.published', { name: `${listing.username}/${listing.slug}` }));
-  };
-  const close = () => setOpen(null);
-  return (
-    <>
-      <Menu
-        trigger={<IconButton icon="more" look="plain" label={t('agent.more')} />}
-        entries={[
-          { label: t('agent.schedule'), icon: 'clock', onSelect: () => setOpen('schedule') },
-          { label: t('agent.trigger'), icon: 'bolt', onSelect: () => setOpen('trigger') },
-          'line',
-          { label: t('agent.export'), icon: 'download', href: libraryApi.exportUrl(agent.id), download: true },
-          { label: t('agent.publish'), icon: 'store', onSelect: () => void publish() },
-          'line',
-          { label: t('agent.delete'), icon: 'trash', danger: true, onSelect: () => setOpen('delete') },
-        ]}
-      />
-      {open === 'schedule' && <NewSchedule agent={agent} onClose={close} />}
-      {open === 'trigger' && <NewTrigger agent={agent} onClose={close} />}
-      <Confirm open={open === 'delete'} onClose={close} onConfirm={() => void remove()} title={t('agent.deleteTitle')} about={t('agent.deleteAbout', { name: agent.name })} action={t('agent.delete')} />
-    </>
   );
 }

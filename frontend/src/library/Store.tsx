@@ -6,7 +6,7 @@ import { Icon } from '../components/icons';
 import { Badge } from '../components/Pieces';
 import { useT } from '../i18n';
 import { useSettled } from '../lib/debounce';
-import { queryClient } from '../lib/queries';
+import { queryClient, useMe } from '../lib/queries';
 import { type Listing, libraryApi } from './api';
 import { Heading, Listed, useAttempt } from './Screen';
 import { SearchField } from './SearchField';
@@ -39,6 +39,11 @@ function Card({ listing }: { listing: Listing }) {
   const t = useT();
   const [, go] = useLocation();
   const attempt = useAttempt();
+  const own = useMe().data?.username === listing.username;
+  const withdraw = async () => {
+    await attempt(libraryApi.withdraw(listing.username, listing.slug));
+    await queryClient.invalidateQueries({ queryKey: ['store'] });
+  };
   const add = async () => {
     const agent = await attempt(libraryApi.addFromStore(listing.username, listing.slug));
     if (!agent) return;
@@ -64,9 +69,16 @@ function Card({ listing }: { listing: Listing }) {
           <Badge key={category}>{category}</Badge>
         ))}
         <span className="text-xs text-quiet">{t('store.additions', { count: listing.additions })}</span>
-        <Button small icon="plus" className="ml-auto" onClick={() => void add()}>
-          {t('store.add')}
-        </Button>
+        <span className="ml-auto flex gap-2">
+          {own && (
+            <Button small onClick={() => void withdraw()}>
+              {t('store.withdraw')}
+            </Button>
+          )}
+          <Button small icon="plus" onClick={() => void add()}>
+            {t('store.add')}
+          </Button>
+        </span>
       </span>
     </li>
   );

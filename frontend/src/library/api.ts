@@ -133,6 +133,7 @@ export const libraryApi = {
 
   store: (search: string) => call<Page<Listing>>('GET', `/api/store${query({ search })}`),
   addFromStore: (username: string, slug: string) => call<Agent>('POST', `/api/store/${username}/${slug}/add`, {}),
+  withdraw: (username: string, slug: string) => call<void>('DELETE', `/api/store/${username}/${slug}`),
   publish: (agent_id: string) => call<Listing>('POST', '/api/store', { agent_id }),
 
   blocks: (cursor: string | null) => call<Page<BlockInfo>>('GET', `/api/blocks${query({ limit: 100, cursor })}`),

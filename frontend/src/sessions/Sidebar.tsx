@@ -6,7 +6,7 @@ import { Icon, type IconName, Mark } from '../components/icons';
 import { Menu, type MenuEntry } from '../components/Menu';
 import { useT } from '../i18n';
 import { useSettled } from '../lib/debounce';
-import { csrfToken } from '../lib/http';
+import { ApiError, csrfToken } from '../lib/http';
 import { useMe } from '../lib/queries';
 import { SessionList } from './SessionList';
 
@@ -50,13 +50,14 @@ export function Sidebar({ onClose }: { onClose?: () => void }) {
 
 function Foot() {
   const t = useT();
-  const me = useMe().data;
+  const { data: me, error } = useMe();
+  const nobody = error instanceof ApiError && error.status === 401;
   const more: MenuEntry[] = [
     ...(me?.is_staff ? [{ label: t('nav.admin'), icon: 'shield', href: '/admin/' } as const] : []),
     { label: t('nav.api'), icon: 'terminal', href: '/api/docs/' },
     { label: t('nav.styleguide'), icon: 'block', href: '/styleguide' },
     'line',
-    { label: t('nav.logout'), icon: 'open', onSelect: logOut },
+    nobody ? { label: t('nav.login'), icon: 'user', href: '/login/' } : { label: t('nav.logout'), icon: 'open', onSelect: logOut },
   ];
   return (
     <div className="flex flex-col gap-0.5 border-t border-line p-2">

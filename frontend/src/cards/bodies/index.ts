@@ -18,16 +18,17 @@ import { WebPage } from './WebPage';
 /** `active`: it is the end of the conversation, so what it asks for can still be given. */
 export type BodyProps = { result: Result; active: boolean };
 
-const ofAgents = (name: 'AgentDetails' | 'AgentList' | 'AgentPreview' | 'AgentSaved' | 'BlockList' | 'InputProblems' | 'ValidationResult') =>
+const ofAgents = (name: 'AgentDetails' | 'AgentList' | 'BlockList' | 'InputProblems' | 'ValidationResult') =>
   lazy(() => import('./Agents').then((module) => ({ default: module[name] })));
+const ofBuilt = (name: 'AgentPreview' | 'AgentSaved') => lazy(() => import('./BuiltAgents').then((module) => ({ default: module[name] })));
 const ofRuns = (name: 'BlockOutput' | 'ExecutionBody' | 'ReviewBody' | 'ScheduleList' | 'SetupRequirements') =>
   lazy(() => import('./Runs').then((module) => ({ default: module[name] })));
 
 const BODIES: Record<string, ComponentType<BodyProps>> = {
   agent_details: ofAgents('AgentDetails'),
   agent_output: ofRuns('ExecutionBody'),
-  agent_preview: ofAgents('AgentPreview'),
-  agent_saved: ofAgents('AgentSaved'),
+  agent_preview: ofBuilt('AgentPreview'),
+  agent_saved: ofBuilt('AgentSaved'),
   agents_found: ofAgents('AgentList'),
   bash_exec: Terminal,
   block_details: ofAgents('AgentDetails'),

@@ -40,6 +40,7 @@ export const chat = {
   'chat.older': 'Frühere Nachrichten werden geladen …',
   'chat.toEnd': 'Zur neuesten Nachricht springen',
   'chat.waitingForConnection': 'Wartet auf die Verbindung; wird dann von selbst gesendet.',
+  'chat.parent': 'Teil einer anderen',
   'chat.cannotOpen': 'Diese Unterhaltung lässt sich nicht öffnen',
 
   'queue.title': 'Wartende Nachrichten',

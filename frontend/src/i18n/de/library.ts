@@ -35,6 +35,8 @@ export const library = {
   'agent.more': 'Weitere Aktionen',
   'agent.schedule': 'Nach Uhrzeit starten',
   'agent.trigger': 'Durch Webhook starten',
+  'agent.describe': 'Name und Beschreibung',
+  'agent.description': 'Beschreibung',
   'agent.export': 'Exportieren',
   'agent.publish': 'Im Store veröffentlichen',
   'agent.published': 'Veröffentlicht als {name}.',
@@ -162,4 +164,5 @@ export const library = {
   'store.none': 'Noch nichts im Store',
   'store.additions': 'einmal genommen|{count}-mal genommen',
   'store.add': 'Nehmen',
+  'store.withdraw': 'Zurückziehen',
 };

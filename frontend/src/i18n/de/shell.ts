@@ -19,6 +19,7 @@ export const shell = {
   'nav.api': 'API-Dokumentation',
   'nav.styleguide': 'Stilübersicht',
   'nav.more': 'Mehr',
+  'nav.login': 'Anmelden',
   'nav.logout': 'Abmelden',
 
   'sessions.title': 'Unterhaltungen',

@@ -40,6 +40,7 @@ export const chat = {
   'chat.older': 'Loading earlier messages…',
   'chat.toEnd': 'Jump to the newest message',
   'chat.waitingForConnection': 'Waiting for the connection; it is sent by itself.',
+  'chat.parent': 'Part of another',
   'chat.cannotOpen': 'This conversation cannot be opened',
 
   'queue.title': 'Queued messages',

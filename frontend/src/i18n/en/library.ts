@@ -35,6 +35,8 @@ export const library = {
   'agent.more': 'More actions',
   'agent.schedule': 'Run by the clock',
   'agent.trigger': 'Run by webhook',
+  'agent.describe': 'Name and description',
+  'agent.description': 'Description',
   'agent.export': 'Export',
   'agent.publish': 'Publish in the store',
   'agent.published': 'Published as {name}.',
@@ -162,4 +164,5 @@ export const library = {
   'store.none': 'Nothing in the store yet',
   'store.additions': 'taken once|taken {count} times',
   'store.add': 'Take it',
+  'store.withdraw': 'Withdraw',
 };

@@ -19,6 +19,7 @@ export const shell = {
   'nav.api': 'API documentation',
   'nav.styleguide': 'Style guide',
   'nav.more': 'More',
+  'nav.login': 'Log in',
   'nav.logout': 'Log out',
 
   'sessions.title': 'Conversations',

@@ -1,0 +1,88 @@
+// What the server has of a conversation, taken over whenever there is reason to think it changed.
+import type { Chat } from '@ai-sdk/react';
+import { useQueryClient } from '@tanstack/react-query';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { api } from '../lib/api';
+import { useHints } from '../lib/hints';
+import { withNewest, withOlder } from '../lib/history';
+import type { Outbox } from '../lib/outbox';
+import type { ChatMessage, SessionDetail } from '../lib/types';
+import { once } from './once';
+import type { Stream } from './useStream';
+
+const PAUSES = [150, 500, 1000, 2000, 4000]; // ms before a stream that broke off is joined again
+const TURNS = new Set(['turn.queued', 'turn.running', 'turn.finished', 'session.updated']);
+
+/** The database is right, the stream is early: this keeps the two together. */
+export function useSettled(detail: SessionDetail, { chat, status, join }: Stream, outbox: Outbox) {
+  const id = detail.id;
+  const cache = useQueryClient();
+  const [server, setServer] = useState(detail);
+  const before = useRef(detail.before);
+  const [hasOlder, setHasOlder] = useState(detail.before !== null);
+  const take = useCallback(
+    (loaded: { messages: ChatMessage[]; before: string | null }) => {
+      chat.messages = loaded.messages;
+      before.current = loaded.before;
+      setHasOlder(loaded.before !== null);
+    },
+    [chat],
+  );
+
+  /** Take what the server has; if a turn runs or waits there, join its stream. */
+  const settle = useMemo(
+    () =>
+      once(async () => {
+        const accepted = outbox.accepted;
+        const now = await api.session(id).catch(() => null);
+        if (!now) return;
+        take(withNewest({ messages: chat.messages, before: before.current }, now, furtherThan(now, chat)));
+        setServer(now);
+        cache.setQueryData(['session', id], now);
+        outbox.settle(accepted, turnsWithoutMessage(now));
+        if (now.active_turn || now.queued_turns.length > 0) join();
+      }),
+    [id, chat, cache, outbox, join, take],
+  );
+  const loadOlder = async () => {
+    const from = before.current;
+    const page = from ? await api.session(id, from).catch(() => null) : null;
+    if (page && before.current === from) take(withOlder({ messages: chat.messages, before: from }, page));
+  };
+
+  useHints((hint) => {
+    if (hint.type === 'reconnected') void outbox.retry().then(settle);
+    else if (hint.session_id === id && TURNS.has(hint.type)) void settle();
+    else if (hint.session_id === id && hint.type === 'operation.updated' && hint.status !== 'running') void settle();
+  });
+  useEffect(() => {
+    void outbox.retry().then(settle);
+  }, [outbox, settle]);
+  useSettleAfterStream(status, settle);
+  return { server, settle, hasOlder, loadOlder };
+}
+
+/** A stream that began or ended changed something; one that broke off is joined again, ever more patiently. */
+function useSettleAfterStream(status: Stream['status'], settle: () => Promise<void>): void {
+  const breaks = useRef(0);
+  useEffect(() => {
+    if (status === 'submitted') return;
+    const pause = status === 'error' ? PAUSES[Math.min(breaks.current, PAUSES.length - 1)] : 0;
+    breaks.current = status === 'error' ? breaks.current + 1 : 0;
+    const timer = window.setTimeout(() => void settle(), pause);
+    return () => window.clearTimeout(timer);
+  }, [status, settle]);
+}
+
+/** Of a running turn the server keeps whole steps only; what is shown of it may be further. */
+function furtherThan(now: SessionDetail, chat: Chat<ChatMessage>): ChatMessage | undefined {
+  const ofRunning = now.active_turn !== null && chat.lastMessage?.metadata?.turn_id === now.active_turn.id;
+  return ofRunning || chat.status === 'streaming' ? chat.lastMessage : undefined;
+}
+
+/** Turns that wait or just began: what was sent for them is not among the messages yet. */
+function turnsWithoutMessage(now: SessionDetail): Set<string> {
+  const shown = new Set(now.messages.filter((message) => message.role === 'user').map((message) => message.metadata?.turn_id));
+  const live = [...now.queued_turns, ...(now.active_turn ? [now.active_turn] : [])].map((turn) => turn.id);
+  return new Set(live.filter((turn) => !shown.has(turn)));
+}
