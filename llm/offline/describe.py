@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -34,6 +35,7 @@ SHOWN_FIELDS = {
     "problems": "Problems",
     "inputs": "Inputs",
 }
+FOR_THE_MODEL = re.compile(r"\bthe user\b|\bcall(ed)? again\b|\byour answer\b|\b[a-z]+_[a-z_]+ runs it\b")
 LINK_FIELDS = ("agent_page_link", "library_agent_link", "link", "url", "download_url")
 
 
@@ -55,8 +57,16 @@ def describe(result: ToolResult) -> str:
 def _headline(result: ToolResult) -> str:
     if not result.data:
         return f"`{result.name}` answered: {excerpt(result.text) or 'nothing.'}"
-    message = result.message or f"`{result.name}` answered `{result.type or 'without a message'}`."
+    message = (
+        for_people(result.message) or f"`{result.name}` answered `{result.type or 'without a message'}`."
+    )
     return f"That did not work: {message}" if result.type in FAILED_TYPES else message
+
+
+def for_people(message: str) -> str:
+    """The message without the sentences that tell the model what to do next."""
+    sentences = re.split(r"(?<=[.!?]) ", message)
+    return " ".join(sentence for sentence in sentences if not FOR_THE_MODEL.search(sentence))
 
 
 def show(value: Any) -> str:
@@ -70,11 +80,17 @@ def show(value: Any) -> str:
 
 def _inline(value: Any) -> str:
     if isinstance(value, Mapping):
-        name = next((str(value[field]) for field in NAME_FIELDS if value.get(field)), "")
+        name = next((str(value[field]) for field in NAME_FIELDS if value.get(field)), "") or _kind(value)
         return excerpt(name or json.dumps(value, ensure_ascii=False, default=str))
     if isinstance(value, list):
         return ", ".join(_inline(item) for item in value)
     return excerpt(str(value))
+
+
+def _kind(schema: Mapping[str, Any]) -> str:
+    """An input as people say it: `string, required`."""
+    kind = schema.get("type")
+    return f"{kind}{', required' if schema.get('required') else ''}" if isinstance(kind, str) else ""
 
 
 def excerpt(text: str) -> str:

@@ -10,6 +10,7 @@ import jsonschema
 import pytest
 
 from llm.offline.conversation import Conversation
+from llm.offline.describe import for_people, show
 from llm.offline.reply import Reply, split_evenly, split_words
 from llm.offline.rules import answer
 
@@ -336,3 +337,15 @@ def test_words_and_even_pieces_join_to_the_text() -> None:
     assert "".join(split_words(text)) == text
     assert "".join(split_evenly(text, 300)) == text
     assert len(split_evenly(text, 300)) == 300
+
+
+def test_sentences_meant_for_the_model_are_not_read_out_to_people() -> None:
+    started = "create_agent was started and goes on by itself. Tell the user so and end your answer."
+    assert for_people(started) == "create_agent was started and goes on by itself."
+    missing = "One thing is missing. Ask the user, then call again with the answers in `context`."
+    assert for_people(missing) == "One thing is missing."
+    assert for_people("The page says: call me. It is 3 kB.") == "The page says: call me. It is 3 kB."
+
+
+def test_an_input_is_named_by_its_kind() -> None:
+    assert show({"city": {"type": "string", "required": True}}) == "\n- **city**: string, required"
