@@ -36,7 +36,8 @@ class Aside:
         waits = self._waits()
         if not called:
             waits = {one: wait for one, wait in waits.items() if isinstance(wait, ParkedUntil)}
-        return [self._runs.pop(one) for one in parking.due(waits)] if waits else []
+        due = parking.due(waits) if waits else set()
+        return [self._runs.pop(one) for one in due]
 
     def changes(self) -> dict[str, Any]:
         """The columns of an execution that only waits: REVIEW when a person is asked, else running without a worker."""

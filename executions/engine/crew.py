@@ -51,6 +51,10 @@ class Crew:
             self._waking.notify(min(wanted, self._idle))
             self._hire(wanted - self._idle)
 
+    def run_now(self, work: Callable[[], None]) -> None:
+        """Run something that a thread of the crew waits for: in line it might wait for that very thread."""
+        threading.Thread(target=self._serve_one, args=(work,), name="block", daemon=True).start()
+
     def help(self) -> None:
         """Somebody has waited long: twice as many threads, as far as there is work for them."""
         with self._waking:
@@ -76,6 +80,12 @@ class Crew:
                 logger.exception("A block's thread stumbled and goes on")
             finally:
                 self._done(task)
+
+    def _serve_one(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        finally:
+            connections.close_all()
 
     def _next(self) -> Task | None:
         """The next task, or None when there has been none for a while and the thread may go."""
@@ -104,9 +114,7 @@ class Crew:
         return None
 
     def _done(self, task: Task) -> None:
-        for connection in connections.all(initialized_only=True):
-            if not connection.in_atomic_block:
-                connection.close()
+        connections.close_all()
         with self._waking:
             self._busy[task.owner] -= 1
             if not self._busy[task.owner]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections import deque
 from typing import Any
 
 from django.db import connection
@@ -19,14 +18,15 @@ from durable.errors import HandOver, LeaseLost, TimedOut
 from durable.lease import Lease
 from durable.stop import StopReason
 from executions.blocks.base import Effects
-from executions.blocks.errors import BlockTimedOut
-from executions.engine import rows
+from executions.engine import overtime, rows
 from executions.engine.aside import Aside, left_by, record_of
 from executions.engine.crew import Task
 from executions.engine.equipment import Equipment
 from executions.engine.errors import NodeFailed, OutOfMoney, Woken
+from executions.engine.lineup import Lineup, is_quick
 from executions.engine.noderun import Inbox, NodeRun, Outcome
 from executions.engine.plan import Plan
+from executions.engine.ports.database import persist
 from executions.engine.ports.tools import Call
 from executions.engine.rows import Entry, History, run_id
 from executions.engine.scope import ExecutionScope
@@ -56,9 +56,7 @@ class Driver:
         self.aside = Aside()
         self._records = dict(history.records)
         self._place = history.place
-        self._in_line: dict[
-            str, deque[Run]
-        ] = {}  # behind a run of the same node, where one comes after the other
+        self._lineup = Lineup(self.state)
         self._calls: dict[uuid.UUID, Call] = {}
         self._telling = Telling(execution)
         self._seen_wakes = execution.wakes
@@ -116,35 +114,7 @@ class Driver:
 
     def _start_ready(self) -> None:
         if not self.lease.draining and self.state.ready:
-            self._start([self._make(run) for run in self._take_ready()])
-
-    def _take_ready(self) -> list[Run]:
-        """As many as there is room for; quick ones only stand in line, so there may be more of them."""
-        quick = sum(is_quick(run) for run in self.at_work.values())
-        room = {True: limits.WAVE_RUNS - quick, False: limits.PARALLEL_NODES - len(self.at_work) + quick}
-        taken: list[Run] = []
-        for key, run in list(self.state.ready.items()):
-            block = self.state.plan.nodes[key.node_id].block
-            kind = block.effects is Effects.PURE
-            if room[kind] <= 0:
-                if max(room.values()) <= 0:
-                    break
-                continue
-            del self.state.ready[key]
-            if block.sequential and self._must_wait(run):
-                continue
-            room[kind] -= 1
-            taken.append(run)
-        return taken
-
-    def _must_wait(self, run: Run) -> bool:
-        """Whether another run of the node is under way; then this one gets in line behind it."""
-        line = self._in_line.get(run.key.node_id)
-        if line is None:
-            self._in_line[run.key.node_id] = deque()
-            return False
-        line.append(run)
-        return True
+            self._start([self._make(run) for run in self._lineup.take(self.at_work.values())])
 
     def _make(self, run: Run) -> NodeRun:
         """The run, with whatever an earlier attempt left of it."""
@@ -159,7 +129,10 @@ class Driver:
             run.begin()
             self.at_work[run.id] = run
         self._write_down([run for run in runs if needs_row(run)])
-        self.crew.submit([Task(self.execution.user_id, run.work, is_quick(run)) for run in runs])
+        self.crew.submit([Task(self.execution.user_id, run.work, is_quick(run)) for run in runs if run.key])
+        for run in runs:
+            if run.key is None:  # somebody holds a thread and waits for it
+                self.crew.run_now(run.work)
 
     def _write_down(self, runs: list[NodeRun]) -> None:
         if not runs:
@@ -184,16 +157,11 @@ class Driver:
                 return
             if not connection.in_atomic_block:
                 connection.close()  # nothing is held while blocks work
-            self.inbox.wait(self._seconds_to_next_look())
+            due = self._looked_at + limits.EXECUTION_TICK_SECONDS - time.monotonic()
+            self.inbox.wait(overtime.seconds_left(self.at_work.values(), due))
         enough = min(len(self.at_work), limits.WAVE_RUNS)
         if len(self.inbox) < enough:
             self.inbox.wait(limits.WAVE_SECONDS, enough=enough)
-
-    def _seconds_to_next_look(self) -> float:
-        moments = [self._looked_at + limits.EXECUTION_TICK_SECONDS]
-        for run in self.at_work.values():
-            moments += [moment for moment in (run.give_up_at or run.deadline,) if moment is not None]
-        return max(min(moments) - time.monotonic(), 0.0)
 
     # --- waves ------------------------------------------------------------------------------------
 
@@ -201,7 +169,8 @@ class Driver:
         """Commit what has ended or come out since the last wave; only then is it passed on."""
         for call in self.inbox.take_calls():
             self._answer(call)
-        ended = [run for run in self.inbox.take_ended() if not run.closed] + self._give_up()
+        ended = [run for run in self.inbox.take_ended() if not run.closed]
+        ended += overtime.give_up(self.at_work.values())
         if any(run.outcome is Outcome.LOST for run in ended):
             raise LeaseLost
         wave = Wave(self._place, self.lease.attempt)
@@ -237,27 +206,11 @@ class Driver:
     def _leave(self, run: NodeRun) -> None:
         """After the commit: nobody is at it any more."""
         self.at_work.pop(run.id, None)
+        self._lineup.leave(run)
         if (call := self._calls.pop(run.id, None)) is not None:
             call.answer(run)
         elif run.outcome is Outcome.PARKED:
             self.aside.put(run)
-        elif run.node.block.sequential:
-            line = self._in_line.pop(run.node.id)
-            self.state.ready |= {behind.key: behind for behind in line}
-
-    def _give_up(self) -> list[NodeRun]:
-        """Tell runs whose time is over to stop; those that do not listen are left behind."""
-        now = time.monotonic()
-        given_up = []
-        for run in self.at_work.values():
-            if run.give_up_at is None and run.deadline is not None and now >= run.deadline:
-                run.stop.set(StopReason.TIMED_OUT)
-                run.give_up_at = now + limits.NODE_STOP_SECONDS
-            elif run.give_up_at is not None and now >= run.give_up_at and run.outcome is None:
-                run.closed, run.outcome, run.error = True, Outcome.FAILED, str(BlockTimedOut())
-                run.ended_at, run.seconds = timezone.now(), now - run.began
-                given_up.append(run)
-        return given_up
 
     # --- tools ------------------------------------------------------------------------------------
 
@@ -303,7 +256,7 @@ class Driver:
     def _listen(self) -> None:
         """Has somebody called, or has the execution that wanted this one ended?"""
         facts = Execution.objects.values_list("wakes", "parent__execution__status")
-        wakes, parent_status = facts.get(pk=self.execution.pk)
+        wakes, parent_status = persist(lambda: facts.get(pk=self.execution.pk))
         if parent_status in Execution.TERMINAL:
             self.lease.stop.set(StopReason.CANCELLED)
         called, self._seen_wakes = wakes != self._seen_wakes, wakes
@@ -323,7 +276,7 @@ class Driver:
             self._bring_back(called=True)
 
     def _bring_back(self, *, called: bool) -> None:
-        for run in self.aside.take_due(called=called):
+        for run in persist(lambda: self.aside.take_due(called=called)):
             assert run.key is not None, "a run that was called is not put aside, whoever called it is"
             self.state.ready[run.key] = Run(run.key, run.inputs)
             self._records[run.id] = record_of(run)
@@ -383,10 +336,6 @@ class Driver:
         for run in self.at_work.values():
             run.closed = True
             run.stop.set(self.lease.stop.reason or StopReason.LOST)
-
-
-def is_quick(run: NodeRun) -> bool:
-    return run.node.block.effects is Effects.PURE
 
 
 def needs_row(run: NodeRun) -> bool:

@@ -175,16 +175,18 @@ class NodeRun:
 
     @property
     def deadline(self) -> float | None:
+        """None while no thread has taken it, and for blocks that may take as long as they want."""
         cap = self.node.block.time_cap_seconds
-        return None if cap is None else self.began + cap
+        return self.began + cap if self.taken and cap is not None else None
 
     def begin(self) -> None:
-        """The clock starts when the run is put in line for a thread."""
+        """It is put in line for a thread."""
         self.began = time.monotonic()
         self.started_at = self.started_at or timezone.now()
 
     def work(self) -> None:
         """Run to an outcome, on a thread of the crew."""
+        self.began = time.monotonic()
         self.taken = True
         if not self.closed:
             self._find_outcome()

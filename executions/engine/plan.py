@@ -45,6 +45,10 @@ class PlannedNode:
         return self.block.type is BlockType.OUTPUT
 
     @cached_property
+    def secret_pins(self) -> frozenset[str]:
+        return frozenset(pin.name for pin in self.block.input_pins if pin.secret)
+
+    @cached_property
     def error_is_linked(self) -> bool:
         return any(link.source_name == ERROR_PIN for link in self.links)
 

@@ -77,7 +77,7 @@ def make_row(execution_id: uuid.UUID, attempt: int, entry: Entry) -> NodeExecuti
         seq=entry.seq,
         early=[list(pair) for pair in run.early],
         status=entry.status,
-        inputs=shown_inputs(run.shown_inputs or run.inputs),
+        inputs=shown_inputs(run.shown_inputs or run.inputs, run.node.secret_pins),
         outputs=[list(pair) for pair in run.outputs[: entry.count]],
         error=run.error or run.note,
         attempt=attempt,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -15,6 +15,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from rest_framework.exceptions import APIException
 
 from durable import limits
+from durable.redaction import REDACTED
 from executions.engine.errors import NotKept
 from executions.ports import JSON
 from workspace import files
@@ -99,11 +100,12 @@ def reference_of(value: JSON) -> str | None:
     return reference if isinstance(reference, str) else None
 
 
-def shown_inputs(values: Mapping[str, JSON]) -> dict[str, JSON]:
-    """Inputs for a row: what is large is named by its size, for it stands in the outputs it came from."""
-    return {
-        name: {NOTE_KEY: True, "bytes": size_of(value, limits.MAX_NODE_OUTPUT_BYTES)}
-        if is_large(value)
-        else value
-        for name, value in values.items()
-    }
+def shown_inputs(values: Mapping[str, JSON], secret: Collection[str] = ()) -> dict[str, JSON]:
+    """Inputs for a row, which only people read: secrets are blotted out, and what is large is named by its size."""
+    return {name: REDACTED if name in secret else shown_input(value) for name, value in values.items()}
+
+
+def shown_input(value: JSON) -> JSON:
+    if not is_large(value):
+        return value
+    return {NOTE_KEY: True, "bytes": size_of(value, limits.MAX_NODE_OUTPUT_BYTES)}

@@ -242,6 +242,11 @@ def test_deaths_count_only_while_nothing_gets_on(execution_of: Make, marks: Path
     assert "its worker died each time" in fresh(poison).error
 
 
+def test_secret_pins_are_not_kept_in_rows(execution_of: Make) -> None:
+    done = work_on(execution_of({"hook": ("Generic Webhook Trigger", {"secret_token": "s3cret"})}))
+    assert done.nodes.get().inputs == {"secret_token": "[REDACTED]"}
+
+
 @pytest.mark.parametrize("known", ["Agent Output", "Note"])
 def test_an_agent_of_one_node_completes(execution_of: Make, known: str) -> None:
     values = {"name": "y", "value": 1} if known == "Agent Output" else {"text": "hello"}

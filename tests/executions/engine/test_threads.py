@@ -373,6 +373,19 @@ def test_one_user_has_only_a_share_of_the_crew() -> None:
     eventually(lambda: len(begun) == 4)
 
 
+def test_what_a_thread_of_the_crew_waits_for_needs_none_of_its_threads() -> None:
+    crew, done = Crew(most=1, share=1), threading.Event()
+
+    def call_a_tool() -> None:
+        answered = threading.Event()
+        crew.run_now(answered.set)
+        if answered.wait(10):
+            done.set()
+
+    crew.submit([Task("ann", call_a_tool, False)])
+    assert done.wait(10)
+
+
 def test_a_task_that_raises_costs_the_crew_nothing() -> None:
     crew, heard = Crew(most=1), threading.Event()
 

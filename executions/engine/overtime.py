@@ -1,0 +1,35 @@
+"""Runs that take longer than they may: told to stop, then left behind."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+from django.utils import timezone
+
+from durable import limits
+from durable.stop import StopReason
+from executions.blocks.errors import BlockTimedOut
+from executions.engine.noderun import NodeRun, Outcome
+
+
+def give_up(at_work: Iterable[NodeRun]) -> list[NodeRun]:
+    """The runs that did not stop although they were told to: they have failed, whatever they still do."""
+    now = time.monotonic()
+    given_up = []
+    for run in at_work:
+        if run.give_up_at is None and run.deadline is not None and now >= run.deadline:
+            run.stop.set(StopReason.TIMED_OUT)
+            run.give_up_at = now + limits.NODE_STOP_SECONDS
+        elif run.give_up_at is not None and now >= run.give_up_at and run.outcome is None:
+            run.closed, run.outcome, run.error = True, Outcome.FAILED, str(BlockTimedOut())
+            run.ended_at, run.seconds = timezone.now(), now - run.began
+            given_up.append(run)
+    return given_up
+
+
+def seconds_left(at_work: Iterable[NodeRun], at_most: float) -> float:
+    """Until the first of them is over its time, or `at_most`."""
+    now = time.monotonic()
+    moments = [moment for run in at_work if (moment := run.give_up_at or run.deadline) is not None]
+    return max(min([now + at_most, *moments]) - now, 0.0)
