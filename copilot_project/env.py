@@ -255,7 +255,7 @@ class Environment:
     )
     sentry_dsn: str = variable("SENTRY_DSN", "", "Errors go to Sentry when set.", secret=True)
     otlp_endpoint: str = variable(
-        "OTEL_EXPORTER_OTLP_ENDPOINT", "", "Traces go to this OpenTelemetry collector when set."
+        "OTEL_EXPORTER_OTLP_ENDPOINT", "", "Reserved for an OpenTelemetry collector; traces are not sent yet."
     )
     chat_url: str = variable(
         "COPILOT_URL", "", "The site `./copilot chat` talks to; the one `./copilot up` started when unset."

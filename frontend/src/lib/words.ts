@@ -18,6 +18,7 @@ const ENDINGS: Record<string, Key> = {
   model_error: 'ending.model_error',
   model_refused: 'ending.model_refused',
   worker_lost: 'ending.worker_lost',
+  operator: 'ending.operator',
   timed_out: 'ending.timed_out',
   idle: 'ending.idle',
   internal_error: 'ending.internal_error',

@@ -64,6 +64,7 @@ export const chat = {
   'ending.model_error': 'Das Modell konnte nicht antworten. Versuche es gleich noch einmal.',
   'ending.model_refused': 'Das Modell hat es abgelehnt, darauf zu antworten.',
   'ending.worker_lost': 'Die Antwort wurde mehrmals versucht, und jedes Mal ist ihr Prozess abgestürzt. Versuche es noch einmal oder frag anders.',
+  'ending.operator': 'Jemand vom Betrieb hat diese Antwort beendet. Versuche es noch einmal.',
   'ending.timed_out': 'Die Antwort dauerte zu lange und wurde angehalten.',
   'ending.idle': 'Zu lange ist nichts geschehen, deshalb wurde die Antwort angehalten. Versuche es noch einmal.',
   'ending.internal_error': 'Bei uns ist etwas schiefgegangen. Es ist festgehalten; versuche es noch einmal.',

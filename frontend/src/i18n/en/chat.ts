@@ -64,6 +64,7 @@ export const chat = {
   'ending.model_error': 'The model could not answer. Try again in a moment.',
   'ending.model_refused': 'The model declined to answer this.',
   'ending.worker_lost': 'The answer was tried several times and its worker died each time. Try again, or ask differently.',
+  'ending.operator': 'An operator ended this answer. Try again.',
   'ending.timed_out': 'The answer took too long and was stopped.',
   'ending.idle': 'Nothing happened for too long, so the answer was stopped. Try again.',
   'ending.internal_error': 'Something went wrong on our side. It has been written down; try again.',
