@@ -14,7 +14,8 @@ from tests.rig import ROOT
 # Started as programs of their own elsewhere, or by far too slow for a smoke test: see ./copilot bench.
 LEFT_OUT = {*STANDALONE, "startup", "takeover"}
 IN_PROCESS = ("publish", "publish_rate", "replay", "posting", "dispatch", "output")
-WITH_STACK = tuple(name for name in NAMES if name not in {*IN_PROCESS, *LEFT_OUT})
+BY_ITSELF = ("executions",)  # with a process of its own on another database
+WITH_STACK = tuple(name for name in NAMES if name not in {*IN_PROCESS, *BY_ITSELF, *LEFT_OUT})
 
 
 def bench(*words: str) -> subprocess.CompletedProcess[str]:
@@ -29,7 +30,9 @@ def bench(*words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("names", [IN_PROCESS, WITH_STACK], ids=["in-process", "with-processes"])
+@pytest.mark.parametrize(
+    "names", [IN_PROCESS, WITH_STACK, BY_ITSELF], ids=["in-process", "with-processes", "executions"]
+)
 def test_benchmarks_print_their_tables(names: tuple[str, ...]) -> None:
     result = bench(*names, "--size", "tiny")
     assert result.returncode == 0, result.stdout + result.stderr
