@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { bars, labelled, scaleTop } from '../src/account/chart';
-import { columns, places, readGraph, titleOf } from '../src/graph/model';
+import { carries, columns, places, readGraph, titleOf } from '../src/graph/model';
 import type { NodeRun } from '../src/library/api';
 import { fieldsOf, initialOf, parse, problemsIn } from '../src/library/schema';
 import { spans } from '../src/library/timeline';
@@ -69,8 +69,13 @@ describe('a graph', () => {
   });
   test('with much air between its boxes is drawn closer, in the same order', () => {
     const at = places(graph([], [{ x: 0, y: 0 }, { x: 1100, y: 0 }, { x: 550, y: 900 }]));
-    expect(at.get('b')!.x).toBe(600);
-    expect(at.get('c')!.x).toBe(300);
+    expect(at.get('b')!.x).toBe(640);
+    expect(at.get('c')!.x).toBe(320);
+  });
+  test('says on a line what it carries', () => {
+    const link = graph([['a', 'b']]).links[0]!;
+    expect(carries({ ...link, sinkName: 'values_#_name' })).toBe('name');
+    expect(carries(link)).toBe('y');
   });
   test('with a cycle is drawn all the same', () => {
     expect(columns(graph([['a', 'b'], ['b', 'a'], ['c', 'c']])).size).toBe(3);
@@ -127,7 +132,7 @@ describe('a chart', () => {
     expect(scaleTop([0])).toBe(1);
   });
   test('has a round top at or above the highest value', () => {
-    expect([0.013, 7, 230, 1000].map((value) => scaleTop([value]))).toEqual([0.02, 10, 250, 1000]);
+    expect([0.013, 7, 230, 1000].map((value) => scaleTop([value]))).toEqual([0.015, 8, 250, 1000]);
   });
   test('labels the last day always, and few enough', () => {
     expect(labelled(30, 8)).toEqual([1, 5, 9, 13, 17, 21, 25, 29]);

@@ -50,11 +50,36 @@ Session.objects.filter(pk=session.pk).update(next_seq=2 * count)
 print("SESSION", session.pk)
 """
 
+SPEND = """
+import random
+from datetime import timedelta
+from decimal import Decimal
+from django.utils import timezone
+from accounts.models import Budget, LedgerEntry, User
+ann, chance = User.objects.get(username="ann"), random.Random(7)
+Budget.objects.update_or_create(user=ann, defaults={"day_limit": Decimal(2), "month_limit": Decimal(25)})
+for day in range(30):
+    tokens = chance.randint(4_000, 60_000) if day % 7 not in (1, 2) else chance.randint(0, 6_000)
+    LedgerEntry.objects.create(
+        user=ann, key=f"sample:{day}", kind="model", amount=Decimal(tokens) * 2 / 100_000,
+        input_tokens=tokens, output_tokens=tokens // 5, created_at=timezone.now() - timedelta(days=day),
+    )
+print("DONE")
+"""
+
 
 def long_conversation(stack: Stack, messages: int) -> str:
     """The id of a conversation with so many messages, written straight into the database."""
+    return in_django(stack, FILL % (messages // 2)).split("SESSION ")[1].strip()
+
+
+def spend_for_a_month(stack: Stack) -> None:
+    in_django(stack, SPEND)
+
+
+def in_django(stack: Stack, program: str) -> str:
     done = subprocess.run(
-        [sys.executable, "manage.py", "shell", "--no-imports", "-c", FILL % (messages // 2)],
+        [sys.executable, "manage.py", "shell", "--no-imports", "-c", program],
         cwd=ROOT,
         env=stack.environment(),
         capture_output=True,
@@ -62,8 +87,8 @@ def long_conversation(stack: Stack, messages: int) -> str:
         timeout=120,
         check=False,
     )
-    assert "SESSION " in done.stdout, done.stderr
-    return done.stdout.split("SESSION ")[1].strip()
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def greeter(stack: Stack) -> str:

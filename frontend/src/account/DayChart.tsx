@@ -24,7 +24,7 @@ export function DayChart({ title, days, valueOf, show }: Props) {
           {day ? `${format.shortDay(`${day.date}T12:00`)}: ${show(valueOf(day))}` : show(values.reduce((sum, value) => sum + value, 0))}
         </span>
       </figcaption>
-      <svg viewBox={`0 -4 ${LEFT + WIDTH + 12} ${HEIGHT + FOOT + 4}`} className="w-full" aria-hidden="true" onMouseLeave={() => setChosen(null)}>
+      <svg viewBox={`0 -8 ${LEFT + WIDTH + 12} ${HEIGHT + FOOT + 8}`} className="w-full" aria-hidden="true" onMouseLeave={() => setChosen(null)}>
         {[0, 0.5, 1].map((share) => (
           <g key={share}>
             <line x1={LEFT} x2={LEFT + WIDTH} y1={HEIGHT * (1 - share)} y2={HEIGHT * (1 - share)} stroke="var(--color-line)" strokeDasharray={share ? '3 4' : undefined} />

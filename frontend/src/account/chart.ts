@@ -19,7 +19,7 @@ export function scaleTop(values: readonly number[]): number {
   const most = Math.max(...values, 0);
   if (most <= 0) return 1;
   const power = 10 ** Math.floor(Math.log10(most));
-  return [1, 2, 2.5, 5, 10].map((factor) => factor * power).find((top) => top >= most)!;
+  return [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].map((factor) => factor * power).find((top) => top >= most)!;
 }
 
 /** Which of so many days get a label: at most `most`, evenly, the last one always. */

@@ -25,7 +25,7 @@ export const ToolCard = memo(function ToolCard({ part, turn, message, live, last
   const outcome = call.result && outcomeOf(call.tool, call.result.type, t);
   const label = outcome?.label ?? labelOf(call.tool, call.state === 'done', t);
   const asks = outcome?.asks && last && !live;
-  const line = outcome?.quiet && Body ? '' : call.line;
+  const line = outcome?.quiet ? '' : call.line;
   return (
     <section className={classes('panel overflow-hidden text-sm', failed && 'border-wrong/40')} aria-label={label} aria-busy={working}>
       <div className="flex items-center gap-2.5 px-3.5 py-2.5">

@@ -61,6 +61,7 @@ const OUTCOMES: Record<string, { icon: IconName; name: Key; asks?: boolean }> = 
 // Of these the body says everything; their message is meant for the model.
 const SPEAKS_FOR_ITSELF = new Set([
   ...Object.keys(OUTCOMES).filter((type) => type !== 'input_validation_error'),
+  'agent_building_guide',
   'agent_saved',
   'agents_found',
   'execution_started',

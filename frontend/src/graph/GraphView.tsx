@@ -5,11 +5,12 @@ import { useMemo } from 'react';
 import { classes } from '../components/classes';
 import { Icon } from '../components/icons';
 import { useT } from '../i18n';
+import { useNarrow } from '../lib/narrow';
 import { useDark } from '../lib/theme';
 import { statusKey, type NodeStates, toneOf } from '../library/status';
-import { BOX, type BlockNames, columns, type Graph, places, titleOf } from './model';
+import { BOX, type BlockNames, carries, columns, type Graph, places, titleOf } from './model';
 
-type BoxData = { title: string; about: string; status?: string; progress?: number };
+type BoxData = { title: string; about: string; status?: string; downward: boolean };
 type Box = Node<BoxData, 'box'>;
 
 type Props = {
@@ -26,7 +27,8 @@ type Props = {
 export default function GraphView({ graph, names, states, chosen, onChoose, compact, className }: Props) {
   const t = useT();
   const dark = useDark();
-  const at = useMemo(() => (compact ? columns(graph) : places(graph)), [graph, compact]);
+  const downward = useNarrow();
+  const at = useMemo(() => (compact || downward ? columns(graph, downward) : places(graph)), [graph, compact, downward]);
   const boxes = useMemo(
     () =>
       graph.nodes.map((node): Box => {
@@ -40,11 +42,11 @@ export default function GraphView({ graph, names, states, chosen, onChoose, comp
           width: BOX.width,
           height: BOX.height,
           selected: node.id === chosen,
-          data: { title, about, status: state?.status, progress: state?.progress },
+          data: { title, about, status: state?.status, downward },
           ariaLabel: said,
         };
       }),
-    [graph, names, states, at, chosen, t],
+    [graph, names, states, at, chosen, downward, t],
   );
   const lines = useMemo(
     () =>
@@ -52,7 +54,7 @@ export default function GraphView({ graph, names, states, chosen, onChoose, comp
         id: link.id,
         source: link.source,
         target: link.sink,
-        label: link.sourceName === link.sinkName ? link.sinkName : `${link.sourceName} → ${link.sinkName}`,
+        label: carries(link),
         animated: states?.get(link.source)?.status === 'RUNNING',
         style: link.isStatic ? { strokeDasharray: '4 4' } : undefined,
         focusable: false,
@@ -62,6 +64,7 @@ export default function GraphView({ graph, names, states, chosen, onChoose, comp
   return (
     <div className={classes('graph overflow-hidden rounded-xl border border-line', className ?? 'h-80')} role="group" aria-label={t('graph.label', { count: graph.nodes.length })}>
       <ReactFlow
+        key={String(downward)}
         nodes={boxes}
         edges={lines}
         nodeTypes={KINDS}
@@ -81,7 +84,7 @@ export default function GraphView({ graph, names, states, chosen, onChoose, comp
         proOptions={{ hideAttribution: true }}
       >
         <Background gap={20} />
-        <Controls showInteractive={false} />
+        <Controls showInteractive={false} position="bottom-right" orientation="horizontal" />
       </ReactFlow>
     </div>
   );
@@ -90,7 +93,7 @@ export default function GraphView({ graph, names, states, chosen, onChoose, comp
 function BoxNode({ data, selected }: NodeProps<Box>) {
   return (
     <div className={classes('flex size-full items-center gap-2.5 rounded-xl border bg-card px-3 text-left shadow-sm', selected ? 'border-accent ring-3 ring-accent-soft' : 'border-line')}>
-      <Handle type="target" position={Position.Left} />
+      <Handle type="target" position={data.downward ? Position.Top : Position.Left} />
       <span className="node-state" data-tone={data.status ? toneOf(data.status) : undefined} data-running={data.status === 'RUNNING' || undefined}>
         <Icon name={data.status === 'COMPLETED' ? 'check' : data.status === 'FAILED' ? 'warning' : data.status === 'REVIEW' ? 'question' : 'block'} size={16} />
       </span>
@@ -98,7 +101,7 @@ function BoxNode({ data, selected }: NodeProps<Box>) {
         <span className="block truncate text-[13px] font-medium">{data.title}</span>
         <span className="block truncate text-[11px] text-quiet">{data.about}</span>
       </span>
-      <Handle type="source" position={Position.Right} />
+      <Handle type="source" position={data.downward ? Position.Bottom : Position.Right} />
     </div>
   );
 }

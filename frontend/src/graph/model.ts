@@ -8,7 +8,7 @@ export type Point = { x: number; y: number };
 export type BlockNames = ReadonlyMap<string, { name: string; category: string }>;
 
 export const BOX = { width: 220, height: 76 };
-const GAP = { x: 80, y: 36 };
+const GAP = { x: 100, y: 36 };
 const NEARLY_THE_SAME = 20;
 
 export function readGraph(value: unknown): Graph {
@@ -39,9 +39,14 @@ function readLink(value: unknown, place: number): GraphLink {
 
 /** What a box says: the block, and where it has a name of its own (inputs, outputs) that one. */
 export function titleOf(node: GraphNode, names: BlockNames): { title: string; about: string } {
-  const block = names.get(node.block_id)?.name ?? node.block_id.slice(0, 8);
+  const block = names.get(node.block_id)?.name ?? (names.size ? node.block_id.slice(0, 8) : '…');
   const own = text(node.input_default.name) || text(node.input_default.title);
   return own ? { title: own, about: block } : { title: block, about: names.get(node.block_id)?.category ?? '' };
+}
+
+/** What a line carries: the last part of the name it arrives under (`values_#_name` is the `name` of the values). */
+export function carries(link: GraphLink): string {
+  return link.sinkName.split(/_[#$@]_/).at(-1) ?? '';
 }
 
 /** Where each box goes: where its author put it, unless boxes would lie on each other; then in columns by distance. */
@@ -72,8 +77,8 @@ function overlaps(points: Point[]): boolean {
   );
 }
 
-/** Each node one column after the furthest node before it; a cycle is cut where it closes. */
-export function columns(graph: Graph): Map<string, Point> {
+/** Each node one column (or row) after the furthest node before it; a cycle is cut where it closes. */
+export function columns(graph: Graph, downward = false): Map<string, Point> {
   const before = new Map<string, string[]>(graph.nodes.map((node) => [node.id, []]));
   for (const link of graph.links) if (before.has(link.sink) && before.has(link.source)) before.get(link.sink)!.push(link.source);
   const column = new Map<string, number>();
@@ -91,7 +96,8 @@ export function columns(graph: Graph): Map<string, Point> {
       const at = depth(node.id, new Set([node.id]));
       const row = taken.get(at) ?? 0;
       taken.set(at, row + 1);
-      return [node.id, { x: at * (BOX.width + GAP.x), y: row * (BOX.height + GAP.y) }];
+      const [x, y] = downward ? [row, at] : [at, row];
+      return [node.id, { x: x * (BOX.width + GAP.x), y: y * (BOX.height + GAP.y) }];
     }),
   );
 }

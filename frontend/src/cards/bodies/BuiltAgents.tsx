@@ -77,7 +77,7 @@ function Drawn({ graph }: { graph: unknown }) {
   if (read.nodes.length === 0) return null;
   return (
     <Suspense fallback={<Loading />}>
-      <GraphView graph={read} names={names} compact className="h-60" />
+      <GraphView graph={read} names={names} compact className="h-72 sm:h-60" />
     </Suspense>
   );
 }
