@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -11,9 +12,13 @@ import pytest
 
 from accounts.models import Budget, LedgerEntry, User
 from durable import jobs, limits
+from durable.errors import LeaseLost
+from executions.engine import running
+from executions.engine.equipment import Equipment
 from executions.models import Execution, NodeExecution
 from executions.models.execution import Status
-from tests.executions.engine.conftest import fresh, rows_of, work_on
+from tests.executions.engine.conftest import InlineCrew, fresh, rows_of, work_on
+from tests.executions.engine.graphs import registry
 from tests.testblocks.copilot_blocks import MARKS
 
 IN = ("Agent Input", {"name": "x"})
@@ -240,6 +245,57 @@ def test_deaths_count_only_while_nothing_gets_on(execution_of: Make, marks: Path
     jobs.give_up(Execution)
     assert (fresh(poison).status, fresh(poison).end_reason) == ("FAILED", "worker_lost")
     assert "its worker died each time" in fresh(poison).error
+
+
+@pytest.mark.parametrize("commits", [2, 3, 4])
+def test_an_attempt_that_dies_after_every_few_commits_gives_the_same_outputs_and_charges(
+    execution_of: Make, user: User, marks: Path, commits: int
+) -> None:
+    nodes = {
+        "items": ("Step Through Items", {"items": [3, 1, 2]}),
+        "mark": ("Test Mark", {}),
+        "none": ("Create List", {"values": []}),
+        "all": ("Add To List", {}),
+        "out": OUT,
+    }
+    links = [
+        "items.item -> mark.value",
+        "mark.value -> all.entry",
+        "none.list -> all.list",
+        "all.updated_list -> all.list",
+        "all.updated_list -> out.value",
+    ]
+    execution = execution_of(nodes, links)
+    attempts = 0
+    while not fresh(execution).is_terminal:
+        attempts += 1
+        die_after(execution, commits)
+    done = fresh(execution)
+    assert (done.status, done.outputs) == ("COMPLETED", {"y": [[3], [3, 1], [3, 1, 2]]})
+    assert attempts > 1
+    assert LedgerEntry.objects.filter(user=user).count() == 3
+    assert [path.read_text() for path in marks.iterdir()] == ["done\n"] * 3
+
+
+def die_after(execution: Execution, commits: int) -> None:
+    """One attempt whose worker is gone right after so many commits; its lease is over at once."""
+    lease = jobs.claim(Execution, execution.pk, owner="a worker of a test")
+    assert lease is not None
+    commit, left = lease.commit, [commits]
+
+    def counted(*args: Any, **changes: Any) -> Any:
+        result = commit(*args, **changes)
+        left[0] -= 1
+        if not left[0] and changes.get("status") not in Execution.TERMINAL:
+            raise LeaseLost
+        return result
+
+    lease.commit = counted  # type: ignore[method-assign]
+    with contextlib.suppress(LeaseLost):
+        running.run(lease, Equipment(crew=InlineCrew(), registry=registry()))
+    Execution.objects.filter(pk=execution.pk, status=Execution.RUNNING).update(
+        lease_until="2020-01-01T00:00Z"
+    )
 
 
 def test_secret_pins_are_not_kept_in_rows(execution_of: Make) -> None:
