@@ -155,7 +155,7 @@ class Place:
 
     async def _last_word(self, look: Look) -> Batch:
         """The end once more, for a reader whose place is not in what is left of the log."""
-        if look.stored == START:
+        if look.stored == START and look.attempt:
             return await self._from_rows(look)
         if self.at == look.stored:
             return []

@@ -199,4 +199,4 @@ def test_too_much_is_left_out_and_named() -> None:
 
 def test_every_kind_of_job_has_a_worker_that_serves_its_queue() -> None:
     queues = {model.queue for model in jobs.job_models() if not model.__module__.startswith("tests.")}
-    assert queues <= {"turns", *services.OPERATION_QUEUES}
+    assert queues <= {"turns", "executions", *services.OPERATION_QUEUES}
