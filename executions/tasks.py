@@ -6,6 +6,7 @@ import uuid
 
 from celery import shared_task
 
+from durable.poke import poke
 from durable.runtime import runtime
 from executions import line
 from executions.engine import running
@@ -18,10 +19,12 @@ from executions.triggers.delivering import forget_old
 def run_execution(execution_id: str) -> None:
     """Run the execution whose turn it is, which is this one unless somebody else's has waited for less of a share.
 
-    Once: a second delivery finds the lease held and returns. One that is passed over here is poked again.
+    Once: a second delivery finds the lease held and returns. One that is passed over stands at the back now.
     """
     hint = uuid.UUID(execution_id)
     chosen = line.next_in_line(Execution, hint)
+    if chosen != hint:
+        poke(Execution, hint)
     runtime().run(Execution, chosen, running.run)
 
 
