@@ -13,6 +13,7 @@ import pytest
 from accounts.models import Budget, LedgerEntry, User
 from durable import jobs, limits
 from durable.errors import LeaseLost
+from executions import signals
 from executions.engine import running
 from executions.engine.equipment import Equipment
 from executions.models import Execution, NodeExecution
@@ -20,6 +21,7 @@ from executions.models.execution import Status
 from tests.executions.engine.conftest import InlineCrew, fresh, rows_of, work_on
 from tests.executions.engine.graphs import registry
 from tests.testblocks.copilot_blocks import MARKS
+from webhooks.models import WebhookDelivery, WebhookEndpoint
 
 IN = ("Agent Input", {"name": "x"})
 OUT = ("Agent Output", {"name": "y"})
@@ -296,6 +298,29 @@ def die_after(execution: Execution, commits: int) -> None:
     Execution.objects.filter(pk=execution.pk, status=Execution.RUNNING).update(
         lease_until="2020-01-01T00:00Z"
     )
+
+
+def test_those_who_asked_for_it_are_told_of_the_end_once(execution_of: Make, user: User) -> None:
+    WebhookEndpoint.objects.create(
+        user=user, url="https://example.org/hook", events=["execution.finished"], sealed_secret="sealed"
+    )
+    done = work_on(execution_of(SUM, SUM_LINKS, {"x": 41}))
+    [delivery] = WebhookDelivery.objects.all()
+    data = delivery.payload["data"]
+    assert (data["execution_id"], data["status"], data["outputs"]) == (str(done.pk), "COMPLETED", {"y": [42]})
+    heard: list[str] = []
+
+    def hear(execution: Execution, **kwargs: Any) -> None:
+        heard.append(execution.status)
+
+    signals.execution_ended.connect(hear)
+    try:
+        work_on(
+            execution_of(SUM | {"sum": ("Calculator", {"operation": "Divide", "b": 0})}, SUM_LINKS, {"x": 1})
+        )
+    finally:
+        signals.execution_ended.disconnect(hear)
+    assert heard == ["FAILED"]
 
 
 def test_secret_pins_are_not_kept_in_rows(execution_of: Make) -> None:
