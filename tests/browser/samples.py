@@ -11,6 +11,7 @@ from tests.rig import ROOT, Stack, eventually
 
 INPUT_BLOCK = "7fcd3bcb-8e1b-4e69-903d-32d3d4a92158"
 TEMPLATE_BLOCK = "db7d8f02-2f44-4c55-ab7a-eae0941f0c30"
+REVIEW_BLOCK = "8b2a7b3c-6e9d-4a5f-8c1b-2e3f4a5b6c7d"
 OUTPUT_BLOCK = "363ae599-353e-4804-937e-b2ee3cef3da4"
 GREETER = {
     "name": "Greeter",
@@ -23,6 +24,19 @@ GREETER = {
     "links": [
         {"source_id": "in", "source_name": "result", "sink_id": "fill", "sink_name": "values_#_name"},
         {"source_id": "fill", "source_name": "output", "sink_id": "out", "sink_name": "value"},
+    ],
+}
+ASKING = {
+    "name": "Asks first",
+    "description": "Shows a name to a person before it goes on.",
+    "nodes": [
+        {"id": "in", "block_id": INPUT_BLOCK, "input_default": {"name": "name"}},
+        {"id": "ask", "block_id": REVIEW_BLOCK, "input_default": {"name": "Is this the right name?"}},
+        {"id": "out", "block_id": OUTPUT_BLOCK, "input_default": {"name": "agreed"}},
+    ],
+    "links": [
+        {"source_id": "in", "source_name": "result", "sink_id": "ask", "sink_name": "data"},
+        {"source_id": "ask", "source_name": "approved_data", "sink_id": "out", "sink_name": "value"},
     ],
 }
 FILL = """

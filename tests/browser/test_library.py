@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.samples import GREETER, answer_of, greeter
+from tests.browser.samples import ASKING, GREETER, answer_of, greeter
 from tests.browser.steps import answers, send, wait_until_idle
 from tests.rig import Stack
 
@@ -49,6 +49,21 @@ def test_agent_is_imported_run_by_its_form_and_its_problems_named(
     dialog.get_by_role("button", name="Run").click()
     expect(page.get_by_text("Hello Bob!")).to_be_visible()
     expect(page.get_by_text("Completed").first).to_be_visible()
+
+
+def test_review_is_shown_changed_and_approved_and_the_run_goes_on(page: Page, stack: Stack) -> None:
+    http = stack.client().http
+    agent = answer_of(http.post("/api/agents", json=ASKING))["id"]
+    run = answer_of(http.post(f"/api/agents/{agent}/execute", json={"inputs": {"name": "Ana"}}))["id"]
+    page.goto(f"{stack.url()}/library/runs/{run}")
+    review = page.get_by_role("region", name="Is this the right name?")
+    review.get_by_role("textbox").first.fill("Anna")
+    review.get_by_role("button", name="Approve").click()
+    expect(page.get_by_text("Completed").first).to_be_visible()
+    expect(page.get_by_role("definition").filter(has_text="Anna")).to_be_visible()
+    page.goto(f"{stack.url()}/library/reviews")
+    page.get_by_role("button", name="Show all").click()
+    expect(review).to_contain_text("Approved")
 
 
 def test_versions_show_what_changed_and_lead_back(page: Page, stack: Stack) -> None:
@@ -99,7 +114,7 @@ def test_account_shows_usage_and_keeps_what_is_chosen(page: Page, stack: Stack) 
     page.get_by_role("tab", name="API keys").click()
     page.get_by_label("Name of the new key").fill("For the kitchen")
     page.get_by_role("button", name="Make a key").click()
-    expect(page.locator("code").filter(has_text=re.compile(r"^rk_\w+_\w{20,}"))).to_be_visible()
+    expect(page.locator("code").filter(has_text=re.compile(r"^rk_\w+_[\w-]{20,}"))).to_be_visible()
     page.get_by_role("button", name="Revoke For the kitchen").click()
     page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
     expect(page.get_by_role("listitem").filter(has_text="For the kitchen")).to_have_count(0)

@@ -86,6 +86,7 @@ export const RESULTS: Example[] = [
   done('view_agent_output', 'agent_output', 'The agent completed.', { agent_name: 'Greeter', execution: { execution_id: EXECUTION_ID, status: 'COMPLETED', outputs: { greeting: ['Hello, **Anna**!'] } } }),
   done('run_block', 'review_required', 'This block needs your approval.', { review_id: REVIEW_ID }),
   done('find_block', 'block_list', 'Found 1.', { blocks: [{ name: 'Calculator', description: 'Works out a sum.', category: 'Logic', inputs: { a: 'number', b: 'number' }, outputs: { result: 'number' }, needs_credentials: null }] }),
+  done('run_block', 'block_details', 'Calculator takes these inputs.', { block: { name: 'Calculator', description: 'Works out a sum.' }, input_schema: { type: 'object', required: ['a'], properties: { a: { type: 'number' }, b: { type: 'number', default: 1 } } } }),
   done('run_block', 'block_output', 'The block ran.', { outputs: { result: [5] } }),
   done('validate_agent_graph', 'validation_result', 'One problem.', { valid: false, errors: [{ message: 'The block “Send Email” has no recipient. Link `to`, or give it a value.' }], warnings: [] }),
   done('fix_agent_graph', 'fix_result', 'Two things mended.', { valid: true, errors: [], fixes: ['Gave an id to a link without one.', 'Moved two blocks apart.'] }),

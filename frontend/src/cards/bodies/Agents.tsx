@@ -75,6 +75,22 @@ export function AgentDetails({ result, active }: BodyProps) {
   );
 }
 
+/** The same of a block. */
+export function BlockDetails({ result, active }: BodyProps) {
+  const t = useT();
+  const { say } = useTalkActions();
+  const name = text(field(result.block, 'name'));
+  return (
+    <div className="flex flex-col gap-4">
+      <div>
+        <p className="font-medium">{name}</p>
+        <p className="text-[13px] text-quiet">{text(field(result.block, 'description'))}</p>
+      </div>
+      {active && <SchemaForm schema={record(result.input_schema) as Schema} action={t('agent.run')} onSubmit={(values) => say(`Run the ${name} block with ${JSON.stringify(values)}`)} />}
+    </div>
+  );
+}
+
 /** Which inputs were wrong, as the form to put them right. */
 export function InputProblems({ result, active }: BodyProps) {
   const t = useT();

@@ -18,7 +18,7 @@ import { WebPage } from './WebPage';
 /** `active`: it is the end of the conversation, so what it asks for can still be given. */
 export type BodyProps = { result: Result; active: boolean };
 
-const ofAgents = (name: 'AgentDetails' | 'AgentList' | 'BlockList' | 'InputProblems' | 'ValidationResult') =>
+const ofAgents = (name: 'AgentDetails' | 'AgentList' | 'BlockDetails' | 'BlockList' | 'InputProblems' | 'ValidationResult') =>
   lazy(() => import('./Agents').then((module) => ({ default: module[name] })));
 const ofBuilt = (name: 'AgentPreview' | 'AgentSaved') => lazy(() => import('./BuiltAgents').then((module) => ({ default: module[name] })));
 const ofRuns = (name: 'BlockOutput' | 'ExecutionBody' | 'ReviewBody' | 'ScheduleList' | 'SetupRequirements') =>
@@ -31,7 +31,7 @@ const BODIES: Record<string, ComponentType<BodyProps>> = {
   agent_saved: ofBuilt('AgentSaved'),
   agents_found: ofAgents('AgentList'),
   bash_exec: Terminal,
-  block_details: ofAgents('AgentDetails'),
+  block_details: ofAgents('BlockDetails'),
   block_list: ofAgents('BlockList'),
   block_output: ofRuns('BlockOutput'),
   clarification_needed: Clarification,
