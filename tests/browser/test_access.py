@@ -75,7 +75,7 @@ def problems(page: Page) -> list[str]:
 
 def settled(page: Page, url: str) -> None:
     page.goto(url)
-    page.wait_for_load_state("networkidle")
+    expect(page.get_by_role("main").locator("header")).to_be_visible()
     expect(page.get_by_text("Loading…")).to_have_count(0)
 
 

@@ -30,7 +30,7 @@ def test_network_off_and_on_shows_everything_once_and_never_a_blank(
 ) -> None:
     page = new_page(wire.url)
     reconnecting = page.get_by_role("status").filter(has_text="Reconnecting")
-    send(page, script("network", chunks=120, delay=0.05))
+    send(page, script("network", chunks=90, delay=0.05))
     expect(answers(page)).to_contain_text("10 11")
     page.evaluate(WATCH_FOR_BLANKS)
     wire.cut()
@@ -39,7 +39,7 @@ def test_network_off_and_on_shows_everything_once_and_never_a_blank(
     wire.mend()
     expect(reconnecting).to_have_count(0)
     wait_until_idle(page)
-    assert answer_text(page) == counted(120)
+    assert answer_text(page) == counted(90)
     assert answers(page).count() == 1
     assert page.evaluate("window.blanks") == []
 
@@ -79,13 +79,13 @@ def test_two_tabs_show_the_same_words_while_they_come(new_page: Callable[..., Pa
 
 
 def test_leaving_a_conversation_does_not_stop_its_answer(page: Page) -> None:
-    send(page, script("leaving", chunks=100, delay=0.04))
+    send(page, script("leaving", chunks=60, delay=0.04))
     expect(answers(page)).to_contain_text("3 4")
     page.get_by_role("link", name="New chat").click()
     expect(page.get_by_role("heading", name="What shall we get done?")).to_be_visible()
     page.go_back()
     wait_until_idle(page)
-    assert answer_text(page) == counted(100)
+    assert answer_text(page) == counted(60)
 
 
 def test_other_conversations_show_that_they_run_and_when_they_need_the_person(

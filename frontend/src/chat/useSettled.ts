@@ -14,7 +14,7 @@ const PAUSES = [150, 500, 1000, 2000, 4000]; // ms before a stream that broke of
 const TURNS = new Set(['turn.queued', 'turn.running', 'turn.finished', 'session.updated']);
 
 /** The database is right, the stream is early: this keeps the two together. */
-export function useSettled(detail: SessionDetail, { chat, status, join }: Stream, outbox: Outbox) {
+export function useSettled(detail: SessionDetail, { chat, status, join, era }: Stream, outbox: Outbox) {
   const id = detail.id;
   const cache = useQueryClient();
   const [server, setServer] = useState(detail);
@@ -34,15 +34,16 @@ export function useSettled(detail: SessionDetail, { chat, status, join }: Stream
     () =>
       once(async () => {
         const accepted = outbox.accepted;
+        const asked = era();
         const now = await api.session(id).catch(() => null);
-        if (!now) return;
+        if (!now || asked === null || asked !== era()) return; // another answer was asked for meanwhile
         take(withNewest({ messages: chat.messages, before: before.current }, now, furtherThan(now, chat)));
         setServer(now);
         cache.setQueryData(['session', id], now);
         outbox.settle(accepted, turnsWithoutMessage(now));
         if (now.active_turn || now.queued_turns.length > 0) join();
       }),
-    [id, chat, cache, outbox, join, take],
+    [id, chat, cache, outbox, join, take, era],
   );
   const loadOlder = async () => {
     const from = before.current;

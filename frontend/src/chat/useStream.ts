@@ -43,6 +43,17 @@ export function useStream(detail: SessionDetail) {
     });
   }, [chat]);
 
+  const asked = useRef({ count: 0, open: false });
+  /** Ask for another answer. Until it begins the server still has the old one, and must not be believed. */
+  const ask = async (work: () => Promise<void>) => {
+    asked.current = { count: asked.current.count + 1, open: true };
+    await work().finally(() => {
+      asked.current.open = false;
+    });
+  };
+  /** A number that stands while what the server says can be taken over; null while it cannot. */
+  const era = useCallback(() => (asked.current.open && chat.status !== 'streaming' ? null : asked.current.count), [chat]);
+
   const last = messages.at(-1);
   const shown = useMemo(() => {
     const hold = held.current;
@@ -50,7 +61,7 @@ export function useStream(detail: SessionDetail) {
     return steady(hold.message, last) === last ? messages : messages.with(-1, hold.message);
   }, [messages, live, last]);
   const turn = status === 'streaming' && last?.role === 'assistant' ? (last.metadata?.turn_id ?? null) : null;
-  return { chat, messages: shown, status, live, note, turn, join };
+  return { chat, messages: shown, status, live, note, turn, join, ask, era };
 }
 
 /** Only the last message travels; the server has the rest. */

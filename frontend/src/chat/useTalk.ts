@@ -30,7 +30,7 @@ export function useTalk(detail: SessionDetail) {
   /** Something asked over the socket: what the server refuses is said, a lost connection is not. */
   const ask = (work: () => Promise<void>) =>
     attempt(async () => {
-      await work();
+      await stream.ask(work);
       if (chat.status === 'error' && chat.error && hints.connected) throw chat.error;
     });
 
