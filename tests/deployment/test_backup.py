@@ -63,7 +63,8 @@ def test_a_conversation_goes_on_in_an_empty_system_after_a_restore(short_tmp: Pa
         client.wait(client.send(session, {"steps": [{"text": "Before."}]})["id"])
         upload = client.http.post("/api/files", files={"file": ("note.txt", b"kept for later")})
         assert upload.status_code == 201, upload.text
-        unfinished = client.send(client.new_session(), {"steps": [{"chunks": 600, "delay": 0.05}]})
+        held = {"id": "unfinished", "steps": [{"text": "Held.", "gate": "restored"}]}
+        unfinished = client.send(client.new_session(), held)
         eventually(lambda: client.turn(unfinished["id"])["status"] == "running", what="the unfinished turn")
         assert "1 files" in manage(first.home, "backup", str(copy), "--with-keys")
         keys = first.keys
@@ -79,6 +80,7 @@ def test_a_conversation_goes_on_in_an_empty_system_after_a_restore(short_tmp: Pa
         assert client.answer(session)["content"] == "After."
         content = client.http.get(f"/api/files/{upload.json()['id']}/content", follow_redirects=True)
         assert content.content == b"kept for later"
+        second.release("restored")
         taken_over = client.wait(unfinished["id"])
         assert (taken_over["end_reason"], taken_over["attempt"]) == ("done", 2)
     finally:
