@@ -91,6 +91,20 @@ def spend_for_a_month(stack: Stack) -> None:
     in_django(stack, SPEND)
 
 
+def login_address(stack: Stack) -> str:
+    """Where `./copilot login_link` sends ann, on this stack."""
+    done = subprocess.run(
+        [sys.executable, "manage.py", "login_link", "ann"],
+        cwd=ROOT,
+        env=stack.environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    return stack.url() + "/login/" + done.stdout.strip().rpartition("/login/")[2]
+
+
 def in_django(stack: Stack, program: str) -> str:
     done = subprocess.run(
         [sys.executable, "manage.py", "shell", "--no-imports", "-c", program],

@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import log_in
+from tests.browser.samples import login_address
 from tests.browser.steps import answers, menu, script, send, wait_until_idle
 from tests.rig import Stack
 
@@ -102,3 +103,13 @@ def test_visitor_may_talk_without_an_account_and_takes_the_conversation_along(
     log_in(page, stack)
     page.goto(conversation)
     expect(answers(page)).to_contain_text("Welcome, stranger.")
+
+
+def test_printed_link_logs_in_once(new_page: Callable[..., Page], stack: Stack) -> None:
+    page = new_page(storage_state=None)
+    address = login_address(stack)
+    page.goto(address)
+    expect(page.get_by_role("navigation").get_by_role("link", name="ann")).to_be_visible()
+    stranger = new_page(storage_state=None)
+    stranger.goto(address)
+    expect(stranger.get_by_role("navigation").get_by_role("link", name="ann")).to_have_count(0)

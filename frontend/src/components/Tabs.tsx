@@ -1,4 +1,4 @@
-import { Tabs as Radix } from 'radix-ui';
+import * as Radix from '@radix-ui/react-tabs';
 import type { ReactNode } from 'react';
 
 export type Tab = { id: string; label: string; count?: number; content: ReactNode };

@@ -1,4 +1,4 @@
-import { Tooltip as Radix } from 'radix-ui';
+import * as Radix from '@radix-ui/react-tooltip';
 import type { ReactNode } from 'react';
 
 export const TooltipProvider = Radix.Provider;
