@@ -82,14 +82,15 @@ def test_sixty_events_a_second_are_drawn_in_few_steps_and_only_where_they_belong
     expect(answers(page)).to_contain_text("from before")
     wait_until_idle(page)
     page.evaluate(LONG_TASKS, False)
-    send(page, script("sixty", chunks=300, delay=1 / 60))
+    send(page, script("sixty", chunks=500, delay=1 / 60))
     expect(answers(page).last).to_contain_text("3 4 5")
     page.evaluate(WATCH_DRAWING)
-    expect(answers(page).last).to_contain_text("290 291")
+    expect(answers(page).last).to_contain_text("240 241")
     drawings = page.evaluate("window.drawings")
     long_tasks = page.evaluate("window.longTasks")
     over = [task for task in long_tasks if task > 100]
     print(f"60 events a second: {drawings['all']} drawings, long tasks {long_tasks} ms, over 100 ms: {over}")
     assert drawings["elsewhere"] == []
-    assert drawings["all"] < 200
+    assert drawings["all"] < 150
+    page.get_by_role("button", name="Stop", exact=True).click()
     wait_until_idle(page)
