@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from durable import admin_workers, consumers
+from durable.admin_acting import Acting, asks_first
 from durable.models import ParkedEntry
 from durable.redaction import redact
 from durable.redis import RedisError
@@ -19,10 +20,10 @@ SHOWN_CHARACTERS = 20_000
 
 
 @admin.register(ParkedEntry)
-class ParkedEntryAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class ParkedEntryAdmin(Acting, admin.ModelAdmin):  # type: ignore[type-arg]
     """Replay puts an entry back at the end of its stream; drop forgets it."""
 
-    list_display = ["stream", "entry_id", "state", "tries", "error", "first_seen_at", "changed_at"]
+    list_display = ["entry_id", "stream", "state", "tries", "error", "first_seen_at"]
     list_filter = ["state", "stream"]
     search_fields = ["=entry_id"]
     ordering = ["-first_seen_at"]
@@ -48,6 +49,10 @@ class ParkedEntryAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         actions.pop("delete_selected", None)
         return actions
 
+    def fits(self, action: str, row: ParkedEntry) -> bool:
+        wanted = {"replay": [ParkedEntry.State.PARKED]}
+        return row.state in wanted.get(action, [ParkedEntry.State.PARKED, ParkedEntry.State.REPLAYED])
+
     @admin.action(description="Replay: put back at the end of the stream", permissions=["change"])
     def replay(self, request: HttpRequest, entries: QuerySet[ParkedEntry]) -> None:
         count = 0
@@ -61,6 +66,7 @@ class ParkedEntryAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         self.message_user(request, f"{count} replayed; entries that are not parked were left alone.")
 
     @admin.action(description="Drop: forget parked and replayed entries", permissions=["delete"])
+    @asks_first("These entries are forgotten. Whoever waits for their answer waits until its time is over.")
     def drop(self, request: HttpRequest, entries: QuerySet[ParkedEntry]) -> None:
         done = entries.exclude(state=ParkedEntry.State.RETRYING)
         self.log_deletions(request, done)

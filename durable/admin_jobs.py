@@ -1,29 +1,37 @@
-"""What every list of jobs in the admin can do: find the stuck and the old, release, mark failed."""
+"""What every list of jobs in the admin has: filters for the stuck and the old, states at a glance, release, fail."""
 
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.timesince import timesince
 
 from durable import bell, jobs
+from durable.admin_acting import Acting, ago, asks_first
 from durable.models import Job
+from durable.pausing import has_user
 from durable.poke import poke
 
-if TYPE_CHECKING:
-    Base = admin.ModelAdmin[Any]
-else:
-    Base = object
-
 AGES = {
+    "minute": ("older than a minute", timedelta(minutes=1)),
     "hour": ("older than an hour", timedelta(hours=1)),
     "day": ("older than a day", timedelta(days=1)),
     "week": ("older than a week", timedelta(days=7)),
 }
+ENDS = {
+    "hour": ("in the last hour", timedelta(hours=1)),
+    "day": ("in the last day", timedelta(days=1)),
+    "week": ("in the last week", timedelta(days=7)),
+}
+FAIL_QUESTION = "This ends them now as failed. What they have done stays, what they had not finished is lost."
+CANCEL_QUESTION = "This stops them for good. What they have done stays; whoever waits for them is told."
 
 
 class Stuck(admin.SimpleListFilter):
@@ -51,8 +59,66 @@ class Age(admin.SimpleListFilter):
         return queryset.filter(queued_at__lt=timezone.now() - age[1]) if age else queryset
 
 
-class JobActions(Base):
-    """Two actions for lists of jobs; both are written down and need the permission to change."""
+class Ended(admin.SimpleListFilter):
+    title = "end"
+    parameter_name = "ended"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(name, text) for name, (text, _) in ENDS.items()]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        end = ENDS.get(self.value() or "")
+        return queryset.filter(ended_at__gt=timezone.now() - end[1]) if end else queryset
+
+
+class JobActions(Acting):
+    """Columns and two actions for lists of jobs; both actions are written down and need the permission to change."""
+
+    @admin.display(description="id", ordering="id")
+    def short_id(self, job: Job) -> SafeString:
+        """The end of it: the beginning is the time, and the same for all of a day."""
+        return format_html('<span title="{}">…{}</span>', job.pk, str(job.pk)[-8:])
+
+    @admin.display(description="status", ordering="status")
+    def state(self, job: Job) -> SafeString:
+        stuck = not job.is_terminal and is_stuck(job)
+        name = "stuck" if stuck else job.status.lower()
+        text = f"{job.status}, nobody holds it" if stuck else job.status
+        return format_html('<span class="state state-{}">{}</span>', name, text)
+
+    @admin.display(description="queued", ordering="queued_at")
+    def age(self, job: Job) -> SafeString:
+        return ago(job.queued_at)
+
+    @admin.display(description="took")
+    def took(self, job: Job) -> str:
+        if job.started_at is None:
+            return "-"
+        return f"{((job.ended_at or timezone.now()) - job.started_at).total_seconds():.1f} s"
+
+    @admin.display(description="held by", ordering="owner")
+    def holder(self, job: Job) -> str:
+        if job.is_terminal or not job.owner:
+            return "-"
+        if job.lease_until and is_stuck(job):
+            return f"{job.owner}, until {timesince(job.lease_until, depth=1)} ago"
+        return job.owner
+
+    def described(self, row: Job) -> dict[str, str]:
+        return {
+            "Id": self.short_id(row),
+            "Person": str(getattr(row, "user", None) or "a visitor") if has_user(type(row)) else "-",
+            "About": about(row),
+            "Status": self.state(row),
+            "Queued": self.age(row),
+        }
+
+    def fits(self, action: str, row: Job) -> bool:
+        if action == "replay":
+            return row.is_terminal
+        if action in ("cancel", "mark_failed"):
+            return not row.is_terminal
+        return action != "release" or row.status == row.RUNNING
 
     @admin.action(
         description="Release: take it from its worker, for another to go on with", permissions=["change"]
@@ -61,16 +127,28 @@ class JobActions(Base):
         given = [job for job in queryset if jobs.release(type(job), job.pk)]
         for job in given:
             poke(type(job), job.pk)
-            self._note(request, job, "Released.")
+            self.log_change(request, job, "Released.")
         self.message_user(request, f"{len(given)} released; only what runs can be.")
 
     @admin.action(description="Mark failed: end it now, whatever it is at", permissions=["change"])
+    @asks_first(FAIL_QUESTION)
     def mark_failed(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         ended = [job for job in queryset if jobs.mark_failed(type(job), job.pk)]
         for job in ended:
             bell.ring(job.pk)
-            self._note(request, job, "Marked failed.")
+            self.log_change(request, job, "Marked failed.")
         self.message_user(request, f"{len(ended)} ended; those that had ended stay as they ended.")
 
-    def _note(self, request: HttpRequest, job: Job, text: str) -> None:
-        self.log_change(request, job, text)
+
+def is_stuck(job: Job) -> bool:
+    """As `jobs.left_behind` has it, for a row that was read."""
+    return job.status == job.RUNNING and (job.lease_until is None or job.lease_until < timezone.now())
+
+
+def about(job: Any) -> str:
+    """The conversation, agent, tool or endpoint a job is for, by the name people gave it."""
+    if hasattr(job, "session"):
+        return job.session.title or "No title yet"
+    return str(
+        next((getattr(job, name) for name in ("agent", "tool_name", "endpoint") if hasattr(job, name)), "-")
+    )

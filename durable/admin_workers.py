@@ -5,28 +5,60 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.auth import get_user_model
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
+from durable import pausing, signs_of_life
+from durable.admin_acting import Acting, ago, asks_first
 from durable.models import Pause, WorkerBeat
+
+FORGET_QUESTION = "The line goes away. Should the worker live after all, it comes back by itself."
 
 
 @admin.register(WorkerBeat)
-class WorkerAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class WorkerAdmin(Acting, admin.ModelAdmin):  # type: ignore[type-arg]
     """Who works. A drained worker gives its jobs to others and takes no more; then it can be stopped in peace."""
 
-    list_display = ["name", "kind", "jobs", "started_at", "seen_at", "drain_requested_at"]
+    list_display = ["name", "state", "kind", "jobs", "seen", "started_at"]
     list_filter = ["kind"]
     ordering = ["kind", "name"]
-    actions = ["drain", "take_up"]
-    fields = readonly_fields = ("name", "kind", "jobs", "started_at", "seen_at", "drain_requested_at")
+    actions = ["drain", "take_up", "forget"]
+    fields = readonly_fields = (
+        "name",
+        "state",
+        "kind",
+        "jobs",
+        "started_at",
+        "seen_at",
+        "drain_requested_at",
+    )
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
+
+    def fits(self, action: str, row: WorkerBeat) -> bool:
+        states = {
+            "drain": signs_of_life.ALIVE,
+            "take_up": signs_of_life.DRAINING,
+            "forget": signs_of_life.SILENT,
+        }
+        return signs_of_life.state_of(row) == states[action]
+
+    @admin.display(description="state")
+    def state(self, worker: WorkerBeat) -> SafeString:
+        state = signs_of_life.state_of(worker)
+        return format_html('<span class="state state-{}">{}</span>', state, state)
+
+    @admin.display(description="last sign of life", ordering="seen_at")
+    def seen(self, worker: WorkerBeat) -> SafeString:
+        return ago(worker.seen_at)
 
     @admin.action(description="Drain: give its jobs to others, take no more", permissions=["change"])
     def drain(self, request: HttpRequest, workers: QuerySet[WorkerBeat]) -> None:
@@ -44,14 +76,44 @@ class WorkerAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             self.log_change(request, worker, "Taken up again.")
         self.message_user(request, f"{len(chosen)} take up work again.")
 
+    @admin.action(description="Forget: it is gone for good", permissions=["change"])
+    @asks_first(FORGET_QUESTION)
+    def forget(self, request: HttpRequest, workers: QuerySet[WorkerBeat]) -> None:
+        silent = list(workers.filter(seen_at__lte=signs_of_life.fresh_since()))
+        for worker in silent:
+            self.log_change(request, worker, "Forgotten.")
+            WorkerBeat.objects.filter(pk=worker.pk, seen_at__lte=signs_of_life.fresh_since()).delete()
+        self.message_user(request, f"{len(silent)} forgotten; only silent workers can be.")
+
 
 @admin.register(Pause)
-class PauseAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Add one to hold a queue or a person's jobs; delete it to let them go on. What runs already is not touched."""
+class PauseAdmin(Acting, admin.ModelAdmin):  # type: ignore[type-arg]
+    """Add one to hold a queue or a person's jobs; resume to let them go on. What runs already is not touched."""
 
-    list_display = ["kind", "name", "reason", "created_at"]
+    list_display = ["what", "kind", "reason", "created_at"]
     list_filter = ["kind"]
     fields = ("kind", "name", "reason")
+    actions = ["resume"]
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        """`resume` says what it does."""
+        actions = super().get_actions(request)
+        actions.pop("delete_selected", None)
+        return actions
+
+    @admin.display(description="paused", ordering="name")
+    def what(self, pause: Pause) -> str:
+        if pause.kind == Pause.Kind.QUEUE:
+            return f"the queue {pause.name}"
+        person = get_user_model().objects.filter(pk=pause.name).first() if pause.name.isdecimal() else None
+        return str(person or f"user {pause.name}")
+
+    @admin.action(description="Resume: let these jobs start again", permissions=["delete"])
+    def resume(self, request: HttpRequest, pauses: QuerySet[Pause]) -> None:
+        chosen = list(pauses)
+        self.log_deletions(request, pauses)
+        resumed = [pause for pause in chosen if pausing.resume(pause.kind, pause.name)]
+        self.message_user(request, f"Resumed: {len(resumed)}.")

@@ -22,6 +22,7 @@ from django.db import (
 from django.db.models import F
 
 from durable import crashpoints, limits
+from durable.alive import SignOfLife
 from durable.models import ParkedEntry
 from durable.redis import RedisError, ResponseError, bytes_client
 
@@ -72,7 +73,9 @@ class Consumer:
     def run(self, stop: Stop) -> None:
         """Read until told to stop. Whatever goes wrong, it tries again."""
         pause = limits.CONSUMER_FIRST_PAUSE_SECONDS
+        life = SignOfLife(self.group)
         while not stop.is_set():
+            life.give()
             try:
                 self.read_once()
                 pause = limits.CONSUMER_FIRST_PAUSE_SECONDS

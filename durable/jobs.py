@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
 
 from django.apps import apps
 from django.conf import settings
@@ -12,8 +14,9 @@ from django.db.models import Case, F, PositiveIntegerField, Q, QuerySet, Value, 
 from django.db.models.functions import Coalesce
 
 from durable import limits, log
+from durable.events import START
 from durable.lease import Lease
-from durable.models import Job
+from durable.models import Cause, Job
 from durable.stop import StopReason
 
 BY_OPERATOR = "operator"
@@ -29,11 +32,12 @@ def job_models() -> list[type[Job]]:
 
 def claim(model: type[Job], job_id: uuid.UUID, *, owner: str) -> Lease | None:
     """Take a job that is queued, due or left behind; None when it is not to be had. Doubled pokes end here."""
-    if not claimable(model).filter(pk=job_id).exists():
+    left = left_by(model, job_id)
+    if left is None:
         return None  # looked at before the transaction: on SQLite that would keep all other writers out
     try:
         with transaction.atomic():
-            lease = _take(model, job_id, owner)
+            lease = _take(model, job_id, owner, left)
     except NotToBeHad:
         return None
     if lease is not None:
@@ -45,28 +49,53 @@ class NotToBeHad(Exception):
     """A rule of this kind of job, such as one active turn per session, was won by another claim."""
 
 
-def _take(model: type[Job], job_id: uuid.UUID, owner: str) -> Lease | None:
-    if not model.admit(job_id) or not _mark(model, job_id, owner):
+class LeftBy(NamedTuple):
+    """What the row said of the attempt before, just before the claim."""
+
+    status: str
+    owner: str
+    lease_until: datetime | None
+
+    def cause(self, model: type[Job]) -> Cause:
+        if self.status == model.QUEUED:
+            return Cause.QUEUED
+        if self.status == model.WAITING:
+            return Cause.DUE
+        return Cause.WORKER_LOST if self.owner else Cause.HANDED_OVER
+
+
+def left_by(model: type[Job], job_id: uuid.UUID) -> LeftBy | None:
+    """The attempt before of a job that can be claimed. Most are queued, for which one cheap look is enough."""
+    rows = model._default_manager.filter(pk=job_id).values_list("status", "owner", "lease_until")
+    left = next((LeftBy(*row) for row in rows), None)
+    if left is None or left.status == model.QUEUED:
+        return left
+    return left if claimable(model).filter(pk=job_id).exists() else None
+
+
+def _take(model: type[Job], job_id: uuid.UUID, owner: str, left: LeftBy) -> Lease | None:
+    if not model.admit(job_id) or not _mark(model, job_id, owner, left):
         return None
     job = model._default_manager.select_related(*model.reads_with).get(pk=job_id)
-    lease = Lease(job, seconds=float(settings.COPILOT_LEASE_SECONDS), after=log.last_stored(job_id))
+    after = log.last_stored(job_id) if job.attempt > 1 else START
+    lease = Lease(job, seconds=float(settings.COPILOT_LEASE_SECONDS), after=after)
+    lease.cause, lease.silent_since = left.cause(model), left.lease_until
     if job.cancel_requested_at is not None:
         lease.stop.set(StopReason.CANCELLED)
     job.claimed(lease)
     return lease
 
 
-def _mark(model: type[Job], job_id: uuid.UUID, owner: str) -> bool:
+def _mark(model: type[Job], job_id: uuid.UUID, owner: str, left: LeftBy) -> bool:
     """The claim itself: one conditional UPDATE, of which the database lets one win."""
-    crashes = Case(
-        When(crashed(model), then=F("crashes") + 1),
-        default=F("crashes"),
-        output_field=PositiveIntegerField(),
-    )
+    if left.status == model.QUEUED:
+        free, counted = model._default_manager.filter(status=model.QUEUED), {}
+    else:
+        free, counted = claimable(model), {"crashes": crashes_by_now(model)}
     try:
-        taken = claimable(model).filter(pk=job_id).update(
+        taken = free.filter(pk=job_id).update(
+            **counted,
             attempt=F("attempt") + 1,
-            crashes=crashes,
             owner=owner,
             status=Value(model.RUNNING),
             lease_until=model.clock.after(float(settings.COPILOT_LEASE_SECONDS)),
@@ -77,6 +106,11 @@ def _mark(model: type[Job], job_id: uuid.UUID, owner: str) -> bool:
     except IntegrityError as error:
         raise NotToBeHad from error  # through the transaction, which PostgreSQL has given up
     return bool(taken)
+
+
+def crashes_by_now(model: type[Job]) -> Case:
+    one_more = When(crashed(model), then=F("crashes") + 1)
+    return Case(one_more, default=F("crashes"), output_field=PositiveIntegerField())
 
 
 def claimable(model: type[Job]) -> QuerySet[Job]:

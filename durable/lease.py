@@ -6,15 +6,16 @@ import logging
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
 
 from django.db import InterfaceError, OperationalError, transaction
 
-from durable import crashpoints, log
+from durable import crashpoints, log, tracing
 from durable.emitter import Emitter
 from durable.errors import HandOver, JobCancelled, LeaseLost, TimedOut
 from durable.events import Entry, Event, Position
-from durable.models import Job
+from durable.models import Cause, Job
 from durable.retrying import retry_database
 from durable.stop import StopReason, StopSignal
 from durable.writer import writer
@@ -41,14 +42,34 @@ class Lease:
         self.owner = job.owner
         self.log_context = job.log_context()
         self.seconds = seconds
+        self.cause = Cause.QUEUED
+        self.silent_since: datetime | None = None  # when the lease of the attempt before ran out
         self.commits = job.commits
         self._is_lost = False
         self.over = False  # this attempt has ended the job or given it away
+        self.ended_as: tuple[str, str] | None = None  # status and reason, once this attempt has ended the job
         self.renewed_at = time.monotonic()
         self.stop = StopSignal()
         self.draining = False
         self.emitter = Emitter(self.job_id, self.attempt, after=after, wake=writer().wake)
         self.emitter.on_fenced = lambda: self.stop.set(StopReason.LOST)
+
+    def traced(self) -> tracing.Attempt:
+        """This attempt, as its trace tells of it; with the one before, when that died without a word."""
+        job = self.job
+        lost_until = self.silent_since if self.cause == Cause.WORKER_LOST else None
+        last_sign = lost_until - timedelta(seconds=self.seconds) if lost_until else None
+        return tracing.Attempt(
+            job=self.model.__name__.lower(),
+            job_id=self.job_id,
+            number=self.attempt,
+            cause=self.cause,
+            traceparent=job.traceparent,
+            joins=job.joins_trace,
+            attributes={f"ratchet.{name}": value for name, value in self.log_context.items()},
+            lost_from=job.started_at if lost_until and self.attempt == 2 else last_sign,
+            lost_until=lost_until,
+        )
 
     def check(self) -> None:
         """Raise when this attempt must stop; called between the pieces of the work."""
@@ -128,6 +149,7 @@ class Lease:
             self._mine().get().ended()
 
         self.commit(ending, events=events, **changes, **end, **given_back())
+        self.ended_as = (status, reason)
         self._is_over()
         log.expire_soon(self.job_id)
         log.nudge(self.job_id)

@@ -21,15 +21,19 @@ LEND_PLACE_SECONDS = (
 
 # --- jobs ---------------------------------------------------------------------------------------
 REPOKE_SECONDS = 3.0
-POKE_TIMEOUT_SECONDS = 1.0
+POKE_TIMEOUT_SECONDS = 1.0  # a broker that does not answer by then is left to the sweep
 SWEEP_BATCH = 200
 HANDOVER_GRACE_SECONDS = 15.0
 CANCEL_CONFIRM_SECONDS = 2.0
 WATCHDOG_SECONDS = 10.0
+MAX_SPARE_CONNECTIONS = 16  # to SQLite, of one process
 WORKER_FORGET_SECONDS = 3600.0
+TALLY_SPAN_SECONDS = 600.0  # counts of what leaves no row are kept by spans of so long
+TALLY_KEEP_SECONDS = 25 * 3600.0
 
 # --- event log and delivery ---------------------------------------------------------------------
 GATHER_SECONDS = 0.004
+GATHER_CREDIT = 8  # batches that go out at once after a quiet time: the first words of an answer
 MAX_LOG_ENTRIES = 20_000
 LOG_PAGE = 1_000
 KEEP_ALIVE_SECONDS = 10.0
@@ -40,7 +44,7 @@ REDIS_CONNECTIONS = 16  # of one process, beside the writer's and the hub's own
 REDIS_POOL_SECONDS = 10.0
 MAX_MERGED_EVENTS = 64  # small ones in one; without Redis a text must not grow by copying itself for ever
 MAX_UNSENT_RINGS = 1_000
-SOCKET_WINDOW_BYTES = 256 * 1024
+STREAM_PIECE_BYTES = 64 * 1024
 SOCKET_STALL_SECONDS = 30.0
 RESUME_EXCHANGE_SECONDS = 0.5
 MAX_SOCKETS_PER_USER = 20
@@ -94,6 +98,7 @@ SANDBOX_OPEN_FILES = 256
 SANDBOX_SLOTS = 64
 SANDBOX_SLOT_WAIT_SECONDS = 30.0
 SANDBOX_TICK_SECONDS = 0.05
+SANDBOX_CPU_GRACE_SECONDS = 5
 SANDBOX_KILL_SECONDS = 5.0
 STALE_BOX_SECONDS = 3600.0
 MAX_COLLECTED_FILES = 100
@@ -211,7 +216,6 @@ MAX_GOAL_CHARACTERS = 8_000
 MAX_GOAL_STEPS = 30
 MAX_QUESTIONS = 10
 MAX_BUILDING_PARTS = 20
-MAX_GUIDE_CHARACTERS = 24_000
 LISTED_EXECUTIONS = 5
 MAX_GENERATOR_BYTES = 8 * 1024 * 1024
 
@@ -317,6 +321,9 @@ WRONG_LOGINS_PER_NAME = (
     100  # from all addresses together: higher, so that a stranger cannot lock a person out cheaply
 )
 LOGIN_WINDOW_SECONDS = 15 * 60.0
+WRONG_CODES = 5  # of a second factor, in the same window
+RECOVERY_CODES = 10
+ADMIN_TOUCH_SECONDS = 60.0  # how often a visit to the admin is noted
 SIGNUPS_PER_ADDRESS = 20
 SIGNUP_WINDOW_SECONDS = 3600.0
 API_KEY_USE_NOTE_SECONDS = 60.0
@@ -341,11 +348,21 @@ REDIS_STOP_SECONDS = 10.0
 READY_PROBE_SECONDS = 0.25
 CHECK_SECONDS = 5.0
 WORKER_FRESH_BEATS = 3
+ALIVE_SECONDS = 2.0  # between two signs of life of a process that is no worker
+ALIVE_FRESH_SECONDS = 30.0
 CHAT_CONNECT_SECONDS = 5.0
 CHAT_SILENCE_SECONDS = 3 * KEEP_ALIVE_SECONDS
 CHAT_RESUME_SECONDS = 120.0
 
 # --- keeping house ------------------------------------------------------------------------------
 RETENTION_SECONDS = 300.0  # of one run of the broom; the rest goes the next time
-BACKUP_PIECE_BYTES = 1024 * 1024
 BACKUP_SECONDS = 6 * 3600.0  # of one run of the database's own program
+
+# --- watching -----------------------------------------------------------------------------------
+METRICS_SETTLED_SECONDS = 300.0  # a row so old is visible to everybody: no transaction lasts as long
+METRICS_STEP_SECONDS = 60.0
+METRICS_PIECE_ROWS = 20_000
+TRACE_SEND_SECONDS = 1.0  # spans are gathered for so long: as much is lost with a process that is killed
+TRACE_EXPORT_SECONDS = 3.0
+TRACE_FIRST_PAUSE_SECONDS = 2.0
+TRACE_PAUSE_SECONDS = 60.0

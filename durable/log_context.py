@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from types import MappingProxyType
 from typing import Any
 
@@ -20,6 +20,12 @@ def working_on(ids: Mapping[str, Any]) -> Iterator[None]:
         yield
     finally:
         _current.reset(token)
+
+
+def carried(work: Callable[[], None]) -> Callable[[], None]:
+    """The same work, for a thread that knows nothing of the job: it takes the ids and the trace along."""
+    context = copy_context()
+    return lambda: context.run(work)
 
 
 def current_ids() -> Mapping[str, Any]:

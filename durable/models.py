@@ -8,11 +8,21 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from django.db import models
 from django.db.models import Q
 
+from durable import tracing
 from durable.clock import Clock, DatabaseClock
 from durable.ids import new_id
 
 if TYPE_CHECKING:
     from durable.lease import Lease
+
+
+class Cause(models.TextChoices):
+    """How an attempt came to its job."""
+
+    QUEUED = "queued"  # it was waiting to be started
+    DUE = "due"  # it had been put aside, and its time came
+    HANDED_OVER = "handed_over"  # its worker let go of it: it was stopped or drained, or put the job aside
+    WORKER_LOST = "worker_lost"  # its worker died or went silent: the lease ran out
 
 
 class Job(models.Model):
@@ -38,6 +48,13 @@ class Job(models.Model):
     ended_at = models.DateTimeField(null=True, blank=True)
     end_reason = models.CharField(max_length=32, blank=True, default="")
     error = models.TextField(blank=True, default="")
+    traceparent = models.CharField(
+        max_length=55,
+        blank=True,
+        default=tracing.current,
+        editable=False,
+        help_text="The trace it was asked for in, which every attempt goes on with.",
+    )
 
     QUEUED: ClassVar[str] = "queued"
     RUNNING: ClassVar[str] = "running"
@@ -56,6 +73,9 @@ class Job(models.Model):
         indexes = [
             models.Index(fields=["status", "poked_at"], name="%(app_label)s_%(class)s_poke"),
             models.Index(fields=["owner"], condition=~Q(owner=""), name="%(app_label)s_%(class)s_own"),
+            models.Index(
+                fields=["ended_at"], condition=Q(ended_at__isnull=False), name="%(app_label)s_%(class)s_end"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -67,6 +87,11 @@ class Job(models.Model):
 
     def log_context(self) -> dict[str, Any]:
         return {"job": type(self).__name__.lower(), "job_id": str(self.pk), "attempt": self.attempt}
+
+    @property
+    def joins_trace(self) -> bool:
+        """Whether it is told of in the trace it was asked for in; else in one of its own, linked to that."""
+        return True
 
     @classmethod
     def admit(cls, job_id: uuid.UUID) -> bool:

@@ -19,7 +19,7 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError, close_old_connections, connection
 from django.db.models import Q
 
-from durable import bell, jobs, limits, tallies
+from durable import alive, bell, jobs, limits, tallies, tracing
 from durable.errors import HandOver, LeaseLost
 from durable.lease import Lease
 from durable.log_context import working_on
@@ -67,20 +67,32 @@ class Runtime:
             lease = jobs.claim(model, job_id, owner=self.owner)
             if lease is None:
                 return
-            with self._holding(lease), working_on(lease.log_context):
-                self._run_leased(lease, runner)
+            with (
+                self._holding(lease),
+                working_on(lease.log_context),
+                tracing.attempt(lease.traced) as span,
+            ):
+                self._run_leased(lease, runner, span)
         finally:
             if not connection.in_atomic_block:
                 connection.close()
 
-    def _run_leased(self, lease: Lease, runner: Runner) -> None:
+    def _run_leased(self, lease: Lease, runner: Runner, span: tracing.Span) -> None:
         try:
             runner(lease)
         except LeaseLost:
             tallies.count(tallies.Tally.FENCED_WRITES)
             logger.info("job fenced")
+            span.drop()  # who took over tells of this attempt
         except HandOver:
             self._hand_over(lease)
+            span.set({"ratchet.handed_over": True})
+        if lease.ended_as is not None:
+            status, reason = lease.ended_as
+            logger.info("job ended", extra={"status": status, "end_reason": reason})
+            span.set({"ratchet.status": status, "ratchet.end_reason": reason})
+            if status == lease.model.FAILED:
+                span.fail(reason)
 
     def _hand_over(self, lease: Lease) -> None:
         try:
@@ -162,7 +174,8 @@ class Runtime:
             for lease in leases:
                 self._compare(lease, mine)
                 lease.renewed_at = max(lease.renewed_at, asked_at)
-        self._sign_of_life()
+        if self.queues:  # a pool's child only holds jobs: its parent is the worker
+            self._sign_of_life()
 
     def _stop_overdue(self, leases: Sequence[Lease]) -> None:
         """Without the database a lease runs out: by now another worker may be at work on the same job."""
@@ -195,6 +208,7 @@ class Runtime:
 
     def _sweep(self) -> None:
         """Look whether a held job was asked to stop while the bell was silent, and poke what was left behind."""
+        alive.touch()
         close_old_connections()
         for model, leases in self._by_model().items():
             mine = jobs.held(model, [lease.job_id for lease in leases], owner=self.owner)

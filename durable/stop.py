@@ -62,3 +62,8 @@ class StopSignal:
         with self._lock:
             if callback in self._callbacks:
                 self._callbacks.remove(callback)
+
+
+leaving = (
+    StopSignal()
+)  # set when this process was asked to stop: whoever waits in it hears how far things are

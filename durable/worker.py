@@ -8,7 +8,7 @@ from typing import Any
 from celery import signals
 from celery.utils.nodenames import worker_direct
 
-from durable import watchdog
+from durable import tracing, watchdog
 from durable.runtime import runtime
 
 
@@ -49,3 +49,4 @@ def shutting_down(**kwargs: Any) -> None:
 @signals.worker_shutdown.connect
 def stopped(**kwargs: Any) -> None:
     runtime().sign_off()
+    tracing.close()

@@ -93,7 +93,7 @@ class Parcel:
 
 
 class Writer:
-    """Sends at once when idle; while busy it gathers for a few milliseconds and sends everything in one go.
+    """Sends at once while it is quiet; when busy it gathers for a few milliseconds and sends everything in one go.
 
     A connection that had to be made anew may lead to a server that lost its data, or the last second of it. So the
     first batch of each job on a new connection brings all of the job's open events along; Redis refuses what it has.
@@ -106,6 +106,8 @@ class Writer:
         self._connection: Any = None
         self._epoch = 0
         self._pause = FIRST_PAUSE_SECONDS
+        self._sent_at = 0.0
+        self._credit = 0.0
         self._thread = threading.Thread(target=self._run, name="event-writer", daemon=True)
         self._thread.start()
 
@@ -150,6 +152,16 @@ class Writer:
             self._failed(failed)
         else:
             self._pause = FIRST_PAUSE_SECONDS
+            self._gather()
+
+    def _gather(self) -> None:
+        """Let events gather, unless it was quiet before: each quiet moment lets one batch more go out at once."""
+        now = time.monotonic()
+        quiet = (now - self._sent_at) / max(limits.GATHER_SECONDS, 1e-9)
+        self._credit = min(self._credit + quiet - 1, float(limits.GATHER_CREDIT))
+        self._sent_at = now
+        if self._credit < 0:
+            self._credit = 0.0
             time.sleep(limits.GATHER_SECONDS)
 
     def _failed(self, parcels: list[Parcel]) -> None:

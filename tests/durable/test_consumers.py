@@ -193,7 +193,9 @@ def test_an_operator_replays_and_drops_parked_entries() -> None:
 
     def act(action: str) -> None:
         answer = client.post(
-            "/admin/durable/parkedentry/", {"action": action, "_selected_action": [parked.pk]}, follow=True
+            "/admin/durable/parkedentry/",
+            {"action": action, "sure": "yes", "_selected_action": [parked.pk]},
+            follow=True,
         )
         assert answer.status_code == 200
 

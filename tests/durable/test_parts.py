@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 from django.db import connection
 from django.utils import timezone
+from pytest_django import Settings
 
 from durable import crashpoints
 from durable.clock import DatabaseClock, FixedClock
@@ -128,8 +129,16 @@ def test_a_crash_point_kills_once_and_only_where_it_was_told_to(tmp_path: Path) 
     assert die("there").stdout == "alive\n"
 
 
-def test_without_being_told_a_crash_point_does_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("COPILOT_CRASH_AT", raising=False)
+def test_without_being_told_a_crash_point_does_nothing(settings: Settings) -> None:
+    settings.COPILOT_CRASH_AT = ""
+    crashpoints.reached("here")
+
+
+def test_only_the_table_of_variables_is_asked_where_to_crash(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings, tmp_path: Path
+) -> None:
+    settings.COPILOT_CRASH_AT = ""
+    monkeypatch.setenv("COPILOT_CRASH_AT", f"here:{tmp_path}/crashed")
     crashpoints.reached("here")
 
 

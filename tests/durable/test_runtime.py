@@ -154,6 +154,17 @@ def test_a_heartbeat_renews_what_is_held_and_gives_a_sign_of_life(runtime: Runti
     assert not WorkerBeat.objects.exists()
 
 
+def test_a_process_without_queues_renews_what_it_holds_and_is_no_worker(runtime: Runtime) -> None:
+    """A child of a pool: its row would be left behind with its last job, and taken for a worker gone silent."""
+    runtime.queues = frozenset()
+    chore = queue()
+    holding(runtime, chore)
+    Chore.objects.update(lease_until=None)
+    runtime._beat()
+    assert Chore.objects.get().lease_until is not None
+    assert not WorkerBeat.objects.exists()
+
+
 def test_a_worker_of_very_many_queues_still_gives_its_sign(runtime: Runtime) -> None:
     runtime.queues = frozenset(f"queue{number}" for number in range(100))
     runtime._beat()

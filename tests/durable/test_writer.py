@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -63,6 +64,23 @@ def test_events_of_many_jobs_keep_their_order_and_their_ids(own_redis: OwnRedis,
         assert text_of(entries) == "".join(f"{number} " for number in range(200))
     assert writer.counters.events == 4_000
     assert writer.counters.failures == writer.counters.fenced == writer.counters.reseeds == 0
+
+
+def test_after_a_quiet_time_the_first_words_wait_for_nobody_and_then_they_gather(
+    own_redis: OwnRedis, writer: Writer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "GATHER_SECONDS", 3600.0)
+    monkeypatch.setattr(writer, "_credit", float(limits.GATHER_CREDIT))
+    monkeypatch.setattr(writer, "_sent_at", time.monotonic())
+    emitter = attempt(writer)
+    for number in range(limits.GATHER_CREDIT):
+        emitter.emit(Mark(text=f"{number} "))
+        assert emitter.flush(SECONDS), f"word {number} was held back"
+    assert len(in_log(emitter)) == writer.counters.batches == limits.GATHER_CREDIT
+    emitter.emit(Mark(text="goes out, and the writer rests"))
+    assert emitter.flush(SECONDS)
+    emitter.emit(Mark(text="waits"))
+    assert not emitter.flush(0.5)
 
 
 def test_all_jobs_share_one_connection(own_redis: OwnRedis, writer: Writer) -> None:

@@ -2,6 +2,7 @@
 
 import django.db.models.deletion
 import durable.ids
+import durable.tracing
 from django.db import migrations, models
 
 
@@ -31,6 +32,7 @@ class Migration(migrations.Migration):
                 ('ended_at', models.DateTimeField(blank=True, null=True)),
                 ('end_reason', models.CharField(blank=True, default='', max_length=32)),
                 ('error', models.TextField(blank=True, default='')),
+                ('traceparent', models.CharField(blank=True, default=durable.tracing.current, editable=False, help_text='The trace it was asked for in, which every attempt goes on with.', max_length=55)),
                 ('ticks', models.PositiveIntegerField(default=3)),
                 ('pace_seconds', models.FloatField(default=0.0)),
                 ('room', models.CharField(max_length=32, null=True)),
@@ -38,7 +40,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'abstract': False,
-                'indexes': [models.Index(fields=['status', 'poked_at'], name='testjobs_chore_poke'), models.Index(condition=models.Q(('owner', ''), _negated=True), fields=['owner'], name='testjobs_chore_own')],
+                'indexes': [models.Index(fields=['status', 'poked_at'], name='testjobs_chore_poke'), models.Index(condition=models.Q(('owner', ''), _negated=True), fields=['owner'], name='testjobs_chore_own'), models.Index(condition=models.Q(('ended_at__isnull', False)), fields=['ended_at'], name='testjobs_chore_end')],
                 'constraints': [models.UniqueConstraint(condition=models.Q(('status', 'running')), fields=('room',), name='testjobs_one_running_per_room')],
             },
         ),

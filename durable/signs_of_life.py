@@ -1,0 +1,25 @@
+"""Which workers are alive, by the last sign each gave."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.utils import timezone
+
+from durable import limits
+from durable.models import WorkerBeat
+
+ALIVE, DRAINING, SILENT = "alive", "draining", "silent"
+
+
+def fresh_since() -> datetime:
+    """Who gave a sign of life later than this is alive."""
+    beats = limits.WORKER_FRESH_BEATS * settings.COPILOT_HEARTBEAT_SECONDS
+    return timezone.now() - timedelta(seconds=beats)
+
+
+def state_of(worker: WorkerBeat) -> str:
+    if worker.seen_at <= fresh_since():
+        return SILENT
+    return DRAINING if worker.drain_requested_at else ALIVE

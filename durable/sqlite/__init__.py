@@ -1,0 +1,1 @@
+"""SQLite as Django speaks to it, with connections that serve one thread after another."""
