@@ -120,12 +120,13 @@ class Outside:
     resolver: Resolver = field(default_factory=SystemResolver)
     network: httpcore.NetworkBackend = field(default_factory=httpcore.SyncBackend)
     tls: ssl.SSLContext | None = None
+    max_seconds: float = limits.MAX_FETCH_SECONDS  # of one request, whatever it asks for itself
 
 
 def fetch(request: OutboundRequest, outside: Outside | None = None) -> OutboundResponse:
     """Send a request and read the whole answer. Raises a FetchError; an HTTP error status is an answer."""
     outside = outside or Outside(policy=policy_from_settings())
-    deadline = Deadline.after(min(max(request.timeout, 0.0), limits.MAX_FETCH_SECONDS))
+    deadline = Deadline.after(min(max(request.timeout, 0.0), outside.max_seconds))
     target = parse_url(request.url)
     message = encode_request(request, target)
     redirects: list[str] = []

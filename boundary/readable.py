@@ -9,18 +9,13 @@ from __future__ import annotations
 import codecs
 import re
 from dataclasses import dataclass
-
-import charset_normalizer
-from html_to_markdown import (
-    ConversionError,
-    ConversionOptions,
-    ConversionResult,
-    PreprocessingOptions,
-    convert,
-)
+from typing import TYPE_CHECKING
 
 from boundary.errors import UnreadablePage
 from durable import limits
+
+if TYPE_CHECKING:
+    from html_to_markdown import ConversionOptions, ConversionResult
 
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 TEXT_TYPES = re.compile(r"text/.+|application/(json|xml|javascript|yaml|toml|x-ndjson|.+\+(json|xml|yaml))")
@@ -77,6 +72,8 @@ def decode_text(body: bytes, charset: str | None) -> str:
     try:
         return body.decode("utf-8")
     except UnicodeDecodeError:
+        import charset_normalizer  # few pages need the guess
+
         best = charset_normalizer.from_bytes(body[:DETECTION_BYTES]).best()
         return body.decode(best.encoding if best else "cp1252", "replace")
 
@@ -108,6 +105,8 @@ def is_text(body: bytes) -> bool:
 
 def from_html(html: str, url: str) -> ReadablePage:
     """The page's main content as Markdown, with links made absolute; menus, forms and hidden text are left out."""
+    from html_to_markdown import ConversionOptions, PreprocessingOptions  # takes time to load
+
     html = html.replace("\0", "\ufffd")
     head = run(html[:TITLE_CHARACTERS], ConversionOptions(extract_metadata=True))
     title = head.metadata.document.title if head.metadata else ""
@@ -123,6 +122,8 @@ def from_html(html: str, url: str) -> ReadablePage:
 
 
 def run(html: str, options: ConversionOptions) -> ConversionResult:
+    from html_to_markdown import ConversionError, convert
+
     try:
         return convert(html, options)
     except ConversionError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
+import math
 import os
 import select
 import selectors
@@ -12,7 +13,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from boundary.errors import SandboxBroken
@@ -39,6 +40,8 @@ def launch(
 ) -> SandboxResult:
     """Run one command to its end, or end it. When this returns, every process of it is gone."""
     argv = ["/bin/bash", "-c", command] if isinstance(command, str) else command
+    if limits.cpu_seconds is None:  # a busy loop then ends by the clock, which can say so
+        limits = replace(limits, cpu_seconds=math.ceil(timeout) + caps.SANDBOX_CPU_GRACE_SECONDS)
     with claim_slot() as slot, contextlib.ExitStack() as cleanup:
         hand_over(box, slot_uid(slot))
         run = start(argv, box=box, uid=slot_uid(slot), stdin=stdin, limits=limits, cleanup=cleanup)

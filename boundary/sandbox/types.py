@@ -24,7 +24,7 @@ class SandboxLimits:
     """What one command may use."""
 
     memory_bytes: int = limits.SANDBOX_MEMORY_BYTES  # address space of one process, memory of all of them
-    cpu_seconds: int = int(limits.SANDBOX_SECONDS)  # of one process
+    cpu_seconds: int | None = None  # of one process; None: a little more than the time limit
     processes: int = limits.SANDBOX_PROCESSES
     open_files: int = limits.SANDBOX_OPEN_FILES
     file_bytes: int = limits.SANDBOX_FILE_BYTES

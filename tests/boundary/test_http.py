@@ -270,6 +270,15 @@ def test_no_time_at_all_is_too_slow() -> None:
         fetch(OutboundRequest(url=server.url(), timeout=-5), allowing(server))
 
 
+def test_a_request_gets_no_more_time_than_the_outside_grants() -> None:
+    with listen() as listener:  # accepts and says nothing
+        host = f"127.0.0.1:{listener.getsockname()[1]}"
+        outside = Outside(policy=Policy(allowed=AllowList.of([host])), max_seconds=0.2)
+        with pytest.raises(TooSlow):
+            fetch(OutboundRequest(url=f"http://{host}/", timeout=3600.0), outside)
+    assert allowing().max_seconds == limits.MAX_FETCH_SECONDS
+
+
 def test_an_allowed_host_is_allowed_on_that_port_only() -> None:
     allowed = AllowList.of(["localhost:11434", "10.0.0.5:8000", "[::1]:9000", "db.internal"])
     assert allowed.pairs == {("localhost", 11434), ("10.0.0.5", 8000), ("::1", 9000), ("db.internal", 80)}
