@@ -20,11 +20,11 @@ from llm import prices, transport
 from llm.answer import Answer
 from llm.dialect import Dialect
 from llm.endpoint import Endpoint, fallback_model
-from llm.failures import TryFailed, from_status, scrub
+from llm.failures import TryFailed, from_status, scrub, without_quotes
 from llm.retry import Again, Failure, GiveUp, Kind, Policy, Tries, decide
 from llm.sse import EventSplitter
 from llm.tokens import estimate_message_tokens, estimate_tokens
-from llm.types import Completion, Delta, Request, RetryNote, StreamReset, Usage
+from llm.types import Completion, Delta, FailedTry, Request, RetryNote, StreamReset, Usage
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ class Asking:
             outcome = await self._try(self._request.model)
             if isinstance(outcome, Completion):
                 return outcome
-            tallies.count(tallies.Tally.MODEL_ERRORS, outcome.kind.name.lower())
+            self._note(outcome, self._request.model)
             match decide(outcome, tries, self._policy, uniform=random.uniform):
                 case GiveUp() as end:
                     return await self._end(end, outcome)
@@ -77,8 +77,14 @@ class Asking:
             outcome = await self._try(model)
             if isinstance(outcome, Completion):
                 return outcome
+            self._note(outcome, model)
             logger.warning("The fallback model failed too", extra={"model": model, "detail": outcome.detail})
         raise end.error
+
+    def _note(self, failure: Failure, model: str) -> None:
+        kind = failure.kind.name.lower()
+        tallies.count(tallies.Tally.MODEL_ERRORS, kind)
+        self._on_delta(FailedTry(model=model, kind=kind, detail=failure.detail))
 
     def _announce(self, failure: Failure, message: str, seconds: float) -> None:
         logger.info("Asking the model again", extra={"kind": failure.kind.name, "detail": failure.detail})
@@ -93,7 +99,7 @@ class Asking:
             return self._completion(model, answer)
         except TryFailed as failed:
             failure = replace(failed.failure, started=answer.started)
-        return scrub(failure, self._endpoint.api_key)
+        return without_quotes(scrub(failure, self._endpoint.api_key), self._request.messages)
 
     async def _ask(self, model: str, answer: Answer) -> None:
         """Send the request and read the answer; a field that the server refuses is left out from then on."""

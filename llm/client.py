@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from durable import limits
+from durable import limits, tracing
 from durable.loop import background_loop
 from llm.cancel import CancelFlag
 from llm.endpoint import Endpoint, configured_model, configured_title_model, current_endpoint
@@ -38,13 +38,35 @@ def stream(
     from llm.asking import Asking  # lazy: `openai` takes about a second, and the web tier does not need it
 
     policy = policy or Policy()
-    asking = Asking(
-        request=replace(request, model=request.model or default_model()),
-        on_delta=on_delta,
-        endpoint=current_endpoint(),
-        policy=policy,
-    )
-    return _wait(_until(cancelled, asking.run()), seconds=policy.answer_seconds)
+    request = replace(request, model=request.model or default_model())
+    asking = Asking(request=request, on_delta=on_delta, endpoint=current_endpoint(), policy=policy)
+    with tracing.span(f"chat {request.model}", _asked(request), kind="client") as span:
+        completion = _wait(_until(cancelled, asking.run()), seconds=policy.answer_seconds)
+        span.set(_answered(completion))
+    return completion
+
+
+def _asked(request: Request) -> tracing.Attributes:
+    """What a trace says of a request, in the words of OpenTelemetry's conventions: never what is in it."""
+    return {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": "openai",  # the protocol; who speaks it is the server's affair
+        "gen_ai.request.model": request.model,
+        "server.address": current_endpoint().host,
+        "ratchet.messages": len(request.messages),
+        "ratchet.tools": len(request.tools),
+    }
+
+
+def _answered(completion: Completion) -> tracing.Attributes:
+    return {
+        "gen_ai.response.model": completion.model,
+        "gen_ai.response.finish_reasons": (completion.finish_reason,),
+        "gen_ai.usage.input_tokens": completion.usage.input_tokens,
+        "gen_ai.usage.output_tokens": completion.usage.output_tokens,
+        "ratchet.tool_calls": len(completion.tool_calls),
+        "ratchet.cost_usd": float(completion.cost),
+    }
 
 
 def complete(

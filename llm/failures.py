@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from llm.retry import Failure, Kind, read_retry_after
 
 MAX_DETAIL_CHARACTERS = 500
 PASSING_STATUSES = {408, 409, 425}
+WORD = re.compile(r"[^\s\"'`,;:()\[\]{}]{6,}")
 TOO_LONG = re.compile(
     r"context[ _-]?(length|size|window)|maximum[ a-z]* context|too many (input )?tokens|"
     r"(prompt|input|request|conversation) (is )?too (long|large)|exceeds? .{0,40}(context|token limit)|"
@@ -112,6 +113,24 @@ def scrub(failure: Failure, *secrets: str) -> Failure:
         error.user_message = redact(error.user_message, *secrets)
         error.args = tuple(redact(str(text), *secrets) for text in error.args)
     return replace(failure, detail=redact(failure.detail, *secrets))
+
+
+def without_quotes(failure: Failure, messages: Sequence[Mapping[str, Any]]) -> Failure:
+    """The failure without words of the conversation: servers like to quote what they refuse, and `detail` is logged."""
+    said = json.dumps([_words_of(message) for message in messages if message.get("role") != "system"])
+    detail = WORD.sub(lambda found: "…" if found[0] in said else found[0], failure.detail)
+    if failure.error is not None:
+        failure.error.args = tuple(str(text).replace(failure.detail, detail) for text in failure.error.args)
+        failure.error.detail = detail
+    return replace(failure, detail=detail)
+
+
+def _words_of(message: Mapping[str, Any]) -> list[Any]:
+    """What was written in a message; pictures are left out."""
+    content = message.get("content")
+    parts = content if isinstance(content, list) else [content]
+    texts = [part.get("text") if isinstance(part, Mapping) else part for part in parts]
+    return [*texts, message.get("tool_calls")]
 
 
 def redact(text: str, *secrets: str) -> str:

@@ -131,4 +131,15 @@ class RetryNote:
     seconds: float
 
 
-Delta: TypeAlias = TextDelta | ReasoningDelta | ToolCallStart | ToolCallDelta | StreamReset | RetryNote
+@dataclass(frozen=True, kw_only=True)
+class FailedTry:
+    """A try at the answer failed; `detail` is what the server said, without keys and without words of the person."""
+
+    model: str
+    kind: str
+    detail: str
+
+
+Delta: TypeAlias = (
+    TextDelta | ReasoningDelta | ToolCallStart | ToolCallDelta | StreamReset | RetryNote | FailedTry
+)

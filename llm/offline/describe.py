@@ -36,7 +36,18 @@ SHOWN_FIELDS = {
     "inputs": "Inputs",
 }
 FOR_THE_MODEL = re.compile(r"\bthe user\b|\bcall(ed)? again\b|\byour answer\b|\b[a-z]+_[a-z_]+ runs it\b")
-LINK_FIELDS = ("agent_page_link", "library_agent_link", "link", "url", "download_url")
+LINK_FIELDS = {
+    "agent_page_link": "Open the agent",
+    "library_agent_link": "Open the agent",
+    "link": "Open it",
+    "url": "",
+    "download_url": "Download it",
+}
+STARTED = {
+    "create_agent": "I have begun to build the agent.",
+    "edit_agent": "I have begun to change the agent.",
+    "customize_agent": "I have begun to adapt the agent.",
+}
 
 
 def describe(result: ToolResult) -> str:
@@ -48,15 +59,18 @@ def describe(result: ToolResult) -> str:
         value = fields.get(name)
         if value not in (None, "", [], {}) and value != result.message:
             lines.append(f"{label}: {show(value)}")
-    links = [str(result.data[name]) for name in LINK_FIELDS if result.data.get(name)]
+    links = [(words, result.data[name]) for name, words in LINK_FIELDS.items() if result.data.get(name)]
     if links:
-        lines.append(f"See {links[0]}")
+        words, link = links[0]
+        lines.append(f"[{words}]({link})" if words else f"See {link}")
     return "\n\n".join(lines)
 
 
 def _headline(result: ToolResult) -> str:
     if not result.data:
         return f"`{result.name}` answered: {excerpt(result.text) or 'nothing.'}"
+    if result.type == "operation_started":
+        return STARTED.get(result.name, "That has begun and goes on by itself.")
     message = (
         for_people(result.message) or f"`{result.name}` answered `{result.type or 'without a message'}`."
     )

@@ -9,8 +9,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from llm.offline.conversation import Conversation
-from llm.offline.describe import for_people, show
+from llm.offline.conversation import Conversation, ToolResult
+from llm.offline.describe import describe, for_people, show
 from llm.offline.reply import Reply, split_evenly, split_words
 from llm.offline.rules import answer
 
@@ -345,6 +345,19 @@ def test_sentences_meant_for_the_model_are_not_read_out_to_people() -> None:
     missing = "One thing is missing. Ask the user, then call again with the answers in `context`."
     assert for_people(missing) == "One thing is missing."
     assert for_people("The page says: call me. It is 3 kB.") == "The page says: call me. It is 3 kB."
+
+
+def test_long_work_and_links_are_told_in_words_for_people() -> None:
+    started = ToolResult(
+        name="edit_agent", text="{}", data={"type": "operation_started", "message": "edit_agent was started."}
+    )
+    assert describe(started) == "I have begun to change the agent."
+    saved = ToolResult(
+        name="x",
+        text="{}",
+        data={"type": "saved", "message": "Saved.", "library_agent_link": "/library/agents/1"},
+    )
+    assert describe(saved) == "Saved.\n\n[Open the agent](/library/agents/1)"
 
 
 def test_an_input_is_named_by_its_kind() -> None:
