@@ -6,10 +6,12 @@ import functools
 import hashlib
 import io
 import secrets
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import BinaryIO, Protocol, runtime_checkable
+from typing import Any, BinaryIO, Protocol, runtime_checkable
 
 import structlog
 from django.core.files.base import File
@@ -22,6 +24,7 @@ from workspace.media_types import HEAD_BYTES, detect
 from workspace.models import LooseBlob
 
 log = structlog.get_logger(__name__)
+SPOOL_BYTES = 1024 * 1024
 
 
 @runtime_checkable
@@ -69,6 +72,31 @@ def open_blob(blob: str) -> BinaryIO:
         return default_storage.open(blob, "rb")  # type: ignore[return-value]
     except FileNotFoundError:
         raise ContentGone from None
+
+
+def open_part(blob: str, start: int, length: int) -> BinaryIO:
+    """The content for reading from `start` on; of S3 only the part is fetched. Raises ContentGone."""
+    content = open_blob(blob)
+    if not is_on_s3(content):
+        content.seek(start)
+        return content
+    with content:
+        return fetch_part(content, start, length) if length else io.BytesIO()
+
+
+def is_on_s3(content: BinaryIO) -> bool:
+    """Whether reading it would fetch all of it first; S3's storage is only known where it is in use."""
+    storage = sys.modules.get("storages.backends.s3")
+    return storage is not None and isinstance(content, storage.S3File)
+
+
+def fetch_part(content: Any, start: int, length: int) -> BinaryIO:
+    """Kept at hand, so that a slow reader holds no connection to S3."""
+    part = tempfile.SpooledTemporaryFile(max_size=SPOOL_BYTES)  # noqa: SIM115 (its reader closes it)
+    with content.obj.get(Range=f"bytes={start}-{start + length - 1}")["Body"] as body:
+        shutil.copyfileobj(body, part)
+    part.seek(0)
+    return part  # type: ignore[return-value]
 
 
 def release_blob(blob: str) -> None:

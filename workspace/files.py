@@ -14,7 +14,7 @@ from django.db.models import F, QuerySet, Value
 from django.db.models.functions import Left
 
 from durable import limits
-from workspace import quotas
+from workspace import blobs, quotas
 from workspace.blobs import Content, StoredBlob, open_blob, release_blob, remove_blob, store_blob
 from workspace.errors import FileMissing, PathTaken
 from workspace.models import LooseBlob, WorkspaceFile
@@ -118,12 +118,16 @@ def open_file(file: WorkspaceFile) -> BinaryIO:
     return open_blob(file.blob)
 
 
+def open_part(file: WorkspaceFile, start: int, length: int) -> BinaryIO:
+    """The content for reading from `start` on, of which so many bytes are wanted; to be closed by the caller."""
+    return blobs.open_part(file.blob, start, length)
+
+
 def read_range(file: WorkspaceFile, offset: int = 0, length: int | None = None) -> bytes:
     """A piece of the content; shorter than asked at the end, empty behind it."""
     offset = max(0, offset)
     length = max(0, file.size - offset if length is None else min(length, file.size - offset))
-    with open_blob(file.blob) as content:
-        content.seek(offset)
+    with open_part(file, offset, length) as content:
         return content.read(length)
 
 

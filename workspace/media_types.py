@@ -5,8 +5,6 @@ from __future__ import annotations
 import mimetypes
 import re
 
-import puremagic
-
 HEAD_BYTES = 8 * 1024
 UNKNOWN = "application/octet-stream"
 ZIP = "application/zip"
@@ -34,6 +32,8 @@ def detect(head: bytes, name: str) -> str:
     """The media type of content that begins with `head` (its first HEAD_BYTES)."""
     if is_text(head):
         return text_kind(head, name)
+    import puremagic  # reads its tables when it is loaded
+
     try:
         found = [match.mime_type for match in puremagic.magic_string(head) if match.mime_type]
     except (puremagic.PureError, ValueError):  # ValueError: empty

@@ -150,6 +150,34 @@ def test_a_long_text_is_read_from_its_middle(ada: AbstractBaseUser) -> None:
         assert content.read(100) == text.encode()[10_000:10_100]
 
 
+@pytest.fixture
+def fetched() -> list[int]:
+    """How many bytes each answer with content held."""
+    sizes: list[int] = []
+    events = default_storage.bucket.meta.client.meta.events  # type: ignore[attr-defined]
+    events.register("after-call.s3.GetObject", lambda parsed, **more: sizes.append(parsed["ContentLength"]))
+    return sizes
+
+
+def test_of_a_file_only_the_part_asked_for_is_fetched(
+    ada: AbstractBaseUser, api: Client, fetched: list[int]
+) -> None:
+    content = os.urandom(PARTS_BYTES)
+    file = files.save(ada, "big.bin", content)
+    assert files.read_range(file, 5_000_000, 100) == content[5_000_000:5_000_100]
+    part = api.get(f"/api/files/{file.id}/content", headers={"Range": "bytes=2-5"})
+    assert (part.status_code, body_of(part)) == (206, content[2:6])
+    assert body_of(api.get(f"/api/files/{file.id}/content", headers={"Range": "bytes=-7"})) == content[-7:]
+    assert fetched == [100, 4, 7]
+
+
+def test_behind_the_end_nothing_is_read(ada: AbstractBaseUser, fetched: list[int]) -> None:
+    file, empty = files.save(ada, "a.txt", b"hello"), files.save(ada, "empty.txt", b"")
+    assert files.read_range(file, 3, 100) == b"lo"
+    assert [files.read_range(file, 5), files.read_range(file, 99, 1), files.read_range(empty)] == [b""] * 3
+    assert fetched == [2]
+
+
 def test_deleting_and_overwriting_remove_the_content(
     ada: AbstractBaseUser, s3: str, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
 ) -> None:
@@ -180,6 +208,8 @@ def test_content_that_is_gone_from_the_bucket_is_said_to_be_gone(
     bucket(s3).Object(file.blob).delete()
     with pytest.raises(ContentGone):
         files.open_file(file)
+    with pytest.raises(ContentGone):
+        files.read_range(file, 1, 2)
     assert api.get(f"/api/files/{file.id}/content").status_code == ContentGone.status_code
 
 

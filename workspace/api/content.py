@@ -57,8 +57,7 @@ def asked_part(request: Request, file: WorkspaceFile, etag: str) -> Part | None:
 def send(request: Request, file: WorkspaceFile, part: Part | None) -> StreamingHttpResponse:
     """The bytes in blocks; under ASGI read in a thread, so that one download neither blocks nor fills memory."""
     whole = part or Part(start=0, end=file.size)
-    content = files.open_file(file)
-    content.seek(whole.start)
+    content = files.open_part(file, part.start, part.length) if part else files.open_file(file)
     asynchronous = isinstance(request._request, ASGIRequest)
     blocks = read_async(content, whole.length) if asynchronous else read(content, whole.length)
     response = StreamingHttpResponse(blocks, status=206 if part else 200)
