@@ -10,6 +10,7 @@ from django.http import HttpRequest
 from accounts.api_keys import revoke_key
 from accounts.models import ApiKey, Budget, LedgerEntry, User
 from durable import pausing
+from durable.admin_acting import Acting, asks_first
 from durable.models import Pause
 
 
@@ -19,19 +20,31 @@ class BudgetInline(admin.StackedInline):  # type: ignore[type-arg]
 
 
 @admin.register(User)
-class PersonAdmin(UserAdmin):  # type: ignore[type-arg]
+class PersonAdmin(Acting, UserAdmin):  # type: ignore[type-arg]
     fieldsets = [*(UserAdmin.fieldsets or ()), ("Copilot", {"fields": ["time_zone", "theme"]})]
     inlines = [BudgetInline]
+    list_display = ["username", "email", "is_staff", "is_active", "paused", "last_login", "date_joined"]
     actions = ["pause", "resume"]
 
-    @admin.action(description="Pause: start none of their jobs; what runs goes on", permissions=["change"])
+    def has_pause_permission(self, request: HttpRequest) -> bool:
+        """Who may pause queues may pause people, without a right to change anything else about them."""
+        return request.user.has_perms(["durable.add_pause", "durable.delete_pause"])
+
+    def fits(self, action: str, row: User) -> bool:
+        return action == ("resume" if self.paused(row) else "pause")
+
+    @admin.display(description="paused", boolean=True)
+    def paused(self, person: User) -> bool:
+        return Pause.objects.filter(kind=Pause.Kind.USER, name=str(person.pk)).exists()
+
+    @admin.action(description="Pause: start none of their jobs; what runs goes on", permissions=["pause"])
     def pause(self, request: HttpRequest, people: QuerySet[User]) -> None:
         paused = [person for person in people if pausing.pause(Pause.Kind.USER, str(person.pk))]
         for person in paused:
             self.log_change(request, person, "Paused.")
         self.message_user(request, f"Paused: {len(paused)}.")
 
-    @admin.action(description="Resume: let their jobs start again", permissions=["change"])
+    @admin.action(description="Resume: let their jobs start again", permissions=["pause"])
     def resume(self, request: HttpRequest, people: QuerySet[User]) -> None:
         resumed = [person for person in people if pausing.resume(Pause.Kind.USER, str(person.pk))]
         for person in resumed:
@@ -40,7 +53,7 @@ class PersonAdmin(UserAdmin):  # type: ignore[type-arg]
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class ApiKeyAdmin(Acting, admin.ModelAdmin):  # type: ignore[type-arg]
     """Keys can be seen and revoked. They are made by their owners, and nobody sees a secret or its hash."""
 
     list_display = ["name", "user", "prefix", "created_at", "last_used_at", "revoked_at"]
@@ -53,7 +66,8 @@ class ApiKeyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 
-    @admin.action(description="Revoke the selected keys", permissions=["change"])
+    @admin.action(description="Revoke: it opens nothing any more", permissions=["change"])
+    @asks_first("Programs that use these keys are refused from now on. A revoked key does not come back.")
     def revoke(self, request: HttpRequest, keys: QuerySet[ApiKey]) -> None:
         revoked = [key for key in keys if revoke_key(key)]
         for key in revoked:

@@ -96,9 +96,9 @@ def limits_of(user: User | None) -> Limits:
     """The person's own budget row; without one, the site's; for visitors without an account, theirs."""
     if user is None:
         return Limits(day=settings.COPILOT_VISITORS_DAY_BUDGET, month=None)
-    budget = Budget.objects.filter(user=user).first()
-    if budget:
-        return Limits(day=budget.day_limit, month=budget.month_limit)
+    own = list(Budget.objects.filter(user=user).values_list("day_limit", "month_limit"))
+    if own:
+        return Limits(day=own[0][0], month=own[0][1])
     return Limits(day=settings.COPILOT_DAY_BUDGET, month=settings.COPILOT_MONTH_BUDGET)
 
 

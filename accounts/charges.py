@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
+from typing import Protocol
 
 from django.db.models import Sum
 from django.db.models.functions import Coalesce, TruncDate
@@ -80,6 +81,48 @@ def charge_once(
     LedgerEntry.objects.bulk_create([entry], ignore_conflicts=True)
     Hold.objects.filter(key=key).delete()
     return LedgerEntry.objects.filter(pk=entry.pk).exists()
+
+
+class Tokens(Protocol):
+    @property
+    def input_tokens(self) -> int: ...
+
+    @property
+    def output_tokens(self) -> int: ...
+
+
+class ModelAnswer(Protocol):
+    """What is paid for: `model` gave it, `cost` is in USD."""
+
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def cost(self) -> Decimal: ...
+
+    @property
+    def usage(self) -> Tokens: ...
+
+
+def charge_answer(
+    answer: ModelAnswer,
+    *,
+    user_id: int | None,
+    key: str,
+    job_id: uuid.UUID | None = None,
+    description: str = "",
+) -> bool:
+    """`charge_once` for what a model answered; named after the model unless said otherwise."""
+    return charge_once(
+        user_id=user_id,
+        key=key,
+        kind=LedgerEntry.Kind.MODEL,
+        amount=answer.cost,
+        input_tokens=answer.usage.input_tokens,
+        output_tokens=answer.usage.output_tokens,
+        job_id=job_id,
+        description=description or answer.model,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,7 @@
 """The money side of an account, as the other packages use it."""
 
 from accounts.budgets import check_budget, hold_once, release_hold
-from accounts.charges import Charge, Usage, charge_all, charge_once, spent, usage_by_day
+from accounts.charges import Charge, Usage, charge_all, charge_answer, charge_once, spent, usage_by_day
 from accounts.errors import OverBudget
 
 __all__ = [
@@ -9,6 +9,7 @@ __all__ = [
     "OverBudget",
     "Usage",
     "charge_all",
+    "charge_answer",
     "charge_once",
     "check_budget",
     "hold_once",

@@ -157,7 +157,10 @@ class LedgerEntry(models.Model):
     class Meta:
         ordering = ["-created_at"]
         verbose_name_plural = "ledger entries"
-        indexes = [models.Index(fields=["user", "created_at"], name="accounts_ledger_user_time")]
+        indexes = [
+            models.Index(fields=["user", "created_at"], name="accounts_ledger_user_time"),
+            models.Index(fields=["created_at"], name="accounts_ledger_time"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.kind} ${self.amount} ({self.key})"

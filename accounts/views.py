@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from typing import Any
-from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib.auth import login
 from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
 from django.contrib.auth.views import LoginView, LogoutView, PasswordChangeView
-from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
-from django.urls import reverse, reverse_lazy
+from django.urls import reverse_lazy
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
@@ -118,17 +116,6 @@ def log_in_once(request: HttpRequest, token: str) -> HttpResponse:
         return render(request, "accounts/link_over.html", status=410)
     login(request, user, backend=MODEL_BACKEND)
     return redirect(settings.LOGIN_REDIRECT_URL)
-
-
-def admin_log_in(request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-    """The admin's door is the site's door, with the same limits; who is in but not staff is told so."""
-    target = request.GET.get("next", "")
-    if not request.user.is_authenticated:
-        home = target or reverse("admin:index")
-        return HttpResponseRedirect(f"{settings.LOGIN_URL}?{urlencode({'next': home})}")
-    if not request.user.is_staff:
-        raise PermissionDenied
-    return redirect("admin:index")
 
 
 def too_many_attempts(request: HttpRequest, error: TooManyAttempts) -> HttpResponse:

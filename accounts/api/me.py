@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.views.decorators.csrf import ensure_csrf_cookie
@@ -33,10 +34,13 @@ class MeSerializer(serializers.ModelSerializer[User]):
     """The person asking; e-mail address, time zone and theme are theirs to change."""
 
     limits = serializers.SerializerMethodField()
+    admin_url = serializers.SerializerMethodField(
+        help_text="Where the admin is; empty for who may not enter."
+    )
 
     class Meta:
         model = User
-        fields = ["username", "email", "time_zone", "theme", "is_staff", "date_joined", "limits"]
+        fields = ["username", "email", "time_zone", "theme", "is_staff", "admin_url", "date_joined", "limits"]
         read_only_fields = ["username", "is_staff", "date_joined"]
 
     @extend_schema(responses=limits_schema)
@@ -48,6 +52,9 @@ class MeSerializer(serializers.ModelSerializer[User]):
             "day_budget": None if budget.day is None else float(budget.day),
             "month_budget": None if budget.month is None else float(budget.month),
         }
+
+    def get_admin_url(self, user: User) -> str:
+        return reverse("admin:index") if user.is_staff else ""
 
     def update(self, instance: User, validated_data: dict[str, Any]) -> User:
         """A change of time zone is dated: the budget's day must not start afresh with it."""

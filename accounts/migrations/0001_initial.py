@@ -152,4 +152,8 @@ class Migration(migrations.Migration):
             model_name='ledgerentry',
             index=models.Index(fields=['user', 'created_at'], name='accounts_ledger_user_time'),
         ),
+        migrations.AddIndex(
+            model_name='ledgerentry',
+            index=models.Index(fields=['created_at'], name='accounts_ledger_time'),
+        ),
     ]

@@ -41,7 +41,9 @@ def test_keys_show_neither_secret_nor_hash_and_can_be_revoked(operator: Client, 
         assert row.prefix in page
         assert row.hash not in page
         assert key.split("_", 2)[2] not in page
-    operator.post("/admin/accounts/apikey/", {"action": "revoke", "_selected_action": [str(row.pk)]})
+    operator.post(
+        "/admin/accounts/apikey/", {"action": "revoke", "sure": "yes", "_selected_action": [str(row.pk)]}
+    )
     assert find_user(key) is None
     assert LogEntry.objects.get().get_change_message() == "Revoked."
     assert operator.get("/admin/accounts/apikey/add/").status_code == 403

@@ -14,6 +14,7 @@ from pytest_django import Settings
 from accounts.budgets import allowances, describe
 from accounts.ledger import (
     OverBudget,
+    charge_answer,
     charge_once,
     check_budget,
     hold_once,
@@ -24,6 +25,7 @@ from accounts.ledger import (
 from accounts.models import Budget, Hold, LedgerEntry, User
 from accounts.periods import day_of, month_of
 from durable.ids import new_id
+from llm.types import Completion, Usage
 from tests.accounts.conftest import race
 
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
@@ -60,6 +62,24 @@ def test_second_charge_with_the_same_key_changes_nothing_and_says_so(ada: User, 
     assert not charge(ada, "step:1", "99")
     assert not charge(bob, "step:1", "1")
     assert LedgerEntry.objects.get().amount == Decimal("0.25")
+
+
+def test_an_answer_of_a_model_is_charged_once_with_its_tokens_and_its_name(ada: User) -> None:
+    usage = Usage(input_tokens=11, output_tokens=7)
+    answer = Completion(
+        text="hi",
+        reasoning="",
+        tool_calls=(),
+        finish_reason="stop",
+        usage=usage,
+        model="m-1",
+        cost=Decimal("0.5"),
+    )
+    assert charge_answer(answer, user_id=ada.pk, key="title:1")
+    assert not charge_answer(answer, user_id=ada.pk, key="title:1")
+    entry = LedgerEntry.objects.get()
+    assert (entry.kind, entry.amount, entry.description) == ("model", Decimal("0.5"), "m-1")
+    assert (entry.input_tokens, entry.output_tokens) == (11, 7)
 
 
 def test_a_refused_second_charge_leaves_the_callers_transaction_usable(ada: User) -> None:
