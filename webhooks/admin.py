@@ -7,9 +7,11 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest
 from rest_framework.exceptions import APIException
 
+from durable.admin_acting import Acting
+from durable.admin_jobs import Age, Ended, JobActions, Stuck
 from durable.redaction import redact
 from webhooks import deliveries, endpoints
 from webhooks.health import disable
@@ -19,7 +21,7 @@ SHOWN_CHARACTERS = 20_000
 
 
 @admin.register(WebhookEndpoint)
-class WebhookEndpointAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class WebhookEndpointAdmin(Acting, admin.ModelAdmin):  # type: ignore[type-arg]
     """Endpoints can be seen and switched off and on. They are made by their owners, and nobody sees a secret."""
 
     list_display = ["__str__", "user", "url", "enabled", "disabled_reason", "failing_since", "created_at"]
@@ -62,28 +64,35 @@ class WebhookEndpointAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
 
 @admin.register(WebhookDelivery)
-class WebhookDeliveryAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class WebhookDeliveryAdmin(JobActions, admin.ModelAdmin):  # type: ignore[type-arg]
     """What was sent where, how often, and what came of it; sending it again."""
 
     list_display = [
         "event_type",
-        "status",
+        "state",
         "end_reason",
         "endpoint",
         "tries",
         "response_status",
         "error",
-        "queued_at",
+        "age",
         "tried_at",
         "run_at",
-        "ended_at",
     ]
-    list_filter = ["status", "event_type", "end_reason"]
+    list_filter = [
+        "status",
+        "end_reason",
+        Stuck,
+        Age,
+        Ended,
+        "event_type",
+        ("endpoint__user", admin.RelatedOnlyFieldListFilter),
+    ]
     list_select_related = ["endpoint"]
     search_fields = ["=id", "=event_id", "=endpoint__id", "endpoint__url", "endpoint__user__username"]
     ordering = ["-queued_at"]
     show_full_result_count = False
-    actions = ["replay"]
+    actions = ["replay", "release", "mark_failed"]
     fields = readonly_fields = (
         "id",
         "endpoint",
@@ -123,13 +132,6 @@ class WebhookDeliveryAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             self.log_change(request, delivery, "Replayed.")
             count += 1
         self.message_user(request, f"{count} replayed.")
-
-    def response_change(self, request: HttpRequest, obj: WebhookDelivery) -> HttpResponse:
-        """The button on the page of one delivery."""
-        if "_replay" in request.POST:
-            self.replay(request, WebhookDelivery.objects.filter(pk=obj.pk))
-            return HttpResponseRedirect(request.path)
-        return super().response_change(request, obj)
 
     @admin.display(description="payload")
     def shown_payload(self, delivery: WebhookDelivery) -> str:

@@ -22,7 +22,7 @@ def note_success(endpoint_id: uuid.UUID) -> None:
 
 def note_failure(endpoint_id: uuid.UUID, *, gone: bool) -> None:
     """In the transaction that writes the try down. Switched off at once by 410, and after days of failures."""
-    endpoint = WebhookEndpoint.objects.select_for_update().get(pk=endpoint_id)
+    endpoint = WebhookEndpoint.objects.select_for_update(no_key=True).get(pk=endpoint_id)
     now = timezone.now()
     endpoint.failing_since = endpoint.failing_since or now
     days = timedelta(seconds=limits.WEBHOOK_DISABLE_SECONDS)

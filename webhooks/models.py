@@ -78,13 +78,20 @@ class WebhookDelivery(Job):
     def log_context(self) -> dict[str, Any]:
         return super().log_context() | {"event": self.event_type, "endpoint_id": str(self.endpoint_id)}
 
+    @property
+    def joins_trace(self) -> bool:
+        """Its tries may go on for days after what it tells of has ended."""
+        return False
+
     # --- who may start: a slow receiver holds up its owner's other deliveries, never anybody else's ------
 
     @classmethod
     def admit(cls, job_id: uuid.UUID) -> bool:
         """While its user has room. Holds the user's endpoints, so that two at once cannot both be the last."""
         owners = WebhookEndpoint.objects.filter(deliveries=job_id).values("user")
-        endpoints = WebhookEndpoint.objects.filter(user__in=owners).order_by("pk").select_for_update()
+        endpoints = (
+            WebhookEndpoint.objects.filter(user__in=owners).order_by("pk").select_for_update(no_key=True)
+        )
         ids = [endpoint.pk for endpoint in endpoints]
         busy = cls.objects.filter(endpoint__in=ids, status=cls.RUNNING).exclude(pk=job_id).count()
         return busy < limits.WEBHOOKS_AT_ONCE_PER_USER

@@ -12,7 +12,7 @@ from django.db import connection
 from accounts.sealing import CannotUnseal
 from boundary.errors import BlockedUrl, FetchError, InvalidRequest
 from boundary.http import OutboundRequest, OutboundResponse, fetch
-from durable import crashpoints, limits
+from durable import crashpoints, limits, tracing
 from durable.errors import HandOver, LeaseLost
 from durable.lease import Lease
 from durable.stop import StopReason
@@ -112,6 +112,7 @@ def record(delivery: WebhookDelivery, outcome: Outcome, lease: Lease) -> None:
         "response_status": outcome.status,
         "response_excerpt": outcome.excerpt,
     }
+    tracing.annotate({"http.response.status_code": outcome.status or 0, "ratchet.tries": tries})
     logger.info("webhook tried", extra=delivery.log_context() | {"status": outcome.status, "tries": tries})
     if outcome.delivered:
         return lease.finish(

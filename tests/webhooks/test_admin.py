@@ -67,8 +67,8 @@ def test_replay_of_many_sends_those_that_have_ended_and_says_which_not(
 def test_replay_of_one_by_the_button_on_its_page(operator: Client, announced: Announced) -> None:
     delivery = work(announced())
     url = f"{DELIVERIES}{delivery.pk}/change/"
-    assert b'name="_replay"' in operator.get(url).content
-    answer = operator.post(url, {"_replay": "1"}, follow=True)
+    assert b'value="replay"' in operator.get(url).content
+    answer = operator.post(url, {"_act": "replay"}, follow=True)
     assert b"1 replayed" in answer.content
     delivery.refresh_from_db()
     assert delivery.status == "queued"
@@ -92,8 +92,8 @@ def test_who_may_only_look_cannot_replay(announced: Announced) -> None:
     client = Client()
     client.force_login(clerk)
     url = f"{DELIVERIES}{delivery.pk}/change/"
-    assert b'name="_replay"' not in client.get(url).content
-    assert client.post(url, {"_replay": "1"}).status_code == 403
+    assert b'value="replay"' not in client.get(url).content
+    assert client.post(url, {"_act": "replay"}).status_code == 403
     act(client, DELIVERIES, "replay", delivery)
     assert client.get(f"{ENDPOINTS}").status_code == 403
     assert WebhookDelivery.objects.get().status == "completed"

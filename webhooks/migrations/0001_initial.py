@@ -2,6 +2,7 @@
 
 import django.db.models.deletion
 import durable.ids
+import durable.tracing
 from django.conf import settings
 from django.db import migrations, models
 
@@ -53,6 +54,7 @@ class Migration(migrations.Migration):
                 ('ended_at', models.DateTimeField(blank=True, null=True)),
                 ('end_reason', models.CharField(blank=True, default='', max_length=32)),
                 ('error', models.TextField(blank=True, default='')),
+                ('traceparent', models.CharField(blank=True, default=durable.tracing.current, editable=False, help_text='The trace it was asked for in, which every attempt goes on with.', max_length=55)),
                 ('event_id', models.CharField(max_length=64)),
                 ('event_type', models.CharField(choices=[('turn.finished', 'Turn Finished'), ('operation.finished', 'Operation Finished'), ('execution.finished', 'Execution Finished'), ('webhook.test', 'Test')], max_length=32)),
                 ('payload', models.JSONField()),
@@ -65,7 +67,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name_plural': 'webhook deliveries',
                 'abstract': False,
-                'indexes': [models.Index(fields=['status', 'poked_at'], name='webhooks_webhookdelivery_poke'), models.Index(condition=models.Q(('owner', ''), _negated=True), fields=['owner'], name='webhooks_webhookdelivery_own'), models.Index(fields=['endpoint', '-queued_at'], name='webhooks_delivery_log')],
+                'indexes': [models.Index(fields=['status', 'poked_at'], name='webhooks_webhookdelivery_poke'), models.Index(condition=models.Q(('owner', ''), _negated=True), fields=['owner'], name='webhooks_webhookdelivery_own'), models.Index(condition=models.Q(('ended_at__isnull', False)), fields=['ended_at'], name='webhooks_webhookdelivery_end'), models.Index(fields=['endpoint', '-queued_at'], name='webhooks_delivery_log')],
                 'constraints': [models.UniqueConstraint(fields=('endpoint', 'event_id'), name='webhooks_one_delivery_per_event')],
             },
         ),
