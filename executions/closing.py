@@ -8,6 +8,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from executions import signals
+from executions.showing import hide
 from webhooks.announcing import announce
 from webhooks.events import EventType
 from workspace.showing import KeepsNothing, show
@@ -51,8 +52,8 @@ def describe(execution: Execution) -> dict[str, Any]:
         "source": execution.source,
         "status": execution.status,
         "end_reason": execution.end_reason,
-        "error": execution.error or None,
-        "outputs": show(execution.outputs, KeepsNothing(), name="outputs"),
+        "error": hide(execution.error, execution.secrets) or None,
+        "outputs": show(hide(execution.outputs, execution.secrets), KeepsNothing(), name="outputs"),
         "cost": str(execution.cost),
         "queued_at": execution.queued_at.isoformat(),
         "ended_at": execution.ended_at.isoformat() if execution.ended_at else None,

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 
-from durable import doorbell
+from durable import doorbell, log
 from executions import signals
+from executions.showing import hide
 
 if TYPE_CHECKING:
     from executions.models import Execution
@@ -21,13 +22,14 @@ def execution_changed(execution: Execution, nodes: Sequence[dict[str, Any]] = ()
         "agent_id": str(execution.agent_id),
         "status": execution.status,
         "session_id": str(execution.session_id) if execution.session_id else None,
-        "error": execution.error or None,
+        "error": hide(execution.error, execution.secrets) or None,
         "nodes": list(nodes),
     }
     owner = f"user:{execution.user_id}"
 
     def tell() -> None:
         doorbell.ring(owner, "execution.updated", **frame)
+        log.nudge(execution.pk)  # who waits for it looks how far it is
         signals.execution_changed.send_robust(sender=type(execution), execution=execution, nodes=list(nodes))
 
     transaction.on_commit(tell, robust=True)

@@ -33,7 +33,9 @@ def requeue(execution_id: uuid.UUID) -> bool:
 def _take_up_again(execution_id: uuid.UUID) -> None:
     """Only from TERMINATED, the one end the table lets go of."""
     with transaction.atomic():
-        stopped = Execution.objects.select_for_update().filter(pk=execution_id, status=Execution.CANCELLED)
+        stopped = Execution.objects.select_for_update(no_key=True).filter(
+            pk=execution_id, status=Execution.CANCELLED
+        )
         if not stopped.exists():
             raise IllegalMove
         move(

@@ -22,6 +22,7 @@ from executions.graph import Graph, parse_graph
 from executions.inputs import fit_inputs
 from executions.models import Agent, AgentVersion, Execution, NodeExecution
 from executions.ports import JSON
+from executions.showing import hide
 
 SHOWN_PROBLEMS = 5
 
@@ -90,17 +91,19 @@ def find_version(agent: Agent, wanted: int | None) -> AgentVersion:
 
 def check_graph(graph: Graph, agent: Agent, order: Order) -> None:
     """The blocks are there, allowed, and not waiting for a call that nobody made."""
-    registry = get_registry()
+    registry, hooks = get_registry(), set()
     for node in graph.nodes:
         if node.block_id not in registry:
             raise CannotRun(f"The block {node.block_id} of node {node.id} is not available here.")
         block = registry.get(node.block_id)
         if not permissions.allows(order.permissions, block):
             raise BlockDenied(f"The agent uses the block {block.name!r}, which this session may not use.")
-        if block.type is BlockType.WEBHOOK_MANUAL and node.id not in order.node_inputs:
-            raise CannotRun(
-                f"{agent.name!r} starts when its webhook is called. Make a trigger for it and call that."
-            )
+        if block.type is BlockType.WEBHOOK_MANUAL:
+            hooks.add(node.id)
+    if hooks and hooks.isdisjoint(order.node_inputs):
+        raise CannotRun(
+            f"{agent.name!r} starts when its webhook is called. Make a trigger for it and call that."
+        )
 
 
 def check_depth(order: Order) -> int:
@@ -126,6 +129,7 @@ def write(
         "version": version.version,
         "status": Execution.QUEUED,
         "inputs": inputs,
+        "secret_inputs": secret_names(version, inputs, order),
         "node_inputs": dict(order.node_inputs),
         "source": order.source,
         "parent": order.parent,
@@ -139,6 +143,17 @@ def write(
     if order.client_id:
         return Execution.objects.get_or_create(user=user, client_id=order.client_id, defaults=values)
     return Execution.objects.create(user=user, **values), True
+
+
+def secret_names(version: AgentVersion, inputs: Mapping[str, JSON], order: Order) -> list[str]:
+    """The inputs the agent calls secret, and those into which its parent has put a secret of its own."""
+    properties = version.input_schema.get("properties", {})
+    known = order.parent.execution.secrets if order.parent else frozenset()
+    return [
+        name
+        for name, value in inputs.items()
+        if properties.get(name, {}).get("secret") is True or hide(value, known) != value
+    ]
 
 
 def announce(execution: Execution) -> None:

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 
 from durable import limits
 from durable.waiting import Stop, wait_for
 from executions.models import Execution
 
 
-def wait_for_execution(execution_id: uuid.UUID, seconds: float, stop: Stop | None = None) -> Execution:
+def wait_for_execution(
+    execution_id: uuid.UUID,
+    seconds: float,
+    stop: Stop | None = None,
+    seen: Callable[[Execution], None] = lambda execution: None,
+) -> Execution:
     """The execution when it has ended or asks a person, or as it is when the time is over or `stop` was set.
 
-    Subscribed and confirmed before the row is looked at; raises Execution.DoesNotExist.
+    Subscribed and confirmed before the row is looked at; `seen` hears of each look. Raises Execution.DoesNotExist.
     """
 
     def look() -> Execution | None:
         found = Execution.objects.get(pk=execution_id)
+        seen(found)
         return found if found.is_terminal or found.status == Execution.WAITING else None
 
     if seconds <= 0:

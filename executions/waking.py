@@ -29,7 +29,7 @@ def wake(execution_id: uuid.UUID) -> None:
     told too, so that its own status is true.
     """
     with transaction.atomic():
-        found = Execution.objects.select_for_update(of=("self",)).filter(pk=execution_id).first()
+        found = Execution.objects.select_for_update(of=("self",), no_key=True).filter(pk=execution_id).first()
         if found is None or found.is_terminal:
             return
         is_parked = found.status == Execution.RUNNING and not found.owner

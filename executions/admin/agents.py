@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
+from durable.admin_acting import Acting, asks_first
 from executions.admin.showing import shown
 from executions.agents.library import remove_agent
 from executions.models import Agent, AgentVersion, StoreListing
@@ -60,7 +61,7 @@ class PartInline(Looking, admin.TabularInline):  # type: ignore[type-arg]
 
 
 @admin.register(Agent)
-class AgentAdmin(Looking, admin.ModelAdmin):  # type: ignore[type-arg]
+class AgentAdmin(Looking, Acting, admin.ModelAdmin):  # type: ignore[type-arg]
     """What people have in their libraries. An operator can take an agent out of one."""
 
     list_display = ("name", "user", "latest_version", "source", "part_of", "updated_at", "deleted_at")
@@ -87,6 +88,9 @@ class AgentAdmin(Looking, admin.ModelAdmin):  # type: ignore[type-arg]
     )
 
     @admin.action(description="Take out of the library", permissions=["change"])
+    @asks_first(
+        "Their owners no longer find these agents in their libraries. Runs that go on are not touched."
+    )
     def remove(self, request: HttpRequest, chosen: QuerySet[Agent]) -> None:
         there = list(chosen.filter(deleted_at=None))
         for agent in there:
@@ -147,7 +151,7 @@ class AgentVersionAdmin(Looking, admin.ModelAdmin):  # type: ignore[type-arg]
 
 
 @admin.register(StoreListing)
-class StoreListingAdmin(Looking, admin.ModelAdmin):  # type: ignore[type-arg]
+class StoreListingAdmin(Looking, Acting, admin.ModelAdmin):  # type: ignore[type-arg]
     """What is on offer. An operator can withdraw a listing; copies stay."""
 
     list_display = ("__str__", "name", "published", "additions", "published_at", "withdrawn_at")
@@ -171,6 +175,7 @@ class StoreListingAdmin(Looking, admin.ModelAdmin):  # type: ignore[type-arg]
     )
 
     @admin.action(description="Withdraw from the store", permissions=["change"])
+    @asks_first("Nobody can add these agents from the store any more. Copies stay.")
     def withdraw(self, request: HttpRequest, chosen: QuerySet[StoreListing]) -> None:
         there = list(chosen.filter(withdrawn_at=None))
         for listing in there:

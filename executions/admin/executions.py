@@ -11,11 +11,13 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from durable.admin_jobs import Age, JobActions, Stuck
+from durable.admin_acting import asks_first
+from durable.admin_jobs import CANCEL_QUESTION, Age, Ended, JobActions, Stuck
 from executions.admin.showing import shown
 from executions.cancelling import stop
 from executions.models import Execution, NodeExecution
 from executions.requeueing import requeue
+from executions.showing import hide, shown_pairs
 
 SHOWN_NODES = 200
 
@@ -37,26 +39,26 @@ class ExecutionAdmin(JobActions, ReadOnly):
     """What runs, what waits and what came of it; stopping one, and giving one to another worker."""
 
     list_display = [
-        "id",
+        "short_id",
         "agent",
-        "status",
+        "state",
         "end_reason",
         "user",
         "source",
+        "age",
+        "took",
         "attempt",
+        "holder",
         "cost",
-        "queued_at",
-        "started_at",
-        "ended_at",
     ]
     list_filter = [
         "status",
         "end_reason",
         Stuck,
         Age,
-        "source",
-        "queued_at",
+        Ended,
         ("user", admin.RelatedOnlyFieldListFilter),
+        "source",
     ]
     list_select_related = ["agent", "user"]
     search_fields = ["=id", "=agent__id", "=session_id", "=client_id", "user__username", "agent__name"]
@@ -93,7 +95,8 @@ class ExecutionAdmin(JobActions, ReadOnly):
         "timeline",
     )
 
-    @admin.action(description="Cancel", permissions=["change"])
+    @admin.action(description="Cancel: stop it for good", permissions=["change"])
+    @asks_first(CANCEL_QUESTION)
     def cancel(self, request: HttpRequest, executions: QuerySet[Execution]) -> None:
         stopped = [execution for execution in executions if stop(execution.pk)]
         for execution in stopped:
@@ -114,11 +117,11 @@ class ExecutionAdmin(JobActions, ReadOnly):
 
     @admin.display(description="inputs")
     def shown_inputs(self, execution: Execution) -> str:
-        return shown(execution.inputs)
+        return shown(hide(execution.inputs, execution.secrets))
 
     @admin.display(description="outputs")
     def shown_outputs(self, execution: Execution) -> str:
-        return shown(execution.outputs)
+        return shown(hide(execution.outputs, execution.secrets))
 
     @admin.display(description="nodes")
     def timeline(self, execution: Execution) -> SafeString:
@@ -182,8 +185,8 @@ class NodeExecutionAdmin(ReadOnly):
 
     @admin.display(description="inputs")
     def shown_inputs(self, node: NodeExecution) -> str:
-        return shown(node.inputs)
+        return shown(hide(node.inputs, node.execution.secrets))
 
     @admin.display(description="outputs")
     def shown_outputs(self, node: NodeExecution) -> str:
-        return shown(node.outputs)
+        return shown(shown_pairs(node.outputs, node.execution.secrets))

@@ -8,6 +8,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from durable.admin_acting import Acting, asks_first
 from executions.admin.acting import act_on_each
 from executions.admin.showing import shown
 from executions.models import Review
@@ -17,7 +18,7 @@ BY_AN_OPERATOR = "Rejected by an operator."
 
 
 @admin.register(Review)
-class ReviewAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class ReviewAdmin(Acting, admin.ModelAdmin):  # type: ignore[type-arg]
     """What people are asked. An operator can reject what nobody will decide; approving is its owner's."""
 
     list_display = [
@@ -62,6 +63,7 @@ class ReviewAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return False
 
     @admin.action(description="Reject: what waits for it goes on without", permissions=["change"])
+    @asks_first("A rejection cannot be taken back: what waits for these answers goes on without them.")
     def reject(self, request: HttpRequest, chosen: QuerySet[Review]) -> None:
         by: Any = request.user
         act_on_each(

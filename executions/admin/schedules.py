@@ -6,6 +6,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from durable.admin_acting import Acting
 from executions.admin.acting import act_on_each
 from executions.admin.showing import shown
 from executions.models import Schedule
@@ -14,7 +15,7 @@ from executions.schedules.running import run_now
 
 
 @admin.register(Schedule)
-class ScheduleAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class ScheduleAdmin(Acting, admin.ModelAdmin):  # type: ignore[type-arg]
     """What runs when, and why it did not. They are made by their owners; beat's own rows are under periodic tasks."""
 
     list_display = [

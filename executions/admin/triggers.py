@@ -8,6 +8,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from durable.admin_acting import Acting
 from executions.admin.acting import act_on_each
 from executions.admin.showing import shown
 from executions.models import Trigger, TriggerDelivery
@@ -15,7 +16,7 @@ from executions.triggers import delivering, keeping
 
 
 @admin.register(Trigger)
-class TriggerAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class TriggerAdmin(Acting, admin.ModelAdmin):  # type: ignore[type-arg]
     """Triggers can be seen and switched off and on. They are made by their owners; nobody sees address or secret."""
 
     list_display = ["name", "user", "agent", "scheme", "enabled", "created_at", "called_at"]
@@ -62,7 +63,7 @@ class TriggerAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
 
 @admin.register(TriggerDelivery)
-class TriggerDeliveryAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class TriggerDeliveryAdmin(Acting, admin.ModelAdmin):  # type: ignore[type-arg]
     """Who called, what became of it, and the same once more."""
 
     list_display = ["trigger", "state", "delivery_key", "execution", "tries", "error", "received_at"]

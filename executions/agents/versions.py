@@ -89,7 +89,11 @@ def validate_graph(user: User, graph: Graph, scope: Scope | None = None) -> Repo
 
 def place_parts(agent: Agent, subs: Sequence[Graph]) -> list[Place]:
     """Where sub-graphs go: each the next version of the part it is, or a new part."""
-    rows = Agent.objects.filter(part_of=agent, deleted_at=None).select_for_update().order_by("-created_at")
+    rows = (
+        Agent.objects.filter(part_of=agent, deleted_at=None)
+        .select_for_update(no_key=True)
+        .order_by("-created_at")
+    )
     free = list(rows)
     places: list[Place] = []
     for sub in subs:
@@ -104,7 +108,11 @@ def place_parts(agent: Agent, subs: Sequence[Graph]) -> list[Place]:
 
 
 def lock(agent: Agent) -> Agent:
-    return Agent.objects.select_for_update(of=("self",)).select_related("user", "listing").get(pk=agent.pk)
+    return (
+        Agent.objects.select_for_update(of=("self",), no_key=True)
+        .select_related("user", "listing")
+        .get(pk=agent.pk)
+    )
 
 
 def is_same(graph: Graph, version: AgentVersion) -> bool:

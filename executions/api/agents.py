@@ -17,6 +17,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts.authentication import current_user
+from accounts.throttling import WriteRate
+from durable import limits
 from executions.agents import library, versions
 from executions.agents.exporting import export_version
 from executions.agents.fixing import fix_graph
@@ -32,7 +34,6 @@ from executions.api.agent_shapes import (
     detail_of,
     fixes_of,
 )
-from executions.api.rates import WriteRate
 from executions.graph import graph_to_json, parse_graph
 from executions.models import Agent, AgentVersion
 
@@ -66,9 +67,10 @@ class Agents(AgentView, GenericAPIView[Agent]):
         """One's own agents, the latest changed first; with `search` those that fit, the best first."""
         user, words = current_user(request), request.query_params.get("search", "")
         if words.strip():
-            found = [match.item for match in library.search_library(user, words)]
-            return Response({"results": shown(found), "next": None})
-        page = self.paginate_queryset(library.agents_of(user)) or []
+            ranked = library.search_library(user, words, most=limits.MAX_SEARCHED_ROWS)
+            page = self.paginate_queryset([match.item for match in ranked]) or []
+        else:
+            page = self.paginate_queryset(library.agents_of(user)) or []
         return self.get_paginated_response(shown(list(page)))
 
     @extend_schema(request=OpenApiTypes.OBJECT, responses={201: AgentDetail})

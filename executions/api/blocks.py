@@ -14,8 +14,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts.authentication import current_user
+from accounts.throttling import WriteRate
 from durable import limits
-from executions.api.rates import WriteRate
 from executions.blocks.base import Block
 from executions.blocks.errors import ParkedForReview, UnknownBlock
 from executions.blocks.registry import get_registry

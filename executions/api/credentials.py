@@ -12,8 +12,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.authentication import current_user
+from accounts.throttling import WriteRate
 from durable import limits
-from executions.api.rates import WriteRate
 from executions.credentials import keeping
 from executions.credentials.secrets import ApiKey, Headers, Kind, Secret, UserPassword
 from executions.models import StoredCredential

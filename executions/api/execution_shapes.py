@@ -7,9 +7,9 @@ from typing import Any
 from rest_framework import serializers
 
 from durable import limits
-from durable.redaction import redact
 from executions.models import Execution, NodeExecution
 from executions.models.execution import Status
+from executions.showing import hide, shown_inputs, shown_outputs, shown_pairs
 
 
 class ExecutionOrder(serializers.Serializer[Any]):
@@ -61,14 +61,13 @@ class NodeExecutionShape(serializers.ModelSerializer[NodeExecution]):
         read_only_fields = fields
 
     def get_inputs(self, node: NodeExecution) -> dict[str, Any]:
-        shown: dict[str, Any] = redact(node.inputs)
-        return shown
+        return shown_inputs(node.inputs, node.execution.secrets)
 
     def get_outputs(self, node: NodeExecution) -> list[list[Any]]:
-        return [[pin, redact(value)] for pin, value in node.outputs]
+        return shown_pairs(node.outputs, node.execution.secrets)
 
     def get_error(self, node: NodeExecution) -> str | None:
-        return node.error or None
+        return hide(node.error, node.execution.secrets) or None
 
 
 class ExecutionShape(serializers.ModelSerializer[Execution]):
@@ -76,9 +75,7 @@ class ExecutionShape(serializers.ModelSerializer[Execution]):
 
     agent_name = serializers.CharField(source="agent.name", read_only=True)
     inputs = serializers.SerializerMethodField()
-    outputs = serializers.DictField(
-        child=serializers.ListField(child=serializers.JSONField()), read_only=True
-    )
+    outputs = serializers.SerializerMethodField()
     status = serializers.ChoiceField(choices=Status.choices, read_only=True)
     source = serializers.ChoiceField(  # type: ignore[assignment]
         choices=Execution.Source.choices, read_only=True, help_text="Who asked for it."
@@ -114,11 +111,13 @@ class ExecutionShape(serializers.ModelSerializer[Execution]):
         read_only_fields = fields
 
     def get_inputs(self, execution: Execution) -> dict[str, Any]:
-        shown: dict[str, Any] = redact(execution.inputs)
-        return shown
+        return shown_inputs(execution.inputs, execution.secrets)
+
+    def get_outputs(self, execution: Execution) -> dict[str, list[Any]]:
+        return shown_outputs(execution.outputs, execution.secrets)
 
     def get_error(self, execution: Execution) -> str | None:
-        return execution.error or None
+        return hide(execution.error, execution.secrets) or None
 
     def get_end_reason(self, execution: Execution) -> str | None:
         return execution.end_reason or None

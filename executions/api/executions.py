@@ -17,7 +17,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts.authentication import current_user
+from accounts.throttling import WriteRate
 from durable import limits
+from durable.stop import leaving
 from executions.agents.library import get_agent
 from executions.api.execution_shapes import (
     ExecutionCancelled,
@@ -26,7 +28,6 @@ from executions.api.execution_shapes import (
     ExecutionShape,
     NodeExecutionShape,
 )
-from executions.api.rates import WriteRate
 from executions.cancelling import cancel
 from executions.models import Execution, NodeExecution
 from executions.models.execution import Status
@@ -102,7 +103,7 @@ class OneExecution(OwnExecutions):
         """How far it is, and what came of it; with `wait`, once it has ended or a person is asked."""
         found = self.get_object()
         if seconds := read_seconds(request):
-            wait_for_execution(found.pk, seconds)
+            wait_for_execution(found.pk, seconds, stop=leaving)
             found = self.get_object()
         shown = dict(ExecutionShape(found).data)
         if request.query_params.get("nodes", "").lower() in ("1", "true", "yes"):

@@ -13,8 +13,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.authentication import current_user
+from accounts.throttling import WriteRate
 from durable import limits
-from executions.api.rates import WriteRate
 from executions.models import Review
 from executions.reviews.deciding import UNCHANGED, decide
 

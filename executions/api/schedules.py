@@ -11,9 +11,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.authentication import current_user
+from accounts.throttling import WriteRate
 from durable import limits
 from executions.api.own_agents import OwnAgentField
-from executions.api.rates import WriteRate
 from executions.models import Schedule
 from executions.schedules import keeping
 from executions.schedules.errors import BadCron

@@ -10,10 +10,11 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts.authentication import current_user
+from accounts.throttling import WriteRate
+from durable import limits
 from executions.agents import library, store
 from executions.api.agent_shapes import AgentShape, ListingShape, Publication
 from executions.api.agents import read_form, shown
-from executions.api.rates import WriteRate
 from executions.models import StoreListing
 
 SEARCH = OpenApiParameter("search", str, description="Words for a name or a goal, or username/slug.")
@@ -31,9 +32,10 @@ class Store(GenericAPIView[StoreListing]):
         """Published agents, the most recent first; with `search` those that fit, the best first."""
         words = request.query_params.get("search", "")
         if words.strip():
-            found = [match.item for match in store.search_store(words)]
-            return Response({"results": ListingShape(found, many=True).data, "next": None})
-        page = self.paginate_queryset(store.listings())
+            ranked = store.search_store(words, most=limits.MAX_SEARCHED_ROWS)
+            page = self.paginate_queryset([match.item for match in ranked])
+        else:
+            page = self.paginate_queryset(store.listings())
         return self.get_paginated_response(ListingShape(page, many=True).data)
 
     @extend_schema(request=Publication, responses={201: ListingShape})

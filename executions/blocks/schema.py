@@ -51,7 +51,7 @@ Credentials = Annotated[Object | None, WithJsonSchema({"type": "object", "format
 class Pins(BaseModel):
     """A set of pins, declared as fields in the order people see them."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
+    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=(), defer_build=True)
 
 
 class BlockInputs(Pins):

@@ -14,11 +14,12 @@ from accounts.sealing import CannotUnseal, reseal
 from executions.models import StoredCredential, Trigger
 from webhooks.models import WebhookEndpoint
 
-SEALED: Sequence[tuple[type[Model], Sequence[str]]] = (
+# Apps above this one append theirs when they are ready.
+SEALED: list[tuple[type[Model], Sequence[str]]] = [
     (StoredCredential, ("secret",)),
     (Trigger, ("secret", "old_secret")),
     (WebhookEndpoint, ("sealed_secret", "sealed_old_secret")),
-)
+]
 
 
 @dataclass(kw_only=True)

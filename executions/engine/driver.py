@@ -16,6 +16,7 @@ from django.utils import timezone
 from durable import crashpoints, limits, log
 from durable.errors import HandOver, LeaseLost, TimedOut
 from durable.lease import Lease
+from durable.log_context import carried
 from durable.stop import StopReason
 from executions.blocks.base import Effects
 from executions.engine import overtime, rows
@@ -129,10 +130,11 @@ class Driver:
             run.begin()
             self.at_work[run.id] = run
         self._write_down([run for run in runs if needs_row(run)])
-        self.crew.submit([Task(self.execution.user_id, run.work, is_quick(run)) for run in runs if run.key])
+        owner = self.execution.user_id
+        self.crew.submit([Task(owner, carried(run.work), is_quick(run)) for run in runs if run.key])
         for run in runs:
             if run.key is None:  # somebody holds a thread and waits for it
-                self.crew.run_now(run.work)
+                self.crew.run_now(carried(run.work))
 
     def _write_down(self, runs: list[NodeRun]) -> None:
         if not runs:

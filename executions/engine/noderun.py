@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from django.utils import timezone
 
-from durable import crashpoints, limits
+from durable import crashpoints, limits, tracing
 from durable.errors import DurableError
 from durable.stop import StopSignal
 from executions.blocks.base import Effects
@@ -189,7 +189,10 @@ class NodeRun:
         self.began = time.monotonic()
         self.taken = True
         if not self.closed:
-            self._find_outcome()
+            with tracing.span("node", {"ratchet.block": self.node.block.name}) as span:
+                self._find_outcome()
+                if self.outcome is Outcome.FAILED:
+                    span.fail("failed")
         self.seconds = time.monotonic() - self.began
         self.ended_at = timezone.now()
         crashpoints.reached("node_worked")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -79,11 +79,14 @@ class Plan:
     """All nodes by id, in the order of the graph."""
 
     nodes: Mapping[str, PlannedNode]
+    uncalled: frozenset[str] = frozenset()  # trigger blocks that another one's call does not concern
 
     def starting(self) -> Iterator[PlannedNode]:
         """Nodes that wait for nothing; notes are only read."""
         for node in self.nodes.values():
-            if not node.queued and not node.static and node.block.type is not BlockType.NOTE:
+            if node.queued or node.static or node.id in self.uncalled:
+                continue
+            if node.block.type is not BlockType.NOTE:
                 yield node
 
 
@@ -103,8 +106,16 @@ def make_plan(
     return Plan(
         nodes={
             node.id: plan_node(graph, node, known, inputs, masks.get(node.id) or {}) for node in graph.nodes
-        }
+        },
+        uncalled=find_uncalled(known, masks),
     )
+
+
+def find_uncalled(blocks: Mapping[str, Block], called: Container[str]) -> frozenset[str]:
+    """The trigger blocks that were not called, when others of them were."""
+    hooks = [node_id for node_id, block in blocks.items() if block.type is BlockType.WEBHOOK_MANUAL]
+    waiting = frozenset(node_id for node_id in hooks if node_id not in called)
+    return waiting if len(waiting) < len(hooks) else frozenset()
 
 
 def plan_node(

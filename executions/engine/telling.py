@@ -8,11 +8,11 @@ import uuid
 from typing import Any
 
 from durable import limits
-from durable.redaction import redact
 from executions import news
 from executions.engine.noderun import NodeRun
 from executions.models import Execution
 from executions.ports import JSON
+from executions.showing import NONE, Secrets, hide, shown_value
 
 
 class Telling:
@@ -20,6 +20,7 @@ class Telling:
 
     def __init__(self, execution: Execution) -> None:
         self._execution = execution
+        self._secrets = execution.secrets
         self._changed: dict[uuid.UUID, tuple[NodeRun, str]] = {}
         self._told_at = 0.0
 
@@ -35,10 +36,11 @@ class Telling:
         newest = list(self._changed.values())[-limits.MAX_NEWS_NODES :]
         self._changed.clear()
         self._told_at = now
-        news.execution_changed(self._execution, [describe(run, status) for run, status in newest])
+        told = [describe(run, status, self._secrets) for run, status in newest]
+        news.execution_changed(self._execution, told)
 
 
-def describe(run: NodeRun, status: str) -> dict[str, Any]:
+def describe(run: NodeRun, status: str, secrets: Secrets) -> dict[str, Any]:
     return {
         "id": str(run.id),
         "node_id": run.node.id,
@@ -46,17 +48,19 @@ def describe(run: NodeRun, status: str) -> dict[str, Any]:
         "run": run.key.number if run.key else None,
         "status": status,
         "progress": run.progress,
-        "message": run.message,
+        "message": hide(run.message, secrets),
         "started_at": run.started_at.isoformat() if run.started_at else None,
         "ended_at": run.ended_at.isoformat() if run.ended_at else None,
-        "outputs": [[pin, excerpt(value)] for pin, value in run.outputs[-limits.OUTPUT_FIRST_ITEMS :]],
-        "error": run.error or run.note or None,
+        "outputs": [
+            [pin, excerpt(pin, value, secrets)] for pin, value in run.outputs[-limits.OUTPUT_FIRST_ITEMS :]
+        ],
+        "error": hide(run.error or run.note, secrets) or None,
     }
 
 
-def excerpt(value: JSON) -> JSON:
+def excerpt(pin: str, value: JSON, secrets: Secrets = NONE) -> JSON:
     """The value when it is short, else the start of its JSON."""
-    text = json.dumps(redact(value), ensure_ascii=False)
+    text = json.dumps(shown_value(pin, value, secrets), ensure_ascii=False)
     if len(text) <= limits.MAX_SHOWN_OUTPUT_CHARACTERS:
         return json.loads(text)
     return text[: limits.MAX_SHOWN_OUTPUT_CHARACTERS] + "…"

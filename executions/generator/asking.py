@@ -10,8 +10,8 @@ from typing import Any, Protocol
 from django.db import connection
 
 import llm
-from accounts.ledger import charge_once, check_budget
-from accounts.models import LedgerEntry, User
+from accounts.ledger import charge_answer, check_budget
+from accounts.models import User
 from llm.types import CancelSignal, Request
 
 AS_JSON = {"type": "json_object"}
@@ -41,14 +41,8 @@ class ConfiguredModel:
         request = Request(model="", messages=messages, user=str(self._user.pk), response_format=AS_JSON)
         answer = llm.complete(request, cancelled=self._cancelled)
         self._asked += 1
-        charge_once(
-            user_id=self._user.pk,
-            key=f"generator:{self._key}:{self._asked}",
-            kind=LedgerEntry.Kind.MODEL,
-            amount=answer.cost,
-            input_tokens=answer.usage.input_tokens,
-            output_tokens=answer.usage.output_tokens,
-            job_id=self._job_id,
-            description="Building an agent",
+        key = f"generator:{self._key}:{self._asked}"
+        charge_answer(
+            answer, user_id=self._user.pk, key=key, job_id=self._job_id, description="Building an agent"
         )
         return answer.text

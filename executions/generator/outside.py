@@ -98,7 +98,7 @@ class OutsideGenerator:
             method="POST",
             json=body,
             headers=headers(),
-            timeout=min(settings.AGENT_GENERATOR_TIMEOUT_SECONDS, limits.MAX_FETCH_SECONDS),
+            timeout=settings.AGENT_GENERATOR_TIMEOUT_SECONDS,
             max_bytes=limits.MAX_GENERATOR_BYTES,
             follow_redirects=False,
         )
@@ -123,14 +123,14 @@ def headers() -> dict[str, str]:
 
 
 def allowed_outside(url: str) -> Outside:
-    """The operator named this very host, so it may be reached wherever it is; nothing else may."""
+    """The operator named this very host and its time, so it may be reached wherever it is; nothing else may."""
     policy = policy_from_settings()
     try:
         target = parse_url(url)
     except BlockedUrl as error:
         raise OutsideFailed(f"AGENT_GENERATOR_URL is no address that can be asked: {error}") from error
     allowed = AllowList(pairs=policy.allowed.pairs | {(target.host, target.port)})
-    return Outside(policy=replace(policy, allowed=allowed))
+    return Outside(policy=replace(policy, allowed=allowed), max_seconds=limits.MAX_OPERATION_SECONDS)
 
 
 def read_answer(answer: OutboundResponse) -> Mapping[str, Any]:

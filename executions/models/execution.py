@@ -16,6 +16,7 @@ from durable.poke import poke
 from executions import closing, line, news
 from executions.models.agent import Agent
 from executions.models.fields import OrderedJSON
+from executions.showing import words_in
 
 
 class Status(models.TextChoices):
@@ -64,6 +65,7 @@ class Execution(Job):
     agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="executions")
     version = models.PositiveIntegerField()
     inputs = OrderedJSON(default=dict)
+    secret_inputs = models.JSONField(default=list, help_text="Inputs whose values are shown to nobody.")
     node_inputs = OrderedJSON(
         default=dict,
         help_text="Values of single nodes, by node id and pin: what a trigger or a parent gave them.",
@@ -107,6 +109,11 @@ class Execution(Job):
                 name="executions_execution_line",
             ),
         ]
+
+    @property
+    def secrets(self) -> frozenset[str]:
+        """What was given as a secret, to be blotted out of everything that is shown of this run."""
+        return frozenset(word for name in self.secret_inputs for word in words_in(self.inputs.get(name)))
 
     def log_context(self) -> dict[str, Any]:
         return super().log_context() | {"agent_id": str(self.agent_id)}

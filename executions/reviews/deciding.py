@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from durable import limits
-from executions.models import Review
+from executions.models import Execution, Review
 from executions.ports import JSON
 from executions.reviews import news
 from executions.reviews.errors import AlreadyDecided, NotEditable
@@ -53,6 +53,7 @@ def decide(
     now = timezone.now()
     in_time = Q(expires_at=None) | Q(expires_at__gt=now)
     with transaction.atomic():
+        hold_execution(review)
         decided = Review.objects.filter(in_time, pk=review.pk, state=Review.State.WAITING).update(
             state=Review.State.APPROVED if approved else Review.State.REJECTED,
             decided_data=F("data") if data is UNCHANGED else data,
@@ -65,6 +66,13 @@ def decide(
     if not decided:
         raise too_late(review)
     return review
+
+
+def hold_execution(review: Review) -> None:
+    """Lock the execution before its review, as whoever ends the execution does: or each waits for the other."""
+    if review.execution_id is not None:
+        rows = Execution.objects.select_for_update(no_key=True).filter(pk=review.execution_id)
+        rows.values_list("pk", flat=True).first()
 
 
 def too_late(review: Review) -> AlreadyDecided:
@@ -94,6 +102,7 @@ def expire_due() -> int:
 def expire(review: Review) -> bool:
     """Once: False when somebody was faster."""
     with transaction.atomic():
+        hold_execution(review)
         expired = Review.objects.filter(
             pk=review.pk, state=Review.State.WAITING, expires_at__lte=timezone.now()
         ).update(

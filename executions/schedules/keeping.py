@@ -72,7 +72,7 @@ def change(schedule: Schedule, **values: Any) -> Schedule:
     if {"inputs", "version"} & values.keys():
         check_agent(schedule.agent, schedule.version, schedule.inputs)
     with transaction.atomic():
-        Schedule.objects.select_for_update().get(pk=schedule.pk)
+        Schedule.objects.select_for_update(no_key=True).get(pk=schedule.pk)
         if moved or "enabled" in values:
             follow(schedule, cron)
         else:

@@ -29,7 +29,7 @@ def run_due(schedule_id: uuid.UUID) -> Execution | None:
     if not is_due(schedule_id):
         return None  # looked at before the transaction: on SQLite that would keep all other writers out
     with transaction.atomic():
-        schedule = Schedule.objects.select_for_update(of=("self",)).get(pk=schedule_id)
+        schedule = Schedule.objects.select_for_update(of=("self",), no_key=True).get(pk=schedule_id)
         now = timezone.now()
         if not schedule.enabled or schedule.next_run_at is None or schedule.next_run_at > now:
             return None

@@ -24,7 +24,7 @@ UNFORESEEN = "It could not be started for a reason nobody foresaw. The log has t
 def start_delivery(delivery_id: uuid.UUID) -> None:
     """Start the agent of a stored call. Once: its state and the execution are one transaction."""
     with transaction.atomic():
-        rows = TriggerDelivery.objects.select_for_update(of=("self",))
+        rows = TriggerDelivery.objects.select_for_update(of=("self",), no_key=True)
         delivery = rows.select_related("trigger__user", "trigger__agent").filter(pk=delivery_id).first()
         if delivery is None or delivery.state != State.STORED:
             return

@@ -49,9 +49,11 @@ def webhook_nodes(version: AgentVersion) -> list[str]:
 def node_inputs(
     trigger: Trigger, nodes: list[str], payload: Mapping[str, JSON]
 ) -> dict[str, dict[str, JSON]]:
-    """The payload for the chosen trigger block, or for all of them; one that is not meant begins with nothing."""
-    meant = {trigger.node_id} if trigger.node_id else set(nodes)
-    return {node: {PAYLOAD_PIN: dict(payload) if node in meant else {}} for node in nodes}
+    """The payload for the chosen trigger block, or for all of them; one that is not meant does not begin."""
+    if trigger.node_id and trigger.node_id not in nodes:
+        raise CannotRun(f"The agent has no trigger block with the id {trigger.node_id!r} any more.")
+    meant = [trigger.node_id] if trigger.node_id else nodes
+    return {node: {PAYLOAD_PIN: dict(payload)} for node in meant}
 
 
 def named_inputs(version: AgentVersion, payload: Mapping[str, JSON]) -> dict[str, JSON]:

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Literal
 
 from boundary.errors import SandboxError, SandboxUnavailable
-from boundary.sandbox import CollectedFile, KilledReason, SandboxLimits, SandboxRequest, SandboxResult
+from boundary.sandbox import CollectedFile, KilledReason, SandboxRequest, SandboxResult
 from durable import limits
 from executions.blocks.base import Category, Cost, CredentialsNeed, Effects, Emissions, block, under_its_key
 from executions.blocks.coercion import to_json_text
@@ -135,7 +135,6 @@ def execute_code(inputs: Inputs, context: BlockContext) -> Emissions:
         command=program.command,
         files=program.files,
         timeout=seconds,
-        limits=SandboxLimits(cpu_seconds=int(seconds)),
     )
     try:
         result = context.ports.sandbox.run(request, context.cancel)

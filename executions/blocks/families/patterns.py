@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-
-import regex
+from typing import TYPE_CHECKING
 
 from durable import limits
 from executions.blocks.errors import BlockFailed
+
+if TYPE_CHECKING:
+    import regex
 
 TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(|\)|\{(?P<low>[0-9]*),?(?P<high>[0-9]*)\}|.", re.DOTALL)
 
@@ -19,6 +21,8 @@ def compile_pattern(pattern: str, *, case_sensitive: bool, dot_all: bool) -> reg
         raise BlockFailed(f"The pattern is longer than {limits.MAX_REGEX_CHARACTERS} characters.")
     if expanded_size(pattern) > limits.MAX_REGEX_EXPANSION:
         raise BlockFailed("The pattern repeats too much. Use smaller numbers in {…}.")
+    import regex  # as long to load as all blocks together
+
     flags = (0 if case_sensitive else regex.IGNORECASE) | (regex.DOTALL if dot_all else 0)
     try:
         return regex.compile(pattern, flags)

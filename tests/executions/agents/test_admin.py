@@ -52,7 +52,9 @@ def test_an_operator_takes_an_agent_out_and_withdraws_a_listing(admin: Client, a
     listing = store.publish(agent)
     for model, row, action in ((StoreListing, listing, "withdraw"), (Agent, agent, "remove")):
         for _ in range(2):
-            answer = admin.post(page(model, "changelist"), {"action": action, "_selected_action": [row.pk]})
+            answer = admin.post(
+                page(model, "changelist"), {"action": action, "sure": "yes", "_selected_action": [row.pk]}
+            )
             assert answer.status_code == 302
     agent.refresh_from_db()
     listing.refresh_from_db()

@@ -11,6 +11,8 @@ from rest_framework.test import APIClient
 
 from accounts.models import User
 from durable import limits
+from executions.agents import store
+from executions.agents.importing import import_agent
 from tests.executions.agents.samples import adder, agent, newsroom, node, old_discord_template
 
 JSON = Any
@@ -257,6 +259,31 @@ def test_what_cannot_be_published_is_refused(client: APIClient, bob: User) -> No
     error_of(client.post("/api/store", {}, format="json"), 400, "invalid")
     many = {"agent_id": broken["id"], "categories": ["x"] * 11}
     error_of(client.post("/api/store", many, format="json"), 400, "invalid")
+
+
+def pages_of(client: APIClient, path: str) -> list[list[JSON]]:
+    """Every page of a list, to its end."""
+    found, cursor = [], ""
+    while True:
+        page = client.get(f"{path}&limit=10&cursor={cursor}").json()
+        found.append(page["results"])
+        if not (cursor := page["next"]):
+            return found
+
+
+def test_everything_a_search_finds_can_be_paged_through(client: APIClient, ada: User) -> None:
+    """The best first, over all pages, in the library and in the store."""
+    for number in range(23):
+        made = import_agent(ada, adder(name=f"Weather of {number}", description="Tells it."))
+        store.publish(made.agent)
+    best = store.publish(import_agent(ada, adder(name="Weather")).agent)
+    for path in ("/api/agents?search=weather", "/api/store?search=weather"):
+        pages = pages_of(client, path)
+        assert [len(page) for page in pages] == [10, 10, 4]
+        assert pages[0][0]["name"] == best.name
+        assert len({one["name"] for page in pages for one in page}) == 24
+        assert len(client.get(path).json()["results"]) == 24, "a page is as long as that of any other list"
+        error_of(client.get(f"{path}&cursor=nonsense"), 400, "invalid")
 
 
 def test_a_search_term_that_is_too_long_is_refused_in_the_store(client: APIClient) -> None:

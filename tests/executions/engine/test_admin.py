@@ -30,7 +30,7 @@ def operator(user: User) -> Client:
 def act(operator: Client, action: str, *executions: Execution) -> str:
     answer = operator.post(
         "/admin/executions/execution/",
-        {"action": action, "_selected_action": [str(one.pk) for one in executions]},
+        {"action": action, "sure": "yes", "_selected_action": [str(one.pk) for one in executions]},
         follow=True,
     )
     return answer.content.decode()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Callable
 from decimal import Decimal
@@ -11,10 +12,13 @@ import pytest
 from django.test import Client
 
 from accounts.models import Budget, User
+from executions import closing
 from executions.blocks.registry import get_registry
-from executions.models import Agent, Execution, Review
+from executions.models import Agent, Execution, NodeExecution, Review
 from executions.reviews import deciding
+from executions.starting import Order, secret_names
 from tests.executions.engine.conftest import work_on
+from tools.execution_views import output_of
 
 pytestmark = pytest.mark.django_db
 NODES: dict[str, Any] = {
@@ -22,6 +26,7 @@ NODES: dict[str, Any] = {
     "sum": ("Calculator", {"operation": "Add", "b": 1}),
     "out": ("Agent Output", {"name": "y"}),
 }
+CANARY = "opensesame-4711"
 LINKS = ["in.result -> sum.a", "sum.result -> out.value"]
 
 
@@ -63,6 +68,37 @@ def test_an_agent_is_executed_and_answers_its_outputs(ann: Client, agent: Agent)
     assert "nodes" not in done
 
 
+def test_what_was_given_as_a_secret_is_shown_nowhere_whatever_its_name(
+    ann: Client, make_agent: Callable[..., Agent], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rung: list[Any] = []
+    monkeypatch.setattr("durable.doorbell.ring", lambda *words, **data: rung.append(data))
+    nodes = {
+        "in": ("Agent Short Text Input", {"name": "code word", "secret": True}),
+        "say": ("Fill Text Template", {"format": "It is {{ word }}, {{ word }}."}),
+        "out": ("Agent Output", {"name": "said"}),
+    }
+    agent = make_agent(nodes, ["in.result -> say.values_#_word", "say.output -> out.value"])
+    answer = post(ann, f"agents/{agent.pk}/execute", inputs={"code word": CANARY})
+    assert answer.json()["inputs"] == {"code word": "[REDACTED]"}
+    done = work_on(Execution.objects.get())
+    assert done.outputs == {"said": [f"It is {CANARY}, {CANARY}."]}, "the run itself has it"
+    shown = ann.get(f"/api/executions/{done.pk}?nodes=true").json()
+    assert shown["outputs"] == {"said": ["It is [REDACTED], [REDACTED]."]}
+    listed = ann.get(f"/api/agents/{agent.pk}/executions").content + ann.get("/api/executions").content
+    told = json.dumps([shown, rung, closing.describe(done), output_of(done, details=True).model_dump()])
+    assert CANARY not in told + listed.decode()
+    assert shown["nodes"] and "[REDACTED]" in json.dumps(shown["nodes"])
+
+
+def test_a_secret_stays_one_in_the_agents_below(make_agent: Callable[..., Agent], user: User) -> None:
+    node = NodeExecution(execution=Execution(inputs={"a": "swordfish"}, secret_inputs=["a"]))
+    agent = make_agent({"in": ("Agent Short Text Input", {"name": "b"})})
+    version = agent.versions.get()
+    found = secret_names(version, {"b": "the word is swordfish", "c": "plain"}, Order(parent=node))
+    assert found == ["b"]
+
+
 def test_wrong_inputs_are_named(ann: Client, agent: Agent) -> None:
     answer = post(ann, f"agents/{agent.pk}/execute", inputs={"x": "many", "z": 1})
     assert answer.status_code == 400
@@ -97,6 +133,43 @@ def test_secrets_in_inputs_are_not_shown(ann: Client, execution_of: Callable[...
     done = work_on(execution_of(nodes, [], {"api_key": "s3cret"}))
     body = ann.get(f"/api/executions/{done.pk}").json()
     assert body["inputs"] == {"api_key": "[REDACTED]"}
+
+
+def test_secrets_in_outputs_are_not_shown(ann: Client, execution_of: Callable[..., Execution]) -> None:
+    """Neither what goes under a secret's name deep in a value, nor what is an output of such a name."""
+    nodes = {
+        "in": ("Agent Input", {"name": "x"}),
+        "plain": ("Agent Output", {"name": "login"}),
+        "named": ("Agent Output", {"name": "Access-Token"}),
+        "empty": ("Agent Output", {"name": "token"}),
+    }
+    links = [
+        "in.result -> plain.value",
+        "in.result_#_api_key -> named.value",
+        "in.result_#_none -> empty.value",
+    ]
+    given = {"api_key": "s3cret", "list": [{"Password": "s3cret"}, "kept"], "none": ""}
+    done = work_on(execution_of(nodes, links, {"x": given}))
+    assert done.outputs["Access-Token"] == ["s3cret"], done.error
+    expected = {
+        "login": [{"api_key": "[REDACTED]", "list": [{"Password": "[REDACTED]"}, "kept"], "none": ""}],
+        "Access-Token": ["[REDACTED]"],
+        "token": [""],
+    }
+    assert ann.get(f"/api/executions/{done.pk}").json()["outputs"] == expected
+    [listed] = ann.get("/api/executions").json()["results"]
+    assert listed["outputs"] == expected
+
+
+def test_what_a_node_emits_on_a_pin_with_the_name_of_a_secret_is_not_shown(
+    ann: Client, execution_of: Callable[..., Execution]
+) -> None:
+    execution = execution_of(NODES, LINKS)
+    pairs = [["token", "s3cret"], ["result", {"secret": "s3cret"}], ["result", 1]]
+    execution.nodes.create(node_id="a", block_id="b", run=1, status="COMPLETED", outputs=pairs)
+    expected = [["token", "[REDACTED]"], ["result", {"secret": "[REDACTED]"}], ["result", 1]]
+    [node] = ann.get(f"/api/executions/{execution.pk}?nodes=1").json()["nodes"]
+    assert node["outputs"] == expected
 
 
 def test_executions_are_listed_newest_first_without_those_of_sub_agents(

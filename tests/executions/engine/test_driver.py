@@ -14,7 +14,7 @@ from accounts.models import Budget, LedgerEntry, User
 from durable import jobs, limits
 from durable.errors import LeaseLost
 from executions import signals
-from executions.engine import running
+from executions.engine import running, telling
 from executions.engine.equipment import Equipment
 from executions.models import Execution, NodeExecution
 from executions.models.execution import Status
@@ -333,3 +333,33 @@ def test_an_agent_of_one_node_completes(execution_of: Make, known: str) -> None:
     values = {"name": "y", "value": 1} if known == "Agent Output" else {"text": "hello"}
     done = work_on(execution_of({"a": (known, values)}))
     assert done.status == "COMPLETED"
+
+
+def test_live_news_of_a_pin_with_the_name_of_a_secret_do_not_tell_it() -> None:
+    assert telling.excerpt("token", "s3cret") == "[REDACTED]"
+    assert telling.excerpt("result", {"api_key": "s3cret", "name": "Ann"}) == {
+        "api_key": "[REDACTED]",
+        "name": "Ann",
+    }
+
+
+TWO_HOOKS = {
+    "a": ("Generic Webhook Trigger", {}),
+    "b": ("Generic Webhook Trigger", {}),
+    "of_a": ("Agent Output", {"name": "a"}),
+    "of_b": ("Agent Output", {"name": "b"}),
+    "in": IN,
+    "out": OUT,
+}
+TWO_LINKS = ["a.payload -> of_a.value", "b.payload -> of_b.value", "in.result -> out.value"]
+
+
+@pytest.mark.parametrize("called", [{"b"}, {"a", "b"}])
+def test_only_trigger_blocks_that_were_called_begin(execution_of: Make, called: set[str]) -> None:
+    """What follows the others stays idle; what waits for no call begins all the same."""
+    brought = {node: {"payload": {"from": node}} for node in called}
+    done = work_on(execution_of(TWO_HOOKS, TWO_LINKS, {"x": 1}, node_inputs=brought))
+    assert done.status == "COMPLETED", done.error
+    assert done.outputs == {node: [{"from": node}] for node in called} | {"y": [1]}
+    ran = set(done.nodes.values_list("node_id", flat=True))
+    assert ran == {"in", "out", *called, *(f"of_{node}" for node in called)}

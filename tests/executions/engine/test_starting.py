@@ -111,6 +111,15 @@ def test_an_agent_that_waits_for_a_webhook_is_started_only_by_one(user: User, ma
     assert start(user, agent, {}, order).created
 
 
+def test_a_call_of_one_webhook_is_enough(user: User, make_agent: MakeAgent) -> None:
+    hook: tuple[str, dict[str, object]] = ("Generic Webhook Trigger", {})
+    agent = make_agent({"hook": hook, "other": hook, "out": ("Agent Output", {"name": "y"})})
+    order = Order(node_inputs={"hook": {"payload": {"a": 1}}}, source=Execution.Source.TRIGGER)
+    assert start(user, agent, {}, order).created
+    with pytest.raises(CannotRun, match="webhook"):
+        start(user, agent, {}, Order(node_inputs={"out": {"value": 1}}))
+
+
 def test_over_budget_nothing_is_started(user: User, agent: Agent) -> None:
     Budget.objects.create(user=user, day_limit=Decimal(0))
     with pytest.raises(OverBudget):

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from accounts.models import Budget, User
 from durable import jobs, limits
+from durable.cancelling import CancelAnswer
 from executions import cancelling, waking
 from executions.models import Agent, Execution, NodeExecution, Review, StoredValue
 from executions.reviews import deciding
@@ -80,7 +81,7 @@ def test_a_call_that_comes_while_it_is_about_to_wait_is_heard(execution_of: Make
 
 def test_cancelling_an_execution_that_asks_ends_it_and_withdraws_the_question(execution_of: Make) -> None:
     waiting = work_on(execution_of(ASK, ASK_LINKS))
-    assert cancelling.cancel(waiting.pk) == cancelling.CancelAnswer(cancelled=True)
+    assert cancelling.cancel(waiting.pk) == CancelAnswer(cancelled=True)
     ended = fresh(waiting)
     assert (ended.status, ended.error) == ("TERMINATED", "The run was stopped.")
     assert ended.nodes.get().status == "TERMINATED"

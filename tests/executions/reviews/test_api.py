@@ -111,7 +111,7 @@ def test_operators_reject_but_do_not_approve(operator: Client, review: Review) -
     Review.objects.update(data={"api_key": "canary", "text": "shown"})
     page = operator.get(f"/admin/executions/review/{review.pk}/change/").content.decode()
     assert "shown" in page and "canary" not in page
-    act = {"action": "reject", "_selected_action": [str(review.pk)]}
+    act = {"action": "reject", "sure": "yes", "_selected_action": [str(review.pk)]}
     operator.post("/admin/executions/review/", act, follow=True)
     review.refresh_from_db()
     assert (review.state, review.message) == ("rejected", "Rejected by an operator.")

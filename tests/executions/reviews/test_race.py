@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable
 
 import pytest
+from django.db import connection, transaction
+from django.utils import timezone
 
 from accounts.models import User
+from executions import cancelling
 from executions.blocks.errors import ParkedForReview
 from executions.models import Execution, Review
 from executions.reviews.deciding import decide, expire, withdraw
@@ -69,3 +74,40 @@ def test_a_decision_and_an_end_at_once_agree(
         review.refresh_from_db()
         assert review.state in ("approved", "withdrawn")
         assert len(heard) == (review.state == "approved")
+
+
+WAIT = 30
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite locks the whole file, not rows")
+@pytest.mark.parametrize("approve", [True, None], ids=["decided", "expired"])
+def test_a_decision_and_a_cancel_at_once_do_not_wait_for_each_other(
+    execution: Execution, ada: User, approve: bool | None
+) -> None:
+    """The cancel holds the execution and is about to withdraw the review, which is being decided."""
+    review = asked(execution, "k")
+    Execution.objects.filter(pk=execution.pk).update(status=Execution.WAITING)
+    if approve is None:
+        Review.objects.filter(pk=review.pk).update(expires_at=timezone.now())
+    holding, stopped = threading.Event(), []
+
+    def cancel() -> None:
+        with transaction.atomic():
+            Execution.objects.select_for_update(no_key=True).get(pk=execution.pk)
+            holding.set()
+            time.sleep(0.5)  # by now the decision stands in line
+            stopped.append(cancelling.stop(execution.pk))
+        connection.close()
+
+    other = threading.Thread(target=cancel)
+    other.start()
+    assert holding.wait(WAIT)
+    if approve is None:
+        assert not expire(review)
+    else:
+        with pytest.raises(AlreadyDecided):
+            decide(review, approved=approve, by=ada)
+    other.join(WAIT)
+    review.refresh_from_db()
+    execution.refresh_from_db()
+    assert (stopped, execution.status, review.state) == ([True], "TERMINATED", "withdrawn")

@@ -15,6 +15,7 @@ from pytest_django import Settings
 from accounts.models import User
 from durable import limits, rates
 from durable.signals import swept
+from executions.agents.versions import save_graph
 from executions.models import Agent, Execution, Trigger, TriggerDelivery
 from executions.triggers.delivering import forget_old, start_delivery, start_late
 from executions.triggers.keeping import Shown, change, rotate_address, rotate_secret
@@ -83,8 +84,17 @@ def test_of_several_trigger_blocks_the_chosen_one_gets_the_payload(ada: User) ->
     call(make(agent, node_id="b"))
     call(make(agent))
     chosen, everything = (one.node_inputs for one in Execution.objects.order_by("queued_at"))
-    assert chosen == {"a": {"payload": {}}, "b": {"payload": {"order": 7}}}
+    assert chosen == {"b": {"payload": {"order": 7}}}
     assert everything == {"a": {"payload": {"order": 7}}, "b": {"payload": {"order": 7}}}
+
+
+def test_a_chosen_trigger_block_that_is_gone_fails_the_call_with_the_reason(called: Agent) -> None:
+    shown = make(called, node_id="hook")
+    save_graph(called, greeter_graph())
+    call(shown)
+    delivery = TriggerDelivery.objects.get()
+    assert (delivery.state, "'hook' any more" in delivery.error) == ("failed", True)
+    assert not Execution.objects.exists()
 
 
 def test_it_follows_the_newest_version_unless_pinned(called: Agent) -> None:
