@@ -9,7 +9,8 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from durable.admin_jobs import Age, JobActions, Stuck
+from durable.admin_acting import asks_first
+from durable.admin_jobs import CANCEL_QUESTION, Age, Ended, JobActions, Stuck
 from durable.poke import poke
 from durable.redaction import redact
 from tools.models import FeatureRequest, FeatureSupport, Operation, ToolCall, Understanding
@@ -71,23 +72,27 @@ class OperationAdmin(JobActions, admin.ModelAdmin):  # type: ignore[type-arg]
 
     list_display = [
         "tool_name",
-        "status",
+        "state",
+        "end_reason",
         "progress",
         "user",
+        "age",
+        "took",
         "attempt",
+        "holder",
         "external",
         "completed_by",
-        "queued_at",
-        "ended_at",
     ]
     list_filter = [
         "status",
         "end_reason",
         Stuck,
         Age,
+        Ended,
+        ("user", admin.RelatedOnlyFieldListFilter),
         "tool_name",
         "external",
-        ("user", admin.RelatedOnlyFieldListFilter),
+        "completed_by",
     ]
     list_select_related = ["user"]
     search_fields = ["=id", "=task_id", "=session_id", "=turn_id", "user__username"]
@@ -110,6 +115,7 @@ class OperationAdmin(JobActions, admin.ModelAdmin):  # type: ignore[type-arg]
         "attempt",
         "crashes",
         "owner",
+        "lease_until",
         "external",
         "answer_due_at",
         "completed_by",
@@ -127,7 +133,8 @@ class OperationAdmin(JobActions, admin.ModelAdmin):  # type: ignore[type-arg]
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
-    @admin.action(description="Cancel", permissions=["change"])
+    @admin.action(description="Cancel: stop it for good", permissions=["change"])
+    @asks_first(CANCEL_QUESTION)
     def cancel(self, request: HttpRequest, operations: QuerySet[Operation]) -> None:
         stopped = [operation for operation in operations if cancelling.stop(operation.pk)]
         for operation in stopped:

@@ -32,13 +32,13 @@ class Effect(enum.StrEnum):
 class ToolArgs(BaseModel):
     """Base of every tool's argument model."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class ToolResult(BaseModel):
     """Base of every tool's result; a subclass gives `type` its name."""
 
-    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True, defer_build=True)
 
     type: str
     message: str

@@ -34,10 +34,21 @@ class CancelSignal(Protocol):
         ...
 
 
+@dataclass(frozen=True, kw_only=True)
+class WatchedExecution:
+    """How far an execution is that a call waits for; the last state of each node that has begun."""
+
+    id: str
+    status: str
+    nodes: dict[str, str]
+
+
 class Channel(Protocol):
     """Where a running tool's words go."""
 
     def preliminary(self, output: dict[str, Any]) -> None: ...
+
+    def watched(self, execution: WatchedExecution) -> None: ...
 
     def with_result(self, work: Callable[[], object]) -> None: ...
 
@@ -75,6 +86,10 @@ class ToolContext:
     def preliminary(self, output: dict[str, Any]) -> None:
         """Show an output that a later one replaces. Too frequent ones are left out."""
         self.channel.preliminary(output)
+
+    def watched(self, execution: WatchedExecution) -> None:
+        """Show how far an execution is; a passing note."""
+        self.channel.watched(execution)
 
     def with_result(self, work: Callable[[], object]) -> None:
         """Run `work` in the very transaction that saves this call's result: both happen, or neither."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from executions.models import Execution, NodeExecution, Review
+from executions.showing import Secrets, hide, shown_inputs, shown_outputs, shown_pairs
 from tools.base import ToolResult
 from tools.cards import Card, agent_link
 
@@ -64,16 +65,16 @@ def card_of(execution: Execution, *, details: bool = False) -> ExecutionCard:
         execution_id=str(execution.pk),
         status=execution.status,
         version=execution.version,
-        inputs=execution.inputs,
-        outputs=execution.outputs,
-        error=execution.error or None,
+        inputs=shown_inputs(execution.inputs, execution.secrets),
+        outputs=shown_outputs(execution.outputs, execution.secrets),
+        error=error_of(execution) or None,
         queued_at=execution.queued_at.isoformat(),
         started_at=moment(execution.started_at),
         ended_at=moment(execution.ended_at),
         cost=str(execution.cost),
         link=f"{agent_link(execution.agent_id)}/executions/{execution.pk}",
         reviews=open_reviews(execution) if execution.status == Execution.WAITING else None,
-        nodes=[node_line(node) for node in nodes_of(execution)] if details else None,
+        nodes=[node_line(node, execution.secrets) for node in nodes_of(execution)] if details else None,
     )
 
 
@@ -97,9 +98,11 @@ def sentence(execution: Execution) -> str:
             found = ", ".join(execution.outputs) or "none"
             return f"The agent {name} completed. Outputs: {found}."
         case Execution.FAILED:
-            return f"The agent {name} failed: {execution.error or 'it gave no reason'}"
+            return f"The agent {name} failed: {error_of(execution) or 'it gave no reason'}"
         case Execution.CANCELLED:
-            return f"The run of the agent {name} was stopped: {execution.error or 'somebody cancelled it'}"
+            return (
+                f"The run of the agent {name} was stopped: {error_of(execution) or 'somebody cancelled it'}"
+            )
         case Execution.WAITING:
             return (
                 f"The agent {name} waits for a person: a review must be approved or rejected before it goes on. "
@@ -110,6 +113,10 @@ def sentence(execution: Execution) -> str:
             return (
                 f"The agent {name} {doing}. Look later with view_agent_output, execution_id={execution.pk}."
             )
+
+
+def error_of(execution: Execution) -> str:
+    return str(hide(execution.error, execution.secrets))
 
 
 def open_reviews(execution: Execution) -> list[dict[str, Any]]:
@@ -124,14 +131,14 @@ def nodes_of(execution: Execution) -> Sequence[NodeExecution]:
     return list(execution.nodes.order_by("queued_at")[:MAX_NODES])
 
 
-def node_line(node: NodeExecution) -> dict[str, Any]:
+def node_line(node: NodeExecution, secrets: Secrets) -> dict[str, Any]:
     return {
         "node_id": node.node_id,
         "block_id": node.block_id,
         "status": node.status,
-        "inputs": node.inputs,
-        "outputs": node.outputs,
-        "error": node.error or None,
+        "inputs": shown_inputs(node.inputs, secrets),
+        "outputs": shown_pairs(node.outputs, secrets),
+        "error": hide(node.error, secrets) or None,
         "started_at": moment(node.started_at),
         "ended_at": moment(node.ended_at),
     }

@@ -11,7 +11,6 @@ from functools import cache
 from pathlib import Path
 
 from rapidfuzz import fuzz, process
-from snowballstemmer import stemmer  # type: ignore[import-untyped]
 
 HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*$")
 FENCE = re.compile(r"^\s*(```|~~~)")
@@ -177,6 +176,8 @@ def snippet(text: str) -> str:
 
 def words_of(text: str) -> list[str]:
     """Lower case and down to their stems, so that `adding tools` finds `add a tool`."""
+    from snowballstemmer import stemmer  # type: ignore[import-untyped]  # brings thirty languages along
+
     stems: list[str] = stemmer("english").stemWords(WORD.findall(text.lower()))
     return stems
 

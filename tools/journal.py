@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from durable.stop import StopSignal
+from tools.context import WatchedExecution
 from tools.models import ToolCall
 from tools.permissions import Permissions
 
@@ -63,6 +64,10 @@ class Journal(Protocol):
 
     def progress(self, call_id: str, name: str, output: dict[str, Any]) -> None:
         """Show a preliminary output of a running call."""
+        ...
+
+    def watched(self, execution: WatchedExecution) -> None:
+        """Show how far an execution is that a call waits for."""
         ...
 
     def waiting(self, key: str, job_id: uuid.UUID | None) -> AbstractContextManager[None]:

@@ -17,12 +17,12 @@ from typing import Any
 
 from django.db import connections
 
-from durable import limits
+from durable import limits, tracing
 from durable.errors import DurableError
 from durable.stop import StopReason, StopSignal
 from tools import output
 from tools.base import Effect, Tool, ToolArgs, ToolResult
-from tools.context import ToolContext
+from tools.context import ToolContext, WatchedExecution
 from tools.errors import Cancelled, Interrupted, NoResults, ToolError, ToolOutcome
 from tools.journal import CallScope, Journal
 from tools.models import ToolCall
@@ -162,6 +162,10 @@ class RunningCall:
         except DurableError:
             self.stop.set(StopReason.LOST)
 
+    def watched(self, execution: WatchedExecution) -> None:
+        if not self.closed:
+            self.journal.watched(execution)
+
     def with_result(self, work: Callable[[], object]) -> None:
         self.works.append(work)
 
@@ -175,11 +179,24 @@ class RunningCall:
             raise Cancelled from None
 
     def _work(self) -> None:
-        try:
-            outcome = self._outcome()
-        finally:
-            connections.close_all()
+        with tracing.span(f"execute_tool {self.tool.name}", self._traced()) as span:
+            try:
+                outcome = self._outcome()
+            finally:
+                connections.close_all()
+            span.set({"ratchet.state": outcome.state})
+            if outcome.state == ToolCall.State.FAILED:
+                span.fail(str(outcome.output.get("error") or "failed")[:64])
         self.inbox.ended(self, outcome)
+
+    def _traced(self) -> tracing.Attributes:
+        return {
+            "gen_ai.operation.name": "execute_tool",
+            "gen_ai.tool.name": self.tool.name,
+            "ratchet.step": self.scope.step,
+            "ratchet.call": self.index,
+            "ratchet.in_doubt": self.in_doubt,
+        }
 
     def _outcome(self) -> Outcome:
         try:

@@ -20,7 +20,7 @@ from durable.ids import new_id
 from durable.stop import StopSignal
 from llm.types import ToolCallRequest
 from tools.base import Effect, ToolArgs, ToolResult
-from tools.context import ToolContext
+from tools.context import ToolContext, WatchedExecution
 from tools.dispatch import CallScope, FinishedCall, run_calls
 from tools.models import ToolCall, call_key
 from tools.permissions import Permissions
@@ -36,6 +36,7 @@ class RecordingJournal:
     finished: list[FinishedCall] = field(default_factory=list)
     shown: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
     waits: list[uuid.UUID | None] = field(default_factory=list)
+    watches: list[WatchedExecution] = field(default_factory=list)
     commits: int = 0
 
     def commit(self, work: Callable[[], T], *, finished: FinishedCall | None = None) -> T:
@@ -52,6 +53,9 @@ class RecordingJournal:
         if self.lost:
             raise LeaseLost
         self.shown.append((call_id, name, output))
+
+    def watched(self, execution: WatchedExecution) -> None:
+        self.watches.append(execution)
 
     @contextmanager
     def waiting(self, key: str, job_id: uuid.UUID | None) -> Iterator[None]:
@@ -135,6 +139,9 @@ class Silence:
     """A channel nobody listens to."""
 
     def preliminary(self, output: dict[str, Any]) -> None:
+        return None
+
+    def watched(self, execution: WatchedExecution) -> None:
         return None
 
     def waiting(self, job_id: uuid.UUID | None) -> AbstractContextManager[None]:

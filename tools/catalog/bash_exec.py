@@ -65,7 +65,6 @@ def bash_exec(args: Args, context: ToolContext) -> BashResult:
         command=args.command,
         files=chosen_files(args.files, context),
         timeout=args.timeout,
-        limits=sandbox.SandboxLimits(cpu_seconds=int(args.timeout) + 1),
     )
     try:
         done = sandbox.run_in_box(request, cancelled=context.cancelled.is_set)

@@ -2,6 +2,7 @@
 
 import django.db.models.deletion
 import durable.ids
+import durable.tracing
 import uuid
 from django.conf import settings
 from django.db import migrations, models
@@ -74,6 +75,7 @@ class Migration(migrations.Migration):
                 ('ended_at', models.DateTimeField(blank=True, null=True)),
                 ('end_reason', models.CharField(blank=True, default='', max_length=32)),
                 ('error', models.TextField(blank=True, default='')),
+                ('traceparent', models.CharField(blank=True, default=durable.tracing.current, editable=False, help_text='The trace it was asked for in, which every attempt goes on with.', max_length=55)),
                 ('key', models.CharField(max_length=255, unique=True)),
                 ('task_id', models.UUIDField(default=uuid.uuid4, help_text='The name outside services know.', unique=True)),
                 ('session_id', models.UUIDField()),
@@ -96,7 +98,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'abstract': False,
-                'indexes': [models.Index(fields=['status', 'poked_at'], name='tools_operation_poke'), models.Index(condition=models.Q(('owner', ''), _negated=True), fields=['owner'], name='tools_operation_own'), models.Index(fields=['session_id', 'status'], name='tools_operation_of_session')],
+                'indexes': [models.Index(fields=['status', 'poked_at'], name='tools_operation_poke'), models.Index(condition=models.Q(('owner', ''), _negated=True), fields=['owner'], name='tools_operation_own'), models.Index(condition=models.Q(('ended_at__isnull', False)), fields=['ended_at'], name='tools_operation_end'), models.Index(fields=['session_id', 'status'], name='tools_operation_of_session')],
             },
         ),
         migrations.CreateModel(
@@ -122,7 +124,7 @@ class Migration(migrations.Migration):
                 ('user', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
             options={
-                'indexes': [models.Index(fields=['turn_id', 'step', 'index'], name='tools_call_of_turn'), models.Index(fields=['session_id', 'name', 'state'], name='tools_call_of_session')],
+                'indexes': [models.Index(fields=['turn_id', 'step', 'index'], name='tools_call_of_turn'), models.Index(fields=['session_id', 'name', 'state'], name='tools_call_of_session'), models.Index(condition=models.Q(('ended_at__isnull', False)), fields=['ended_at'], name='tools_call_end')],
             },
         ),
     ]

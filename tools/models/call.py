@@ -7,6 +7,7 @@ import uuid
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Q
 
 from durable import limits
 from durable.ids import new_id
@@ -51,6 +52,7 @@ class ToolCall(models.Model):
         indexes = [
             models.Index(fields=["turn_id", "step", "index"], name="tools_call_of_turn"),
             models.Index(fields=["session_id", "name", "state"], name="tools_call_of_session"),
+            models.Index(fields=["ended_at"], condition=Q(ended_at__isnull=False), name="tools_call_end"),
         ]
 
     def __str__(self) -> str:

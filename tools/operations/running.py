@@ -21,10 +21,12 @@ from durable.lease import Lease
 from durable.stop import StopReason
 from tools import arguments, registry
 from tools.base import Effect, ToolResult
+from tools.context import WatchedExecution
 from tools.errors import AcceptedElsewhere, Cancelled, Interrupted, TimedOut, ToolError, ToolOutcome
 from tools.journal import CallScope, FinishedCall
 from tools.models import Operation, ToolCall
 from tools.operations.context import OperationContext
+from tools.operations.starting import ACCEPTED
 from tools.outside import OutsideAnswer
 from tools.permissions import Permissions
 from tools.running import Crashed, Inbox, Outcome, RunningCall
@@ -199,12 +201,19 @@ class Working:
         seconds = min(accepted.wait_seconds, limits.MAX_OUTSIDE_ANSWER_SECONDS)
         self.lease.wait_until_due(
             seconds,
+            work=self.show_accepted,
             external=True,
             message=accepted.message,
             answer_due_at=Operation.clock.after(seconds),
         )
         self.operation.refresh_from_db()
         self.operation.tell_changed()
+
+    def show_accepted(self) -> None:
+        """Say so in the pending answer too, where those who read the conversation look."""
+        calls = ToolCall.objects.filter(key=self.operation.key)
+        for pending in calls.values_list("result", flat=True):
+            calls.update(result=(pending or {}) | {"status": ACCEPTED})
 
     def waits_for_outside(self) -> bool:
         """Whether an outside service has the work and has time left; then this worker is freed.
@@ -265,6 +274,9 @@ class Progress:
 
     def commit(self, work: Callable[[], T], *, finished: FinishedCall | None = None) -> T:
         return self._lease.commit(work)
+
+    def watched(self, execution: WatchedExecution) -> None:
+        """Whoever watches an operation sees its progress; its executions tell of themselves."""
 
     def waiting(self, key: str, job_id: uuid.UUID | None) -> AbstractContextManager[None]:
         """An operation has no place among its user's turns, so there is none to give up."""

@@ -16,6 +16,9 @@ from tools.base import Tool
 from tools.context import ToolContext
 from tools.models import Operation
 
+PENDING = "pending"
+ACCEPTED = "accepted"  # an outside service has the work
+
 
 @dataclass(frozen=True, kw_only=True)
 class Start:
@@ -72,8 +75,10 @@ def fingerprint_of(arguments: dict[str, Any]) -> str:
 
 
 def about(operation: Operation, kind: str, message: str) -> dict[str, Any]:
+    """What stands in the conversation until the operation has ended."""
     return {
         "type": kind,
+        "status": ACCEPTED if operation.external else PENDING,
         "message": message,
         "session_id": str(operation.session_id),
         "operation_id": str(operation.pk),

@@ -21,6 +21,7 @@ from executions.graph import graph_to_json
 from executions.models import Agent
 from tools import registry
 from tools.arguments import validate
+from tools.context import WatchedExecution
 from tools.errors import ToolOutcome
 from tools.operations.context import OperationContext
 from tools.permissions import Permissions
@@ -32,12 +33,16 @@ class Channel:
     def __init__(self) -> None:
         self.shown: list[dict[str, Any]] = []
         self.waits = 0
+        self.watches: list[WatchedExecution] = []
 
     def preliminary(self, output: dict[str, Any]) -> None:
         self.shown.append(output)
 
     def with_result(self, work: Callable[[], object]) -> None:
         work()
+
+    def watched(self, execution: WatchedExecution) -> None:
+        self.watches.append(execution)
 
     @contextmanager
     def waiting(self, job_id: uuid.UUID | None) -> Iterator[None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,6 +17,7 @@ class Service:
     def __init__(self) -> None:
         self.answers: dict[str, tuple[int, Any]] = {}
         self.asked: list[tuple[str, dict[str, Any], dict[str, str]]] = []
+        self.thinks_for = 0.0
         self.url = ""
 
 
@@ -28,6 +30,7 @@ def running_service() -> Iterator[Service]:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             headers = {name.lower(): value for name, value in self.headers.items()}
             service.asked.append((self.path, body, headers))
+            time.sleep(service.thinks_for)
             status, answer = service.answers.get(self.path, (404, {}))
             content = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
             self.send_response(status)

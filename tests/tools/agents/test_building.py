@@ -11,11 +11,13 @@ import pytest
 from pytest_django import Settings
 
 from accounts.models import Budget, LedgerEntry, User
+from durable import limits
 from executions.agents import store
 from executions.agents.diffing import compare
 from executions.agents.versions import save_graph
 from executions.blocks.registry import get_registry
 from executions.generator.example import example_graph
+from executions.generator.outside import allowed_outside
 from executions.graph import graph_to_json, parse_graph
 from executions.models import Agent, AgentVersion
 from llm.offline.embedded import OfflineServer
@@ -279,6 +281,32 @@ def test_an_outside_generator_builds_it_at_once(
     assert body["instructions"] == ["Greet"]
     assert body["operation_id"] and body["completion_url"].endswith("/complete")
     assert headers["x-api-key"] == "the key"
+
+
+@pytest.mark.parametrize(("seconds", "is_waited_for"), [(60.0, True), (0.2, False)])
+def test_an_answer_is_waited_for_as_long_as_the_operator_says(
+    caller: Caller,
+    service: Service,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    seconds: float,
+    is_waited_for: bool,
+) -> None:
+    """Longer than requests to anywhere else may take."""
+    monkeypatch.setattr(limits, "MAX_FETCH_SECONDS", 0.2)
+    settings.AGENT_GENERATOR_TIMEOUT_SECONDS = seconds
+    service.thinks_for = 1.0
+    service.answers = {
+        "/api/decompose": (200, {"success": True, "type": "instructions", "steps": ["Greet"]}),
+        "/api/generate-agent": (200, {"success": True, "agent_json": GREETER}),
+    }
+    made = caller.call("create_agent", description="greets people by name")
+    assert made["type"] == "agent_saved", made
+    assert any("cannot be reached" in note for note in made["notes"]) is not is_waited_for
+
+
+def test_no_answer_is_waited_for_longer_than_an_operation_may_take() -> None:
+    assert allowed_outside("http://generator.internal/").max_seconds == limits.MAX_OPERATION_SECONDS
 
 
 def test_an_outside_generator_may_take_its_time(caller: Caller, service: Service, greeter: Agent) -> None:

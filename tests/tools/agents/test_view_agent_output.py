@@ -13,6 +13,7 @@ from executions.agents import store
 from executions.models import Agent, Execution
 from executions.models.execution import Status
 from tests.tools.agents.conftest import Caller, save_greeter
+from workspace.showing import KeepsNothing, show
 
 pytestmark = pytest.mark.django_db
 WAITS = (0, 0.01)
@@ -163,3 +164,16 @@ def test_a_run_of_another_agent_is_not_this_agents(caller: Caller, greeter: Agen
     other = ran(save_greeter(greeter.user, name="Other"), Status.COMPLETED)
     found = caller.call("view_agent_output", library_agent_id=str(greeter.pk), execution_id=str(other.pk))
     assert (found["error"], "of the agent 'Greeter'" in found["message"]) == ("not_found", True)
+
+
+def test_secrets_in_outputs_are_not_shown(caller: Caller, greeter: Agent) -> None:
+    """Of the agent and of its nodes, whose outputs go by the names of their pins."""
+    execution = ran(greeter, Status.COMPLETED)
+    Execution.objects.filter(pk=execution.pk).update(outputs={"token": ["s3cret"], "greeting": ["Hello"]})
+    pairs = [["token", "s3cret"], ["result", {"api_key": "s3cret"}], ["result", "Hello"]]
+    execution.nodes.create(node_id="a", block_id="b", run=1, status="COMPLETED", outputs=pairs)
+    found = caller.call("view_agent_output", execution_id=str(execution.pk), show_execution_details=True)
+    shown = show(found, KeepsNothing(), name="result")["execution"]
+    assert shown["outputs"] == {"token": "[REDACTED]", "greeting": ["Hello"]}
+    expected = [["token", "[REDACTED]"], ["result", {"api_key": "[REDACTED]"}], ["result", "Hello"]]
+    assert shown["nodes"][0]["outputs"] == expected

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from accounts.models import User
 from durable import log
 from durable.stop import StopReason
-from executions.models import Agent, Execution
+from executions.models import Agent, Execution, NodeExecution
 from tests.tools.agents.conftest import save_greeter
 from tests.tools.conftest import Bench, call, eventually
 from tools.models import ToolCall
@@ -39,6 +40,28 @@ def test_a_wait_ends_when_the_run_does(bench: Bench, agent: Agent, in_background
     ).output
     assert found["execution"]["outputs"] == {"greeting": ["Hello Eve!"]}
     assert bench.journal.waits == [None], "the turn did not give up its place while it waited"
+
+
+def test_who_watches_a_wait_sees_how_far_the_run_is(
+    bench: Bench, agent: Agent, in_background: InBackground
+) -> None:
+    def work() -> None:
+        eventually(lambda: bench.journal.watches)
+        execution = Execution.objects.get()
+        Execution.objects.update(status="RUNNING")
+        for node_id, status in (("a", "COMPLETED"), ("b", "FAILED"), ("b", "RUNNING")):
+            NodeExecution.objects.create(
+                execution=execution, node_id=node_id, block_id="x", status=status, queued_at=timezone.now()
+            )
+        log.nudge(execution.pk)
+        eventually(lambda: len(bench.journal.watches) == 2)
+        end("COMPLETED")
+
+    in_background(work)
+    arguments = {"library_agent_id": str(agent.pk), "use_defaults": True, "wait_for_result": 60}
+    bench.run_one("run_agent", **arguments)
+    assert [seen.status for seen in bench.journal.watches] == ["QUEUED", "RUNNING", "COMPLETED"]
+    assert bench.journal.watches[1].nodes == {"a": "COMPLETED", "b": "RUNNING"}
 
 
 def test_a_wait_ends_early_when_a_person_is_asked(

@@ -26,7 +26,7 @@ def operator(db: None) -> Client:
 
 def act(client: Client, action: str, *operations: Operation) -> None:
     chosen = [str(operation.pk) for operation in operations]
-    answer = client.post(LIST, {"action": action, "_selected_action": chosen}, follow=True)
+    answer = client.post(LIST, {"action": action, "sure": "yes", "_selected_action": chosen}, follow=True)
     assert answer.status_code == 200
     for operation in operations:
         operation.refresh_from_db()

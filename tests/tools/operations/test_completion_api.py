@@ -152,6 +152,7 @@ def test_only_its_owner_sees_and_cancels_an_operation(operation: Operation, user
     url = f"/api/operations/{operation.pk}"
     shown = owner.get(url).json()
     assert (shown["status"], shown["tool_name"], shown["result"]) == ("waiting", "test_operation", None)
+    assert shown["accepted"] is True
     assert stranger.get(url).status_code == stranger.post(f"{url}/cancel").status_code == 404
     assert Client().get(url).status_code in (401, 403)
     assert owner.get(f"/api/operations/{uuid.uuid4()}").status_code == 404

@@ -16,6 +16,7 @@ from accounts.models import User
 from chat import sessions
 from chat.models import Session, Turn
 from durable import jobs
+from durable.cancelling import CancelAnswer
 from durable.errors import HandOver, LeaseLost
 from durable.runtime import runtime
 from durable.stop import StopReason
@@ -46,6 +47,7 @@ def test_a_long_running_call_is_answered_at_once_and_leaves_an_operation(bench: 
     assert finished.output["operation_id"] == str(operation.pk)
     assert finished.output["task_id"] == str(operation.task_id)
     assert finished.output["tool_name"] == "test_operation"
+    assert finished.output["status"] == "pending", "a reload shows that it is not done"
     assert bench.row("c1").result == finished.output
     assert (operation.status, operation.arguments["note"]) == ("queued", "x")
 
@@ -216,6 +218,12 @@ def test_an_operation_accepted_elsewhere_waits_for_its_answer(
         "The test service has it.",
     )
     assert continuations(session) == []
+    shown = bench.row("c1").result
+    assert shown is not None
+    assert (shown["type"], shown["status"]) == ("operation_started", "accepted")
+    assert (shown["operation_id"], shown["task_id"]) == (str(operation.pk), str(operation.task_id))
+    [again] = bench.run(call("test_operation", id="again", accepted=True))
+    assert (again.output["type"], again.output["status"]) == ("operation_in_progress", "accepted")
     taken = complete(task_id=operation.task_id, success=True, result={"made": 3}, by="stream")
     assert taken.effect
     operation.refresh_from_db()
@@ -310,9 +318,7 @@ def test_a_queued_or_waiting_operation_is_cancelled_at_once_without_a_turn(
 ) -> None:
     for operation in (started(id="c1"), run(started(id="c2", accepted=True))):
         assert cancelling.cancel(operation.pk).cancelled
-        assert cancelling.cancel(operation.pk) == cancelling.CancelAnswer(
-            cancelled=True, reason="already_cancelled"
-        )
+        assert cancelling.cancel(operation.pk) == CancelAnswer(cancelled=True, reason="already_cancelled")
     assert bench.row("c1").state == ToolCall.State.CANCELLED
     assert bench.row("c1").error == "The operation was cancelled."
     assert continuations(session) == []
@@ -330,7 +336,7 @@ def test_a_running_operation_is_cancelled(
 
 def test_cancelling_what_has_ended_is_truthful(started: Started) -> None:
     operation = run(started())
-    assert cancelling.cancel(operation.pk) == cancelling.CancelAnswer(cancelled=False, reason="already_ended")
+    assert cancelling.cancel(operation.pk) == CancelAnswer(cancelled=False, reason="already_ended")
 
 
 def test_a_deleted_session_takes_its_tool_calls_and_operations_along(
