@@ -14,12 +14,15 @@ from django.utils.html import format_html
 from chat import sessions, turns
 from chat.errors import NothingToRetry
 from chat.models import Attempt, Message, Session, Step, Turn
-from durable.admin_jobs import Age, JobActions, Stuck
+from chat.unanswered import unanswered
+from durable.admin_acting import Acting, asks_first
+from durable.admin_jobs import CANCEL_QUESTION, Age, Ended, JobActions, Stuck
 from durable.redaction import redact
 
 RelatedOnly = admin.RelatedOnlyFieldListFilter
 SHOWN_CHARACTERS = 20_000
 PREVIEW_CHARACTERS = 80
+LISTED_TITLE_CHARACTERS = 24
 
 
 class ReadOnly:
@@ -30,6 +33,19 @@ class ReadOnly:
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
+
+
+class Unanswered(admin.SimpleListFilter):
+    """Failures that nobody has made good yet."""
+
+    title = "answer"
+    parameter_name = "unanswered"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("yes", "failed, and not answered since")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Turn]) -> QuerySet[Turn]:
+        return unanswered(queryset) if self.value() == "yes" else queryset
 
 
 class Looking(ReadOnly, admin.TabularInline):  # type: ignore[type-arg]
@@ -78,7 +94,7 @@ class TurnInline(Looking):
 
 
 @admin.register(Session)
-class SessionAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg]
+class SessionAdmin(ReadOnly, Acting, admin.ModelAdmin):  # type: ignore[type-arg]
     list_display = ("__str__", "user", "visitor_id", "pinned", "parent", "depth", "created_at", "active_at")
     list_filter = ("pinned", "active_at")
     list_select_related = ("user", "parent")
@@ -118,7 +134,11 @@ class SessionAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg]
         for session in queryset:
             sessions.delete(session)
 
-    @admin.action(description="Cancel everything that runs or waits", permissions=["change"])
+    @admin.action(description="Cancel everything: what runs or waits in it", permissions=["change"])
+    @asks_first(
+        "This stops every turn of these conversations that runs or waits, for good.",
+        button="Cancel everything in {rows}",
+    )
     def cancel_all(self, request: HttpRequest, queryset: QuerySet[Session]) -> None:
         live = Turn.objects.filter(session__in=queryset).exclude(status__in=Turn.TERMINAL)
         cancel_turns(self, request, live)
@@ -127,26 +147,36 @@ class SessionAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg]
 @admin.register(Turn)
 class TurnAdmin(JobActions, ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg]
     list_display = (
-        "id",
-        "status",
+        "short_id",
+        "story",
+        "state",
         "end_reason",
         "user",
-        "session",
-        "kind",
+        "session_title",
+        "age",
+        "took",
         "attempt",
-        "crashes",
-        "owner",
-        "queued_at",
-        "ended_at",
         "cost",
+        "holder",
     )
-    list_filter = ("status", "end_reason", Stuck, Age, "kind", "mode", "queued_at", ("user", RelatedOnly))
+    list_filter = (
+        "status",
+        "end_reason",
+        Stuck,
+        Unanswered,
+        Age,
+        Ended,
+        ("user", RelatedOnly),
+        "kind",
+        "mode",
+    )
     list_select_related = ("user", "session")
     search_fields = ("=id", "=session__id", "=answer_id", "user__username", "owner", "=client_id")
     ordering = ("-queued_at",)
     show_full_result_count = False
     date_hierarchy = "queued_at"
     fields = readonly_fields = (
+        "timeline",
         "id",
         "session",
         "user",
@@ -177,7 +207,6 @@ class TurnAdmin(JobActions, ReadOnly, admin.ModelAdmin):  # type: ignore[type-ar
         "cost",
         "files_seen",
         "tool_calls",
-        "timeline",
     )
     inlines = (MessageInline, StepInline, AttemptInline)
     actions = ("cancel", "requeue", "release", "mark_failed")
@@ -193,7 +222,17 @@ class TurnAdmin(JobActions, ReadOnly, admin.ModelAdmin):  # type: ignore[type-ar
             '<a href="{}">What happened, in order</a>', reverse("admin:timeline", args=[turn.pk])
         )
 
-    @admin.action(description="Cancel", permissions=["change"])
+    @admin.display(description="timeline")
+    def story(self, turn: Turn) -> str:
+        return format_html('<a href="{}">Timeline</a>', reverse("admin:timeline", args=[turn.pk]))
+
+    @admin.display(description="session", ordering="session__title")
+    def session_title(self, turn: Turn) -> str:
+        title = turn.session.title or f"…{str(turn.session_id)[-8:]}"
+        return title if len(title) <= LISTED_TITLE_CHARACTERS else f"{title[:LISTED_TITLE_CHARACTERS]}…"
+
+    @admin.action(description="Cancel: stop it for good", permissions=["change"])
+    @asks_first(CANCEL_QUESTION)
     def cancel(self, request: HttpRequest, queryset: QuerySet[Turn]) -> None:
         cancel_turns(self, request, queryset)
 

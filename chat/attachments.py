@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import mimetypes
 import re
 import uuid
@@ -67,7 +68,10 @@ def save(owner: Owner, part: dict[str, Any], *, key: str) -> uuid.UUID:
         raise ValidationError({"messages": ["Files can be sent only with an account. Log in first."]})
     name = part.get("filename") or NAMELESS + (mimetypes.guess_extension(match["type"] or "") or "")
     content = decoded(part["url"][match.end() :], is_base64=bool(match["base64"]))
-    return files.save(owner.user, name, content, number=True, key=key).pk
+    digest = hashlib.sha256(content).hexdigest()[
+        :16
+    ]  # an edited message may bring another file in the same place
+    return files.save(owner.user, name, content, number=True, key=f"{key}:{digest}").pk
 
 
 def decoded(data: str, *, is_base64: bool) -> bytes:

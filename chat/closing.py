@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import QuerySet
+from django.utils import timezone
 
 from chat import fold, long_work
 from chat.events import (
@@ -17,6 +18,7 @@ from chat.events import (
     ProseEnded,
     StepFinished,
     ToolFailed,
+    ToolInputReady,
     TurnAborted,
     TurnEvent,
     TurnFailed,
@@ -48,7 +50,7 @@ SENTENCES = {
 def open_attempt(turn: Turn, lease: Lease) -> None:
     """Write down the attempt and its first event. Inside the claim's transaction."""
     first_step = turn.steps.count() if turn.attempt > 1 else 0
-    turn.attempts.create(number=turn.attempt, owner=turn.owner, first_step=first_step)
+    turn.attempts.create(number=turn.attempt, owner=turn.owner, first_step=first_step, cause=lease.cause)
     if lease.after == START:
         place_messages(turn)
         events = opening_events(turn)
@@ -130,10 +132,10 @@ def close_unowned(turn: Turn) -> None:
     if rescued:
         log.store(turn.pk, rescued)
         after = rescued[-1].at
-    if shown.prose:
-        turn.steps.create(
-            number=turn.steps.count(), attempt=rescued[-1].at.attempt, parts=shown.prose, whole=False
-        )
+    kept = fold.cut_off(shown.parts, not_made(turn))
+    if kept:
+        turn.steps.create(number=turn.steps.count(), attempt=rescued[-1].at.attempt, parts=kept, whole=False)
+    events += cut_calls(kept)
     events += close_calls(turn)
     in_step = bool(turn.steps.count()) or any('"start-step"' in entry.body for entry in rescued)
     events += closing_events(turn, open_prose=shown.open_prose, in_step=in_step)
@@ -146,7 +148,9 @@ def close_calls(turn: Turn) -> list[TurnEvent]:
     events = unanswered_calls(turn)
     state = ToolCall.State.CANCELLED if turn.status == turn.CANCELLED else ToolCall.State.INTERRUPTED
     text = without_result(turn)
-    unanswered(turn).update(state=state, error=text, result={"type": "error", "message": text})
+    unanswered(turn).update(
+        state=state, error=text, result={"type": "error", "message": text}, ended_at=timezone.now()
+    )
     return events
 
 
@@ -161,6 +165,25 @@ def unanswered(turn: Turn) -> QuerySet[ToolCall]:
 
 def without_result(turn: Turn) -> str:
     return "Cancelled." if turn.status == turn.CANCELLED else "Interrupted; it may have happened."
+
+
+def not_made(turn: Turn) -> str:
+    """What is said of a call that the model had not asked for to the end."""
+    return (
+        "Cancelled before it was made."
+        if turn.status == turn.CANCELLED
+        else "Not made: the answer ended first."
+    )
+
+
+def cut_calls(parts: Iterable[fold.Part]) -> list[TurnEvent]:
+    """The end of each call in a step that was cut off."""
+    return [event for part in parts if "cut" in part for event in cut_call(part)]
+
+
+def cut_call(part: fold.Part) -> list[TurnEvent]:
+    said = fold.tool_input(part["arguments"])
+    return [ToolInputReady(part["id"], part["name"], said), ToolFailed(part["id"], part["cut"])]
 
 
 def close_absorbed(turn: Turn, into: Turn) -> None:

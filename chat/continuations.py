@@ -38,7 +38,7 @@ def queue_turn(session_id: uuid.UUID, *, client_id: str, note: str) -> None:
 
     Inside the transaction of whatever it is about, so that both happen or neither.
     """
-    session = Session.objects.select_for_update().filter(pk=session_id).first()
+    session = Session.objects.select_for_update(no_key=True).filter(pk=session_id).first()
     if session is None:
         return  # deleted meanwhile: there is nobody to tell
     turn, made = Turn.objects.get_or_create(

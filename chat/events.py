@@ -103,6 +103,14 @@ class ToolFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class ApprovalAsked:
+    """A person must decide a review before what the call began goes on."""
+
+    call_id: str
+    review_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class Steered:
     """A message sent meanwhile was put before the model here."""
 
@@ -130,11 +138,27 @@ class OperationNews:
 
 
 @dataclass(frozen=True, slots=True)
+class ExecutionNews:
+    """How far an execution is that a tool waits for, node by node. A passing note."""
+
+    execution_id: str
+    status: str
+    nodes: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Status:
     """What is happening now; a passing note."""
 
     message: str
     detail: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class InLine:
+    """The turn waits to begin, and at which place of its person's queue: 1 is the next. A passing note."""
+
+    position: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,10 +203,13 @@ TurnEvent: TypeAlias = (
     | ToolInputReady
     | ToolOutput
     | ToolFailed
+    | ApprovalAsked
     | Steered
     | FilesSeen
     | OperationNews
+    | ExecutionNews
     | Status
+    | InLine
     | Absorbed
     | TurnFailed
     | TurnAborted

@@ -41,10 +41,19 @@ class Shown:
             case "tool-input-delta":
                 self._calls[chunk["toolCallId"]]["arguments"] += chunk["inputTextDelta"]
 
-    @property
-    def prose(self) -> list[Part]:
-        """What can be kept of a step that was cut off: whole words, no half tool calls."""
-        return [part for part in self.parts if part["kind"] != "tool" and part["text"]]
+
+def cut_off(parts: Iterable[Part], why: str) -> list[Part]:
+    """What is kept of a step that was cut off: its words, and each call it was asking for with why none was made."""
+    kept = [part | {"cut": why} if part["kind"] == "tool" else part for part in parts]
+    return [part for part in kept if part["kind"] == "tool" or part["text"]]
+
+
+def tool_input(arguments: str) -> Any:
+    """The arguments of a call as an object where they are JSON, else as the model wrote them."""
+    try:
+        return json.loads(arguments or "{}")
+    except (ValueError, RecursionError):
+        return arguments
 
 
 def shown_by(bodies: Iterable[str]) -> Shown:

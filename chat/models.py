@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any, ClassVar
 
 from django.conf import settings
-from django.db import models
+from django.db import connection, models
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
@@ -18,7 +18,7 @@ from chat.waits import TurnWait
 from durable import log
 from durable.ids import new_id
 from durable.lease import Lease
-from durable.models import Job
+from durable.models import Cause, Job
 from durable.poke import poke
 
 
@@ -166,6 +166,9 @@ class Turn(Job):
     reasoning_tokens = models.PositiveIntegerField(default=0)
     cost = models.DecimalField(max_digits=14, decimal_places=6, default=Decimal(0))
     files_seen = models.JSONField(default=list)
+    model_failures = models.JSONField(
+        default=list, editable=False, help_text="Requests to the model that failed: when, where, how."
+    )
     first_word_at = models.DateTimeField(null=True, blank=True, help_text="When the answer began to show.")
     permissions = models.JSONField(
         null=True, blank=True, help_text="What this turn may use, where that is less than its session may."
@@ -186,8 +189,24 @@ class Turn(Job):
         null=True, blank=True, db_index=True, help_text="The execution that waits for its end."
     )
     absorbed_by = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, related_name="absorbed")
+    interrupts = models.ForeignKey(
+        "self",
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="The turn that stops for this one.",
+    )
     superseded_at = models.DateTimeField(
         null=True, blank=True, help_text="Answered anew: no longer part of the history."
+    )
+    replaced_by = models.ForeignKey(
+        "self",
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="replaces",
+        help_text="The newest answer to the same input.",
     )
 
     class Meta(Job.Meta):
@@ -209,16 +228,27 @@ class Turn(Job):
     def log_context(self) -> dict[str, Any]:
         return super().log_context() | {"session_id": str(self.session_id)}
 
+    @property
+    def joins_trace(self) -> bool:
+        """One trace a turn: what long work brought about is a turn of its own."""
+        return self.kind != self.Kind.CONTINUATION
+
     # --- who may start ----------------------------------------------------------------------------
 
     @classmethod
     def admit(cls, job_id: uuid.UUID) -> bool:
-        """A queued turn starts when it is the head of its session and its user has room. Holds the user's row."""
-        turn = cls.objects.select_related("session").get(pk=job_id)
+        """A queued turn starts when it is the head of its session and its user has room. Holds their rows.
+
+        The session's before the turn's, as whoever writes an input does: in the other order the two would each
+        wait for what the other one has.
+        """
+        needed = ("status", "user_id", "session__user_id", "session__visitor_id")
+        held = cls.objects.select_related("session").select_for_update(of=("session",), no_key=True)
+        turn = held.only(*needed).get(pk=job_id)
         if turn.status != cls.QUEUED:
             return True
-        if turn.user_id:
-            User.objects.select_for_update().only("pk").get(pk=turn.user_id)
+        if turn.user_id and connection.features.has_select_for_update:
+            User.objects.select_for_update(no_key=True).only("pk").get(pk=turn.user_id)
         return job_id in cls.next_up(turn.session)
 
     @classmethod
@@ -295,10 +325,12 @@ class Attempt(models.Model):
     number = models.PositiveIntegerField()
     owner = models.CharField(max_length=128)
     first_step = models.PositiveIntegerField()
+    cause = models.CharField(max_length=16, choices=Cause.choices, default=Cause.QUEUED)
     started_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["turn", "number"], name="chat_one_row_per_attempt")]
+        indexes = [models.Index(fields=["started_at"], name="chat_attempt_start")]
 
     def __str__(self) -> str:
         return f"attempt {self.number} of {self.turn_id}"

@@ -9,8 +9,11 @@ from typing import Any, assert_never
 
 from chat.events import (
     Absorbed,
+    ApprovalAsked,
     AttemptStarted,
+    ExecutionNews,
     FilesSeen,
+    InLine,
     OperationNews,
     ProseDelta,
     ProseEnded,
@@ -71,14 +74,23 @@ def chunk(event: TurnEvent) -> Chunk:
             return {"type": "tool-output-available", "toolCallId": call_id, "output": output, **mark}
         case ToolFailed(call_id, error):
             return {"type": "tool-output-error", "toolCallId": call_id, "errorText": error}
+        case ApprovalAsked(call_id, review_id):
+            return {"type": "tool-approval-request", "approvalId": review_id, "toolCallId": call_id}
         case Steered(message_id, text):
             return {"type": "data-steer", "id": message_id, "data": {"message_id": message_id, "text": text}}
         case FilesSeen(file_ids):
             return {"type": "data-files-seen", "id": "files-seen", "data": {"file_ids": list(file_ids)}}
         case OperationNews():
             return operation_chunk(event)
+        case ExecutionNews(execution_id, status, nodes):
+            shown = [{"node_id": node_id, "status": state} for node_id, state in nodes.items()]
+            news = {"id": execution_id, "status": status, "nodes": shown}
+            return {"type": "data-execution", "id": execution_id, "data": news, "transient": True}
         case Status(message, detail):
             return {"type": "data-status", "data": {"message": message, **detail}, "transient": True}
+        case InLine(position):
+            data = {"attempt": 0, "queue_position": position}
+            return {"type": "data-turn", "id": "turn", "data": data, "transient": True}
         case Absorbed(turn_id):
             return {"type": "data-turn", "id": "turn", "data": {"absorbed_by": turn_id}}
         case TurnFailed(error):
@@ -133,7 +145,7 @@ def is_end(body: str) -> bool:
 
 
 def is_reset(body: str) -> bool:
-    return body.startswith(RESET_MARK)
+    return body.startswith(RESET_MARK) and not is_hint(body)
 
 
 def is_hint(body: str) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import uuid
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from django.db import transaction
 
 from chat import closing, long_work
 from chat.events import (
+    ApprovalAsked,
     ProseDelta,
     ProseEnded,
     ProseStarted,
@@ -22,11 +23,14 @@ from chat.events import (
     ToolOutput,
     TurnEvent,
 )
+from chat.fold import tool_input
 from chat.models import Message, Step, Turn
 from chat.protocol import Framed
 from durable import log
 from durable.events import Position
+from executions.models import Review
 from tools.models import Operation, ToolCall, calls_of
+from tools.reviews import review_asked
 
 FREE_READS = 3
 
@@ -51,7 +55,7 @@ def snapshot(turn_id: uuid.UUID) -> Snapshot:
         if commit_of(turn_id) == before:
             return found
     with transaction.atomic():
-        Turn.objects.select_for_update().get(pk=turn_id)
+        Turn.objects.select_for_update(no_key=True).get(pk=turn_id)
         return read_snapshot(turn_id)
 
 
@@ -112,23 +116,21 @@ def step_events(step: Step, calls: dict[tuple[int, str], ToolCall], steers: list
 
 
 def call_events(part: dict[str, Any], call: ToolCall | None) -> list[TurnEvent]:
+    if "cut" in part:
+        return closing.cut_call(part)
     events: list[TurnEvent] = [ToolInputReady(part["id"], part["name"], tool_input(part["arguments"]))]
     if call is not None and call.is_finished:
-        events.append(result_event(call.call_id, call.result, call.error))
+        events += result_events(call.call_id, call.result, call.error)
     return events
 
 
-def result_event(call_id: str, result: Any, error: str) -> TurnEvent:
+def result_events(call_id: str, result: Any, error: str) -> list[TurnEvent]:
     """How the end of a call is told: an answer for the model to read is shown, whatever it says."""
-    return ToolFailed(call_id, error) if error else ToolOutput(call_id, result)
-
-
-def tool_input(arguments: str) -> Any:
-    """The arguments as an object where they are JSON, else as the model wrote them."""
-    try:
-        return json.loads(arguments or "{}")
-    except (ValueError, RecursionError):
-        return arguments
+    if error:
+        return [ToolFailed(call_id, error)]
+    review_id = review_asked(result)
+    asked = [ApprovalAsked(call_id, review_id)] if review_id else []
+    return [ToolOutput(call_id, result), *asked]
 
 
 # --- messages as clients fetch them ---------------------------------------------------------------
@@ -140,6 +142,7 @@ def answer_parts(
     calls: dict[tuple[int, str], ToolCall],
     steers: dict[int, list[Message]],
     cause: Operation | None,
+    decisions: Mapping[str, Decision],
 ) -> list[dict[str, Any]]:
     """The parts of a turn's assistant message in the AI SDK's form: what a reader of its stream ends with."""
     parts = long_work.opening_parts(cause)
@@ -147,7 +150,7 @@ def answer_parts(
         parts.append({"type": "step-start"})
         parts += [steer_part(message) for message in steers.get(step.number, [])]
         for part in step.parts:
-            parts.append(ui_part(part, calls.get((step.number, part.get("id", "")))))
+            parts.append(ui_part(part, calls.get((step.number, part.get("id", ""))), decisions))
     if turn.files_seen and turn.is_terminal:
         parts.append({"type": "data-files-seen", "id": "files-seen", "data": {"file_ids": turn.files_seen}})
     return parts
@@ -158,7 +161,7 @@ def steer_part(message: Message) -> dict[str, Any]:
     return {"type": "data-steer", "id": str(message.pk), "data": data}
 
 
-def ui_part(part: dict[str, Any], call: ToolCall | None) -> dict[str, Any]:
+def ui_part(part: dict[str, Any], call: ToolCall | None, decisions: Mapping[str, Decision]) -> dict[str, Any]:
     if part["kind"] != "tool":
         return {"type": part["kind"], "text": part["text"], "state": "done"}
     shown = {
@@ -167,8 +170,45 @@ def ui_part(part: dict[str, Any], call: ToolCall | None) -> dict[str, Any]:
         "state": "input-available",
         "input": tool_input(part["arguments"]),
     }
+    if "cut" in part:
+        return shown | {"state": "output-error", "errorText": part["cut"]}
     if call is None or not call.is_finished:
         return shown
     if call.error:
         return shown | {"state": "output-error", "errorText": call.error}
-    return shown | {"state": "output-available", "output": call.result}
+    return shown | {"state": "output-available", "output": call.result} | approval(call.result, decisions)
+
+
+def approval(result: Any, decisions: Mapping[str, Decision]) -> dict[str, Any]:
+    """What an AI SDK client knows of the review a call asked for; nothing where it asked for none."""
+    review_id = review_asked(result)
+    if review_id is None:
+        return {}
+    decision = decisions.get(review_id)
+    if decision is None:
+        return {"state": "approval-requested", "approval": {"id": review_id}}
+    said = {"id": review_id, "approved": decision.approved}
+    return {
+        "state": "approval-responded",
+        "approval": said | ({"reason": decision.reason} if decision.reason else {}),
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision:
+    """What became of a review; one that nobody decided in time was not approved."""
+
+    approved: bool
+    reason: str
+
+
+def decisions_on(calls: Iterable[ToolCall]) -> dict[str, Decision]:
+    """The decisions on what these calls asked, by review; what still waits is not in it."""
+    asked = [review_id for call in calls if (review_id := review_asked(call.result))]
+    if not asked:
+        return {}
+    decided = Review.objects.filter(pk__in=asked).exclude(state=Review.State.WAITING)
+    return {
+        str(review.pk): Decision(approved=review.state == Review.State.APPROVED, reason=review.message)
+        for review in decided.only("state", "message")
+    }

@@ -51,9 +51,11 @@ def create(
 
 def find(owner: Owner, key: str) -> Session:
     """The owner's session by its id, or by the id its client chose; Http404, also for what is another's."""
-    session = owner.sessions().select_related("user").filter(**by_key(key)).first()
-    if session is None:
-        raise Http404
+    try:
+        session = owner.sessions().get(**by_key(key))
+    except Session.DoesNotExist:
+        raise Http404 from None
+    session.user = owner.user
     return session
 
 

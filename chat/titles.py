@@ -7,12 +7,14 @@ import re
 import uuid
 
 from celery import current_app
+from django.db import transaction
 from kombu.exceptions import OperationalError as BrokerDown
 
 import llm
+from accounts.ledger import OverBudget, charge_answer, check_budget
 from chat import news
 from chat.models import Message, Session
-from llm.types import Request
+from llm.types import Completion, Request
 
 logger = logging.getLogger(__name__)
 
@@ -44,22 +46,28 @@ def make_title(session_id: uuid.UUID) -> None:
     )
     if first is None:
         return
-    title = ask_for_title(first.text) or first_words(first.text)
+    session = Session.objects.select_related("user").get(pk=session_id)
+    answer = ask_for_title(session, first.text)
+    title = clean(answer.text) if answer is not None else ""
     unnamed = Session.objects.filter(pk=session_id, title="", titled_by=Session.TitledBy.NOBODY)
-    if unnamed.update(title=title, titled_by=Session.TitledBy.MODEL):
+    with transaction.atomic():
+        named = unnamed.update(title=title or first_words(first.text), titled_by=Session.TitledBy.MODEL)
+        if answer is not None:
+            charge_answer(answer, user_id=session.user_id, key=f"session:{session_id}:title")
+    if named:
         news.session_changed(Session.objects.get(pk=session_id))
 
 
-def ask_for_title(text: str) -> str:
-    """The small model's title; empty when it fails or says something that is no title."""
+def ask_for_title(session: Session, text: str) -> Completion | None:
+    """The small model's answer; None when it fails, or when the owner's budget is used up."""
     message = {"role": "user", "content": text[:MAX_INPUT_CHARACTERS]}
     question = [{"role": "system", "content": ASK}, message]
     try:
-        answer = llm.complete(Request(model=llm.title_model(), messages=question, max_output_tokens=40))
-    except llm.LLMError as error:
+        check_budget(session.user)
+        return llm.complete(Request(model=llm.title_model(), messages=question, max_output_tokens=40))
+    except (llm.LLMError, OverBudget) as error:
         logger.info("no title from the model: %s", error)
-        return ""
-    return clean(answer.text)
+        return None
 
 
 def clean(text: str) -> str:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from accounts.ledger import OverBudget, check_budget
 from chat import news
 from chat.errors import NothingToRetry, NotQueued, SessionBusy, TooManyTurns
 from chat.models import Message, Session, Turn
-from durable import bell, jobs, limits
+from durable import cancelling, limits
+from durable.cancelling import CancelAnswer
 from durable.poke import poke
-from durable.waiting import wait_for
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,36 +46,37 @@ class Submitted:
 def submit(session: Session, given: Input) -> Submitted:
     """Commit message and turn, then poke. Once per client_id: the same id again answers the same turn."""
     try:
-        turn, running = accept(session, given)
+        turn = accept(session, given)
     except (IntegrityError, OverBudget, SessionBusy, TooManyTurns):
         if found := by_client_id(session, given.client_id):
             return Submitted(turn=found, created=False)
         raise
     start(turn)
-    if given.while_running == Turn.Mode.INTERRUPT and running is not None:
-        stop(running)
     return Submitted(turn=turn, created=True)
 
 
-def accept(session: Session, given: Input) -> tuple[Turn, Turn | None]:
-    """Write the input down, unless something speaks against it; answers also the turn that runs already.
+def accept(session: Session, given: Input) -> Turn:
+    """Write the input down, unless something speaks against it.
 
     That the client id is new is left to the database, which refuses a second row: a message comes twice rarely.
     """
     check_budget(session.user)
     with transaction.atomic():
         lock(session)
-        ahead = turns_in_flight(session)
-        here = [turn for turn in ahead if turn.session_id == session.pk]
-        if given.while_running == Turn.Mode.REJECT and here:
+        ahead = sessions_in_flight(session)
+        if given.while_running == Turn.Mode.REJECT and session.pk in ahead:
             raise SessionBusy
         if len(ahead) >= settings.COPILOT_MAX_IN_FLIGHT_TURNS_PER_USER:
             raise TooManyTurns
-        return write(session, given), next((turn for turn in here if turn.status in Turn.ACTIVE), None)
+        return write(session, given)
 
 
 def by_client_id(session: Session, client_id: str | None) -> Turn | None:
-    return session.turns.filter(client_id=client_id).first() if client_id else None
+    """The turn of that name; where its input was answered anew, the one that counts now."""
+    if not client_id:
+        return None
+    found = session.turns.select_related("replaced_by").filter(client_id=client_id).first()
+    return found and (found.replaced_by or found)
 
 
 def lock(session: Session) -> None:
@@ -83,20 +85,22 @@ def lock(session: Session) -> None:
         raise Session.DoesNotExist
 
 
-def turns_in_flight(session: Session) -> list[Turn]:
-    """What the owner has running and waiting, in all sessions."""
+def sessions_in_flight(session: Session) -> list[uuid.UUID]:
+    """The session of each turn that the owner has running or waiting."""
     live = Turn.of_owner(session).exclude(status__in=Turn.TERMINAL)
-    return list(live.only("pk", "session_id", "status"))
+    return list(live.values_list("session_id", flat=True))
+
+
+def active_turn(session: Session) -> Turn | None:
+    return session.turns.filter(status__in=Turn.ACTIVE).first()
 
 
 def write(session: Session, given: Input) -> Turn:
-    interrupting = given.while_running == Turn.Mode.INTERRUPT
     turn = Turn.objects.create(
         session=session,
         user_id=session.user_id,
         status=Turn.QUEUED,
-        mode=given.while_running,
-        priority=1 if interrupting else 0,
+        **mode_values(session, given.while_running),
         client_id=given.client_id or None,
         note=given.note,
         permissions=given.permissions,
@@ -114,58 +118,53 @@ def write(session: Session, given: Input) -> Turn:
     return turn
 
 
+def mode_values(session: Session, mode: str) -> dict[str, Any]:
+    """What an input's mode means for its turn: an interrupting one goes first, and what runs now is to stop."""
+    if mode != Turn.Mode.INTERRUPT:
+        return {"mode": mode, "priority": 0, "interrupts": None}
+    return {"mode": mode, "priority": 1, "interrupts": active_turn(session)}
+
+
 def start(turn: Turn) -> None:
-    """Send the first poke and tell the devices; both may fail, the row is what counts."""
+    """Send the first poke, tell the devices, stop what it interrupts; all may fail, the row is what counts."""
     poke(Turn, turn.pk)
     news.turn_changed(turn)
+    if turn.interrupts_id is not None:
+        cancelling.stop(Turn, turn.interrupts_id)
+
+
+def stop_interrupted(sender: Any, queues: Collection[str], **kwargs: Any) -> None:
+    """Stop what a queued input interrupts and nobody has asked to stop: who accepted it may have died before."""
+    if Turn.queue not in queues:
+        return
+    waiting = Turn.objects.filter(
+        status=Turn.QUEUED, interrupts__status__in=Turn.ACTIVE, interrupts__cancel_requested_at=None
+    )
+    for turn_id in list(waiting.values_list("interrupts_id", flat=True)[: limits.SWEEP_BATCH]):
+        cancelling.stop(Turn, turn_id)
 
 
 # --- cancel ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
-class CancelAnswer:
-    """Whether the turn was stopped, and why not."""
-
-    cancelled: bool
-    reason: str = ""
-
-
 def cancel(turn: Turn) -> CancelAnswer:
     """Stop a turn in any state and wait until it has stopped. Truthful: a turn that had ended stays as it ended."""
-    if not stop(turn):
-        return already(turn)
-    ended = wait_for(turn.pk, lambda: end_of(turn), seconds=limits.CANCEL_CONFIRM_SECONDS)
-    if ended is None:
-        jobs.force_cancel(Turn, turn.pk)  # its worker does not answer; the fence keeps it from writing later
-        ended = end_of(turn)
-    if ended == Turn.CANCELLED:
-        return CancelAnswer(cancelled=True)
-    return already(turn)
+    answer = cancelling.cancel(
+        Turn, turn.pk, seconds=limits.CANCEL_CONFIRM_SECONDS, stop=lambda _: stop(turn)
+    )
+    if answer.reason == "already_ended":
+        return CancelAnswer(cancelled=False, reason="no_active_turn")
+    return answer
 
 
 def stop(turn: Turn) -> bool:
     """Ask for the stop without waiting for it; False when the turn had ended."""
-    asked = jobs.request_cancel(Turn, turn.pk)
-    if asked:
-        bell.ring(turn.pk)
-    return asked
-
-
-def already(turn: Turn) -> CancelAnswer:
-    turn.refresh_from_db(fields=["status"])
-    cancelled = turn.status == Turn.CANCELLED
-    return CancelAnswer(cancelled=cancelled, reason="already_cancelled" if cancelled else "no_active_turn")
-
-
-def end_of(turn: Turn) -> str | None:
-    status = Turn.objects.values_list("status", flat=True).get(pk=turn.pk)
-    return status if status in Turn.TERMINAL else None
+    return cancelling.stop(Turn, turn.pk)
 
 
 def cancel_session(session: Session) -> CancelAnswer:
     """Stop the session's running turn; where none runs, everything that is queued."""
-    active = session.turns.filter(status__in=Turn.ACTIVE).first()
+    active = active_turn(session)
     if active is not None:
         return cancel(active)
     queued = list(session.turns.filter(status=Turn.QUEUED))
@@ -182,18 +181,23 @@ def edit_queued(turn: Turn, *, text: str | None = None, mode: str | None = None)
     """Change an input before it runs."""
     with transaction.atomic():
         changed = Turn.objects.filter(pk=turn.pk, status=Turn.QUEUED)
-        values = {} if mode is None else {"mode": mode, "priority": 1 if mode == Turn.Mode.INTERRUPT else 0}
+        values = {} if mode is None else mode_values(turn.session, mode)
         if not changed.update(poked_at=timezone.now(), **values):
             raise NotQueued
         if text is not None:
             Message.objects.filter(turn=turn, role=Message.Role.USER).update(text=text)
     turn.refresh_from_db()
     start(turn)
-    if mode == Turn.Mode.INTERRUPT:
-        running = turn.session.turns.filter(status__in=Turn.ACTIVE).first()
-        if running is not None:
-            stop(running)
     return turn
+
+
+def position_in_line(turn_id: uuid.UUID) -> int:
+    """Which of its owner's queued turns this is, in the order they begin: 1 is the next; 0 when it is not queued."""
+    turn = Turn.objects.select_related("session").filter(pk=turn_id, status=Turn.QUEUED).first()
+    if turn is None:
+        return 0
+    goes_first = Q(priority__gt=turn.priority) | Q(priority=turn.priority, queued_at__lt=turn.queued_at)
+    return 1 + Turn.of_owner(turn.session).filter(goes_first, status=Turn.QUEUED).count()
 
 
 def remove_queued(turn: Turn) -> None:
@@ -213,11 +217,11 @@ def regenerate(
     *,
     message_id: uuid.UUID | None = None,
     client_id: str | None = None,
-    text: str | None = None,
+    edited: Input | None = None,
 ) -> Submitted:
     """Answer an input anew: its turn and what came after leave the history, a new turn takes the same input.
 
-    With `text` the input is changed as well.
+    `edited` changes the input; files and page stay where it has none.
     """
     if found := by_client_id(session, client_id):
         return Submitted(turn=found, created=False)
@@ -234,16 +238,17 @@ def regenerate(
             superseded_at=timezone.now()
         )
         again = Input(
-            text=given.text if text is None else text,
+            text=given.text if edited is None else edited.text,
             client_id=client_id,
-            attachments=given.attachments,
-            context=given.context,
+            attachments=(edited and edited.attachments) or given.attachments,
+            context=(edited and edited.context) or given.context,
             note=turn.note,
             permissions=turn.permissions,
         )
-        if len(turns_in_flight(session)) >= settings.COPILOT_MAX_IN_FLIGHT_TURNS_PER_USER:
+        if len(sessions_in_flight(session)) >= settings.COPILOT_MAX_IN_FLIGHT_TURNS_PER_USER:
             raise TooManyTurns
         fresh = write(session, again)
+        session.turns.filter(Q(pk=turn.pk) | Q(replaced_by=turn)).update(replaced_by=fresh)
     start(fresh)
     return Submitted(turn=fresh, created=True)
 
@@ -253,7 +258,7 @@ def turn_to_redo(session: Session, message_id: uuid.UUID | None) -> Turn:
         end_reason=Turn.EndReason.STEERED
     )
     if message_id is not None:
-        turns = turns.filter(messages__pk=message_id)
+        turns = turns.filter(Q(messages__pk=message_id) | Q(replaces__messages__pk=message_id))
     turn = turns.order_by("-queued_at").first()
     if turn is None:
         raise NothingToRetry

@@ -1,4 +1,4 @@
-"""What an AI SDK client asks for, by HTTP or websocket: a message to answer, or an answer to make anew."""
+"""What an AI SDK client asks for, by HTTP or websocket: to answer a message, or anew, or to go on after an approval."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import uuid
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import Q
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
 from chat import attachments, sessions, turns
+from chat.api import approvals
 from chat.api.fields import Text, read
 from chat.api.serializers import NewTurn
 from chat.api.turns import read_input
@@ -54,12 +56,14 @@ def submit(owner: Owner, data: Any, *, session: Session | None = None) -> Submit
     ask = read(AskForm, data)
     if ask["trigger"] == REGENERATE:
         return regenerate(session or open_session(owner, ask, create=False), ask)
+    if answers := approvals.answers_in(answered_parts(ask)):
+        return approvals.decide(owner, session or open_session(owner, ask, create=False), answers)
     said = last_said(ask)
     given = as_input(owner, ask, said)
     session = session or open_session(owner, ask, create=True)
     edited = edited_message(session, ask, said)
     if edited is not None and edited.text != given.text:
-        return turns.regenerate(session, message_id=edited.pk, text=given.text)
+        return turns.regenerate(session, message_id=edited.pk, edited=given)
     return turns.submit(session, given)
 
 
@@ -87,7 +91,9 @@ def edited_message(session: Session, ask: dict[str, Any], said: Said) -> Message
     message_id = message_named(session, name)
     if message_id is None:
         return None
-    return session.messages.filter(pk=message_id, role=Message.Role.USER, turn__superseded_at=None).first()
+    known = Q(pk=message_id) | Q(turn__replaces__messages__pk=message_id)
+    standing = session.messages.filter(known, role=Message.Role.USER, turn__superseded_at=None)
+    return standing.filter(steered_step=None).first()
 
 
 def message_named(session: Session, name: str) -> uuid.UUID | None:
@@ -96,6 +102,12 @@ def message_named(session: Session, name: str) -> uuid.UUID | None:
         return uuid.UUID(name)
     sent = Message.objects.filter(turn__session=session, turn__client_id=name, role=Message.Role.USER)
     return sent.values_list("pk", flat=True).first()
+
+
+def answered_parts(ask: dict[str, Any]) -> list[dict[str, Any]]:
+    """The parts of the last message, when that is the assistant's: so clients send back what it asked for."""
+    message = (ask.get("messages") or [{}])[-1]
+    return parts_of(message) if message.get("role") == Message.Role.ASSISTANT else []
 
 
 def last_said(ask: dict[str, Any]) -> Said:

@@ -70,12 +70,15 @@ class Rows:
         self.calls: dict[uuid.UUID, Calls] = defaultdict(dict)
         self.steers: dict[uuid.UUID, Steers] = defaultdict(dict)
         self.causes = long_work.causes(turns)
+        self.decisions: dict[str, replay.Decision] = {}
         if not ids:
             return
         for step in Step.objects.filter(turn__in=ids).order_by("number"):
             self.steps[step.turn_id].append(step)
         for call in ToolCall.objects.filter(turn_id__in=ids):
             self.calls[call.turn_id][call.step, call.call_id] = call
+        asked = (call for calls in self.calls.values() for call in calls.values())
+        self.decisions = replay.decisions_on(asked)
         for message in Message.objects.filter(turn__in=ids).exclude(steered_step=None).order_by("seq"):
             assert message.turn_id is not None
             self.steers[message.turn_id].setdefault(message.steered_step or 0, []).append(message)
@@ -89,7 +92,12 @@ def answer(message: Message, rows: Rows) -> UIMessage:
         "id": str(message.pk),
         "role": message.role,
         "parts": replay.answer_parts(
-            turn, steps, rows.calls[turn.pk], rows.steers[turn.pk], rows.causes.get(turn.pk)
+            turn,
+            steps,
+            rows.calls[turn.pk],
+            rows.steers[turn.pk],
+            rows.causes.get(turn.pk),
+            rows.decisions,
         ),
         "metadata": answer_metadata(turn),
         "content": "".join(step.text for step in steps),

@@ -22,6 +22,9 @@ class OperationShape(serializers.ModelSerializer[Operation]):
     error = serializers.SerializerMethodField()
     end_reason = serializers.SerializerMethodField()
     result = serializers.JSONField(allow_null=True)
+    accepted = serializers.BooleanField(
+        source="external", help_text="An outside service took the work on, and answers when it is done."
+    )
 
     class Meta:
         model = Operation
@@ -32,6 +35,7 @@ class OperationShape(serializers.ModelSerializer[Operation]):
             "turn_id",
             "tool_name",
             "status",
+            "accepted",
             "end_reason",
             "progress",
             "message",

@@ -16,7 +16,7 @@ from rest_framework.response import Response
 from accounts.authentication import current_user
 from accounts.visitors import visitor_id
 from chat import sessions, turns
-from chat.api.fields import read
+from chat.api.fields import read, show
 from chat.api.messages import page_of
 from chat.api.serializers import (
     Cancelled,
@@ -30,8 +30,8 @@ from chat.api.serializers import (
 from chat.api.view import ChatView, future_owner
 from chat.models import Message, Session, Turn
 from chat.needs import needs_you
-from chat.turns import CancelAnswer
 from durable import limits
+from durable.cancelling import CancelAnswer
 
 SEARCH = OpenApiParameter("search", str, description="Words in the title or the messages.")
 PINNED = OpenApiParameter("pinned", bool, description="Only pinned (true) or only other (false) sessions.")
@@ -75,7 +75,7 @@ class OneSession(ChatView):
             | {
                 "messages": page.messages,
                 "before": page.before,
-                "active_turn": TurnShape(active).data if active else None,
+                "active_turn": show(TurnShape, active) if active else None,
                 "queued_turns": QueuedTurnShape(queued, many=True).data,
             }
         )
@@ -120,7 +120,7 @@ def cancel_shape(answer: CancelAnswer) -> dict[str, Any]:
 
 def shape(session: Session) -> dict[str, Any]:
     """A session with its status, read again: it may have been made or changed just now."""
-    return dict(SessionShape(with_status(Session.objects.filter(pk=session.pk)).get()).data)
+    return show(SessionShape, with_status(Session.objects.filter(pk=session.pk)).get())
 
 
 def with_status(rows: QuerySet[Session]) -> QuerySet[Session]:

@@ -12,12 +12,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from chat import attachments, turns
-from chat.api.fields import read
+from chat.api.fields import read, show
 from chat.api.serializers import Cancelled, NewTurn, TurnAnswer, TurnChange, TurnShape
 from chat.api.sessions import cancel_shape
 from chat.api.view import ChatView
 from chat.owners import Owner
-from chat.turns import CancelAnswer, Input
+from chat.turns import Input
+from durable.cancelling import CancelAnswer
 from tools.dispatch import cancel_call
 from tools.models import calls_of
 
@@ -31,7 +32,7 @@ class SessionTurns(ChatView):
         session = self.session(key)
         submitted = turns.submit(session, read_input(self.owner, request.data))
         code = status.HTTP_202_ACCEPTED if submitted.created else status.HTTP_200_OK
-        return Response({"turn": TurnShape(submitted.turn).data}, status=code)
+        return Response({"turn": show(TurnShape, submitted.turn)}, status=code)
 
 
 class OneTurn(ChatView):
@@ -40,14 +41,14 @@ class OneTurn(ChatView):
     @extend_schema(responses=TurnShape)
     def get(self, request: Request, turn_id: uuid.UUID) -> Response:
         """How far it is."""
-        return Response(TurnShape(self.turn(turn_id)).data)
+        return Response(show(TurnShape, self.turn(turn_id)))
 
     @extend_schema(request=TurnChange, responses=TurnShape)
     def patch(self, request: Request, turn_id: uuid.UUID) -> Response:
         """Change a queued input before it runs; 409 once it has."""
         turn, change = self.turn(turn_id), read(TurnChange, request.data)
         changed = turns.edit_queued(turn, text=change.get("message"), mode=change.get("while_running"))
-        return Response(TurnShape(changed).data)
+        return Response(show(TurnShape, changed))
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, turn_id: uuid.UUID) -> Response:

@@ -12,15 +12,14 @@ from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.throttling import BaseThrottle
 from rest_framework.views import APIView
 
 from accounts.models import User
+from accounts.throttling import WriteRate
 from accounts.visitors import ensure_visitor, plain, start_visitor, visitor_id
 from chat.models import Session, Turn
 from chat.owners import Owner
 from chat.sessions import find
-from durable import rates
 
 
 class MayChat(BasePermission):
@@ -28,21 +27,6 @@ class MayChat(BasePermission):
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         return request.user.is_authenticated or settings.COPILOT_ALLOW_ANONYMOUS
-
-
-class WriteRate(BaseThrottle):
-    """So many changes per minute and person; reading is free."""
-
-    def allow_request(self, request: Request, view: APIView) -> bool:
-        if request.method in SAFE_METHODS:
-            return True
-        self.seconds = rates.seconds_to_wait(
-            f"write:{owner_of(request).name}", most=settings.COPILOT_MAX_WRITES_PER_MINUTE
-        )
-        return self.seconds == 0
-
-    def wait(self) -> float:
-        return self.seconds
 
 
 class AlwaysJson(BaseContentNegotiation):

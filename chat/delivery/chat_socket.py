@@ -18,7 +18,7 @@ from chat.delivery.socket import CloseCode, Closing, Socket
 from chat.delivery.threads import in_thread
 from chat.models import Turn
 from chat.sessions import UUID_FORM
-from durable import limits
+from durable import limits, tracing
 from durable.events import encode
 
 logger = logging.getLogger(__name__)
@@ -123,7 +123,8 @@ class ChatSocket(Socket):
         await self.say(encode({"type": "end", "requestId": name}))
 
     def _submit(self, frame: Frame) -> uuid.UUID:
-        return asks.submit(self.guest.owner, ask_in(frame)).turn.pk
+        with tracing.request("websocket send", {"network.protocol.name": "websocket"}, ""):
+            return asks.submit(self.guest.owner, ask_in(frame)).turn.pk
 
     def _find(self, frame: Frame) -> uuid.UUID | None:
         """The turn to resume. A chat that has not sent anything yet is idle; another's is not found."""

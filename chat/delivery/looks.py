@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 from django.db import InterfaceError, OperationalError
 
+from chat import turns
 from chat.delivery.threads import in_thread
 from chat.models import Turn
 from durable import limits, log
@@ -20,11 +21,15 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """How a turn stood: its attempt, the newest event the database has, and whether nothing more will come."""
+    """How a turn stood: its attempt, the newest event the database has, and whether nothing more will come.
+
+    `position` is its place in its person's queue, 0 once it has begun.
+    """
 
     attempt: int
     stored: Position
     is_over: bool
+    position: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +72,12 @@ def look_at(turn_id: uuid.UUID) -> Look:
     """The status before the log, so that an end that is seen has its events stored. A deleted turn is over."""
     row = Turn.objects.filter(pk=turn_id).values_list("status", "attempt").first()
     status, attempt = row or (Turn.CANCELLED, 0)
-    return Look(attempt=attempt, stored=log.last_stored(turn_id), is_over=status in Turn.TERMINAL)
+    return Look(
+        attempt=attempt,
+        stored=log.last_stored(turn_id),
+        is_over=status in Turn.TERMINAL,
+        position=turns.position_in_line(turn_id) if status == Turn.QUEUED else 0,
+    )
 
 
 _looks: WeakKeyDictionary[asyncio.AbstractEventLoop, Looks] = WeakKeyDictionary()

@@ -15,6 +15,7 @@ from chat import protocol, replay
 from chat.delivery.inbox import Inbox
 from chat.delivery.looks import Look, loop_looks
 from chat.delivery.threads import in_thread
+from chat.events import InLine
 from durable import limits, log, tallies
 from durable.events import START, Entry, Position, standing
 from durable.hub import loop_hub
@@ -52,6 +53,9 @@ async def read(turn_id: uuid.UUID, *, after: Position = START) -> AsyncGenerator
                 if news is None:
                     quiet_checks += 1
                     look = await looks.at(turn_id, since=now() - limits.STATUS_CHECK_SECONDS / 2)
+                    if note := place.in_line(look):
+                        yield [note]
+                        continue
                     if quiet_checks % QUIET_CHECKS_PER_READ and not place.lacks(look):
                         yield []
                         continue
@@ -115,6 +119,14 @@ class Place:
     turn_id: uuid.UUID
     at: Position
     ended: bool = False
+    told_position: int = 0
+
+    def in_line(self, look: Look | None) -> Entry | None:
+        """Where the turn stands in its queue, when this reader does not know it yet; moves no reader's place."""
+        if look is None or not look.position or look.position == self.told_position:
+            return None
+        self.told_position = look.position
+        return Entry(self.at, self.at, protocol.Framed(InLine(look.position)).encode())
 
     def correct(self, look: Look | None) -> None:
         """A place in an attempt that never was (the data it came from is lost) leads back to the last commit."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 
 from django.db import connection
@@ -46,14 +46,15 @@ def respond(batches: AsyncGenerator[reader.Batch], *, ends_anyway: bool) -> Stre
 
 
 async def events(batches: AsyncGenerator[reader.Batch], *, ends_anyway: bool) -> AsyncGenerator[bytes]:
-    """The bytes of a stream: never silent for long, one write per batch."""
+    """The bytes of a stream: never silent for long, few writes, none so large that a slow reader is dear."""
     loop = asyncio.get_running_loop()
     yield OPENING
     sent_at, finished = loop.time(), ends_anyway
     async with aclosing(batches) as open_batches:
         async for batch in open_batches:
             if batch:
-                yield "".join([f"id: {entry.at}\ndata: {entry.body}\n\n" for entry in batch]).encode()
+                for piece in pieces(batch):
+                    yield piece
                 finished = finished or protocol.is_end(batch[-1].body)
             elif loop.time() - sent_at >= KEEP_ALIVE_AFTER_SECONDS:
                 yield KEEP_ALIVE
@@ -62,3 +63,16 @@ async def events(batches: AsyncGenerator[reader.Batch], *, ends_anyway: bool) ->
             sent_at = loop.time()
     if finished:
         yield DONE
+
+
+def pieces(batch: reader.Batch) -> Iterator[bytes]:
+    """A batch as bytes, cut between events: what is not sent yet is not made yet."""
+    lines, size = [], 0
+    for entry in batch:
+        lines.append(f"id: {entry.at}\ndata: {entry.body}\n\n")
+        size += len(entry.body)
+        if size >= limits.STREAM_PIECE_BYTES:
+            yield "".join(lines).encode()
+            lines, size = [], 0
+    if lines:
+        yield "".join(lines).encode()

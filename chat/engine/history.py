@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from chat.engine.prompt import system_prompt
 from chat.models import Message, Session, Step, Turn
@@ -47,21 +47,37 @@ def pinned_guide(session: Session, said: list[ModelMessage]) -> str:
 def recent(session: Session) -> list[tuple[int, ModelMessage]]:
     """The messages since the summary, each with the place of the row it comes from."""
     placed = session.messages.filter(seq__gte=session.summary_until, turn__superseded_at=None)
-    rows = list(placed.select_related("turn").order_by("seq"))
-    answers = Answers({row.turn_id for row in rows if row.turn_id is not None})
+    rows = [Row(*values) for values in placed.order_by("seq").values_list(*COLUMNS)]
+    answers = Answers(rows)
     return [(row.seq or 0, message) for row in rows for message in render(row, answers)]
 
 
-def render(row: Message, answers: Answers) -> Iterator[ModelMessage]:
+class Row(NamedTuple):
+    """What the model reads of a message: a long conversation has thousands of them."""
+
+    seq: int | None
+    role: str
+    turn_id: uuid.UUID | None
+    steered_step: int | None
+    text: str
+    context: dict[str, Any] | None
+    attachments: list[str]
+    note: str | None
+
+
+COLUMNS = (*Row._fields[:-1], "turn__note")
+
+
+def render(row: Row, answers: Answers) -> Iterator[ModelMessage]:
     if row.role == Message.Role.ASSISTANT:
-        if row.turn is not None and row.turn.note:
-            yield {"role": "system", "content": row.turn.note}
+        if row.note:
+            yield {"role": "system", "content": row.note}
         yield from answers.of(row.turn_id)
     elif row.steered_step is None:
-        yield from (user_message(row),)
+        yield user_message(row)
 
 
-def user_message(row: Message) -> ModelMessage:
+def user_message(row: Row) -> ModelMessage:
     """What the person wrote, with the page they were looking at and the files they attached."""
     text = row.text
     if row.context:
@@ -74,21 +90,33 @@ def user_message(row: Message) -> ModelMessage:
 
 
 class Answers:
-    """The steps of many turns, read with a few queries, as the messages of the model's own side."""
+    """The steps of the turns these rows belong to, as the messages of the model's own side."""
 
-    def __init__(self, turn_ids: Iterable[uuid.UUID]) -> None:
-        ids = list(turn_ids)
+    def __init__(self, rows: Sequence[Row]) -> None:
+        ids = list({row.turn_id for row in rows if row.turn_id is not None})
         self._steps: dict[uuid.UUID, list[Step]] = defaultdict(list)
-        for step in Step.objects.filter(turn_id__in=ids).order_by("turn_id", "number"):
+        steps = Step.objects.filter(turn_id__in=ids).order_by("turn_id", "number")
+        for step in steps.only("turn_id", "number", "parts"):
             self._steps[step.turn_id].append(step)
-        self._calls = {
-            (call.turn_id, call.step, call.call_id): call for call in ToolCall.objects.filter(turn_id__in=ids)
+        self._calls = self._find_calls()
+        self._steers: dict[tuple[uuid.UUID, int], list[Row]] = defaultdict(list)
+        for row in rows:
+            if row.turn_id is not None and row.steered_step is not None:
+                self._steers[row.turn_id, row.steered_step].append(row)
+
+    def _find_calls(self) -> dict[tuple[uuid.UUID | None, int, str], ToolCall]:
+        callers = [
+            turn_id
+            for turn_id, steps in self._steps.items()
+            if any(part["kind"] == "tool" for step in steps for part in step.parts)
+        ]
+        if not callers:
+            return {}
+        calls = ToolCall.objects.filter(turn_id__in=callers)
+        return {
+            (call.turn_id, call.step, call.call_id): call
+            for call in calls.only("turn_id", "step", "call_id", "state", "result")
         }
-        self._steers: dict[tuple[uuid.UUID, int], list[Message]] = defaultdict(list)
-        steers = Message.objects.filter(turn_id__in=ids).exclude(steered_step=None).order_by("seq")
-        for message in steers:
-            if message.turn_id is not None and message.steered_step is not None:
-                self._steers[message.turn_id, message.steered_step].append(message)
 
     def of(self, turn_id: uuid.UUID | None) -> Iterator[ModelMessage]:
         """One turn: for each step what was steered in, what the model said, and what its tools answered."""
@@ -105,7 +133,7 @@ class Answers:
             yield user_message(message)
 
     def _said(self, step: Step) -> Iterator[ModelMessage]:
-        calls = [part for part in step.parts if part["kind"] == "tool"]
+        calls = [part for part in step.parts if part["kind"] == "tool" and "cut" not in part]
         if not calls and not step.text:
             return
         said: ModelMessage = {"role": "assistant", "content": step.text or None}

@@ -8,11 +8,12 @@ from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
 from chat import waits
-from chat.events import ToolOutput
+from chat.events import ExecutionNews, ToolOutput
 from chat.models import Turn
 from chat.protocol import Framed
-from chat.replay import result_event
+from chat.replay import result_events
 from durable.lease import Lease
+from tools.context import WatchedExecution
 from tools.dispatch import FinishedCall
 
 T = TypeVar("T")
@@ -29,12 +30,18 @@ class TurnJournal:
     def commit(self, work: Callable[[], T], *, finished: FinishedCall | None = None) -> T:
         events = []
         if finished is not None and finished.call_id not in self._told:
-            events.append(Framed(result_event(finished.call_id, finished.output, finished.error_text or "")))
+            told = result_events(finished.call_id, finished.output, finished.error_text or "")
+            events += [Framed(event) for event in told]
         return self._lease.commit(work, events=events)
 
     def progress(self, call_id: str, name: str, output: dict[str, Any]) -> None:
         self._touch()
         self._lease.emitter.hint(Framed(ToolOutput(call_id, output, preliminary=True)))
+
+    def watched(self, execution: WatchedExecution) -> None:
+        self._touch()
+        news = ExecutionNews(execution.id, execution.status, execution.nodes)
+        self._lease.emitter.hint(Framed(news))
 
     def waiting(self, key: str, job_id: uuid.UUID | None) -> AbstractContextManager[None]:
         turn = Turn.objects.select_related("session").get(pk=self._lease.job_id)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
-from decimal import Decimal
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db import connection
 from django.utils import timezone
 
 import llm
-from accounts.ledger import OverBudget, charge_once, check_budget
+from accounts.ledger import OverBudget, charge_answer, check_budget
 from chat import closing, news, titles
 from chat.engine import compaction, history, steering
 from chat.engine.journal import TurnJournal
@@ -23,7 +22,7 @@ from chat.events import Status, Steered, StepFinished, StepStarted, TurnEvent
 from chat.models import Message, Step, Turn
 from chat.protocol import Framed
 from chat.replay import steers_of
-from durable import crashpoints, limits
+from durable import crashpoints, limits, tracing
 from durable.errors import HandOver, JobCancelled, LeaseLost, TimedOut
 from durable.lease import Lease
 from durable.loop import background_loop
@@ -125,21 +124,30 @@ class Answering:
             self.end(Turn.FAILED, Reason.INTERNAL_ERROR)
 
     def answer(self) -> None:
+        """Go on where earlier attempts came to, step after step."""
         steps = list(self.turn.steps.all()) if self.resumed else []
         number = len(steps)
         if steps:
             last = steps[-1]
-            if not self.run_tools(last.number, requested(last)):
-                return self.end_done()  # the answer was whole; only its end had not been written
-        while True:
+            with tracing.span("step", {"ratchet.step": last.number, "ratchet.resumed": True}):
+                has_calls = self.run_tools(last.number, requested(last))
+            if not has_calls:
+                self.end_done()  # the answer was whole; only its end had not been written
+                return
+        while self.take_step(number):
+            number += 1
+
+    def take_step(self, number: int) -> bool:
+        """Ask the model and do what it asks for; False when it asked for nothing, with which the turn has ended."""
+        with tracing.span("step", {"ratchet.step": number}):
             completion = self.ask(number)
             calls = self.commit_step(completion)
             if not calls:
-                return None
+                return False
             crashpoints.reached("after_step_commit")
             self.run_tools(number, calls)
             crashpoints.reached("before_next_step")
-            number += 1
+            return True
 
     # --- asking the model -------------------------------------------------------------------------
 
@@ -148,8 +156,7 @@ class Answering:
         self.boundary(number)
         steered = steering.take_in(self.turn, self.lease, number)
         model = self.turn.model_name or llm.default_model()
-        pictures = show_pictures(self.fitting_messages(model), self.turn.session.user, model)
-        self.note_seen(pictures.file_ids)
+        messages = self.messages(model)
         with Silence(self.say_waiting, "the model") as silence:
             stream = StepStream(
                 self.lease.emitter,
@@ -157,22 +164,27 @@ class Answering:
                 opening=self.opening(number, steers_of(self.turn) if steered or self.resumed else {}),
                 taken_ids=self.call_ids_before(number),
                 silence=silence,
+                failures=self.turn.model_failures,
             )
             self.round = Round(number, stream)
-            connection.close()  # nothing is held while the model thinks
             stream.open()
             crashpoints.reached("before_model")
             request = Request(
                 model=model,
-                messages=pictures.messages,
+                messages=messages,
                 tools=registry.offered(self),
                 user=str(self.turn.user_id or ""),
             )
-            completion = self.stream(request, stream)
+            try:
+                completion = self.stream(request, stream)
+            except llm.ContextTooLong:  # our estimate was too low; nothing of an answer has come yet
+                smaller = replace(request, messages=self.messages(model, share=0.5))
+                completion = self.stream(smaller, stream)
         crashpoints.reached("after_model")
         return completion
 
     def stream(self, request: Request, stream: StepStream) -> Completion:
+        connection.close()  # nothing is held while the model thinks
         try:
             return llm.stream(request, stream.hear, cancelled=self.lease.stop)
         except llm.Cancelled:
@@ -188,17 +200,15 @@ class Answering:
             raise TooManySteps
         check_budget(self.turn.session.user)
 
-    def fitting_messages(self, model: str) -> list[history.ModelMessage]:
-        messages = history.messages_for(self.turn)
-        if compaction.needed(self.turn, messages, model):
-            note = Status("The conversation is long: summarising its older part.", {"waiting_for": "summary"})
-            self.lease.emitter.hint(Framed(note))
-            if compaction.compact(self.turn, self.lease, model):
-                messages = history.messages_for(self.turn)
-        return messages
+    def messages(self, model: str, *, share: float = 1.0) -> list[history.ModelMessage]:
+        """The conversation as this model can read it: fitting its window, with the pictures it can see."""
+        said = compaction.fit(self.turn, self.lease, compaction.Room.of(model, share), self.say_compacting)
+        pictures = show_pictures(said, self.turn.session.user, model)
+        self.turn.files_seen = list(dict.fromkeys([*self.turn.files_seen, *pictures.file_ids]))
+        return pictures.messages
 
-    def note_seen(self, file_ids: list[str]) -> None:
-        self.turn.files_seen = list(dict.fromkeys([*self.turn.files_seen, *file_ids]))
+    def say_compacting(self, what: str) -> None:
+        self.lease.emitter.hint(Framed(Status(what, {"waiting_for": "summary"})))
 
     def opening(self, number: int, steers: dict[int, list[Message]]) -> list[TurnEvent]:
         events: list[TurnEvent] = [StepFinished()] if number else []
@@ -254,6 +264,7 @@ class Answering:
             "model_name",
             "files_seen",
             "first_word_at",
+            "model_failures",
         )
         if self.round is not None and self.turn.first_word_at is None:
             self.turn.first_word_at = self.round.stream.first_word_at
@@ -272,16 +283,8 @@ class Answering:
         }
         if not self.turn.steps.filter(number=number).update(**values):
             self.turn.steps.create(number=number, **values)
-        charge_once(
-            user_id=self.turn.user_id,
-            key=f"turn:{self.turn.pk}:step:{number}",
-            kind="model",
-            amount=Decimal(completion.cost),
-            input_tokens=completion.usage.input_tokens,
-            output_tokens=completion.usage.output_tokens,
-            job_id=self.turn.pk,
-            description=completion.model,
-        )
+        key = f"turn:{self.turn.pk}:step:{number}"
+        charge_answer(completion, user_id=self.turn.user_id, key=key, job_id=self.turn.pk)
         self.write_text()
 
     def write_text(self) -> None:
@@ -321,16 +324,20 @@ class Answering:
         open_prose = stream.open_prose if stream is not None else {}
         in_step = self.round is not None or self.turn.steps.exists()
         self.turn.status, self.turn.end_reason = status, reason
+        kept = stream.cut_off(closing.not_made(self.turn)) if stream is not None else []
 
         def keep() -> None:
-            if self.round is not None and stream is not None and stream.prose:
-                values = {"attempt": self.lease.attempt, "parts": stream.prose, "whole": False}
+            if self.round is not None and kept:
+                values = {"attempt": self.lease.attempt, "parts": kept, "whole": False}
                 Step.objects.update_or_create(turn=self.turn, number=self.round.number, defaults=values)
                 self.write_text()
 
-        prose_ends = closing.prose_ends(open_prose)
-        unanswered = closing.unanswered_calls(self.turn)
-        self.finish(status, reason, error, [*prose_ends, *unanswered], keep, in_step=in_step)
+        events = [
+            *closing.prose_ends(open_prose),
+            *closing.cut_calls(kept),
+            *closing.unanswered_calls(self.turn),
+        ]
+        self.finish(status, reason, error, events, keep, in_step=in_step)
 
     def finish(
         self, status: str, reason: Reason, error: str, events: list[TurnEvent], work: Any, *, in_step: bool
@@ -360,7 +367,7 @@ class Answering:
             {"waiting_for": "model", "seconds": seconds},
         )
         self.lease.emitter.hint(Framed(note))
-        self.lease.wait_until_due(seconds)
+        self.lease.wait_until_due(seconds, model_failures=self.turn.model_failures)
 
 
 def requested(step: Step) -> list[ToolCallRequest]:

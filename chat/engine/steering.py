@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chat import announcing, closing
+from chat import announcing, closing, news
 from chat.models import Message, Turn
 from durable import log
 from durable.lease import Lease
@@ -13,9 +13,10 @@ def take_in(turn: Turn, lease: Lease, step: int) -> bool:
 
     Once: a message taken in is no longer queued.
     """
-    waiting = list(turn.session.turns.filter(status=Turn.QUEUED, mode=Turn.Mode.STEER).order_by("queued_at"))
-    if not waiting:
-        return False
+    steers = turn.session.turns.filter(status=Turn.QUEUED, mode=Turn.Mode.STEER)
+    if not steers.exists():
+        return False  # asked before every step
+    waiting = list(steers.order_by("queued_at"))
 
     def take() -> None:
         for other in waiting:
@@ -24,6 +25,8 @@ def take_in(turn: Turn, lease: Lease, step: int) -> bool:
     lease.commit(take)
     for other in waiting:
         log.nudge(other.pk)
+        if other.is_terminal:
+            news.turn_changed(other)
     return True
 
 

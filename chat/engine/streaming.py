@@ -21,13 +21,14 @@ from chat.events import (
     ToolInputStarted,
     TurnEvent,
 )
+from chat.fold import Part, cut_off, tool_input
 from chat.protocol import Framed
-from chat.replay import tool_input
 from durable import crashpoints
 from durable.emitter import Emitter
 from llm.types import (
     Completion,
     Delta,
+    FailedTry,
     ReasoningDelta,
     RetryNote,
     StreamReset,
@@ -38,10 +39,13 @@ from llm.types import (
 )
 
 CRASH_AT_DELTA = 3  # where fault tests cut an answer in two
+KEPT_FAILURES = 50  # of one turn
+KEPT_DETAIL_CHARACTERS = 300
 
 
 class StepStream:
-    """Hears the deltas of one round. `opening` is said again when the model has to be asked anew."""
+    """Hears the deltas of one round. `opening` is said again when the model has to be asked anew; `failures` are the
+    turn's, to which those of this round are added."""
 
     def __init__(
         self,
@@ -51,6 +55,7 @@ class StepStream:
         opening: Sequence[TurnEvent],
         taken_ids: Iterable[str],
         silence: Silence,
+        failures: list[dict[str, Any]],
     ) -> None:
         self.parts: list[dict[str, Any]] = []
         self._emitter = emitter
@@ -58,6 +63,7 @@ class StepStream:
         self._opening = opening
         self._taken_ids = frozenset(taken_ids)
         self._silence = silence
+        self._failures = failures
         self._open: tuple[Prose, str] | None = None
         self._calls: dict[int, dict[str, Any]] = {}
         self._heard = 0
@@ -86,6 +92,8 @@ class StepStream:
                 self._begin_again()
             case RetryNote(message=message, seconds=seconds):
                 self._emitter.hint(Framed(Status(message, {"waiting_for": "model", "seconds": seconds})))
+            case FailedTry():
+                self._note_failure(delta)
             case _:
                 assert_never(delta)
 
@@ -116,10 +124,9 @@ class StepStream:
     def open_prose(self) -> dict[str, Prose]:
         return {} if self._open is None else {self._open[1]: self._open[0]}
 
-    @property
-    def prose(self) -> list[dict[str, Any]]:
+    def cut_off(self, why: str) -> list[Part]:
         """What is kept of a round that was cut off."""
-        return [part for part in self.parts if part["kind"] != "tool" and part["text"]]
+        return cut_off(self.parts, why)
 
     def _prose(self, kind: Prose, text: str) -> None:
         if not text:
@@ -154,7 +161,16 @@ class StepStream:
     def _more_arguments(self, index: int, arguments: str) -> None:
         if not arguments:
             return
-        self._emitter.emit(Framed(ToolInputDelta(self._calls[index]["id"], arguments)))
+        call = self._calls[index]
+        call["arguments"] += arguments
+        self._emitter.emit(Framed(ToolInputDelta(call["id"], arguments)))
+
+    def _note_failure(self, failed: FailedTry) -> None:
+        """For the turn's row, which the next commit writes anyway."""
+        if len(self._failures) < KEPT_FAILURES:
+            place = {"attempt": self._emitter.attempt, "step": self._number, "model": failed.model}
+            how = {"kind": failed.kind, "detail": failed.detail[:KEPT_DETAIL_CHARACTERS]}
+            self._failures.append({"at": timezone.now().isoformat(), **place, **how})
 
     def _begin_again(self) -> None:
         self.parts.clear()

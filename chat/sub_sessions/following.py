@@ -9,7 +9,7 @@ from collections.abc import Callable
 from chat.models import Turn
 from chat.sub_sessions.activity import Activity
 from chat.sub_sessions.outcome import Course, course_of, doing, told_of
-from durable import limits
+from durable import jobs, limits
 from durable.runtime import runtime
 from durable.waiting import Stop, wait_for
 
@@ -45,6 +45,6 @@ class _Watch:
         return self.activity.doing
 
     def _lend_place(self, live: Turn | None) -> None:
-        """No worker took it for a while: perhaps all are taken by turns that wait, as this one is."""
-        if live is not None and live.status == Turn.QUEUED and time.monotonic() >= self._lend_at:
+        """No worker took it for a while, at first or after its own died: perhaps all wait, as this one does."""
+        if live is not None and time.monotonic() >= self._lend_at and jobs.left_by(Turn, live.pk):
             runtime().lend_place(Turn, live.pk)

@@ -36,7 +36,7 @@ def tell_if_over(session_id: uuid.UUID) -> None:
 
     The session's row is locked, so of an end and a wish that come together one sees the other.
     """
-    if not Session.objects.select_for_update().filter(pk=session_id).exists():
+    if not Session.objects.select_for_update(no_key=True).filter(pk=session_id).exists():
         return  # deleted
     waiting = Turn.objects.filter(session=session_id, told_at=None).exclude(tell_session=None)
     for turn in waiting.select_related("session"):

@@ -6,8 +6,10 @@ import pytest
 from pytest_django import Settings
 
 from accounts.models import User
+from chat import turns
 from chat.models import Session, Turn
 from durable import jobs
+from durable.signals import swept
 
 pytestmark = pytest.mark.django_db
 
@@ -37,6 +39,29 @@ def test_interrupting_input_goes_before_those_queued_earlier(session: Session) -
     urgent = queued(session, mode="interrupt", priority=1)
     assert Turn.next_up(session) == [urgent.pk]
     assert poked() == {urgent.pk}
+
+
+def test_what_an_input_interrupts_is_stopped_although_who_accepted_it_died(session: Session) -> None:
+    running = Turn.objects.create(session=session, user=session.user, status="running", owner="w")
+    urgent = turns.accept(session, turns.Input(text="now", while_running="interrupt"))  # and no more
+    swept.send(sender=None, queues={"executions"})
+    running.refresh_from_db()
+    assert running.cancel_requested_at is None, "a worker of other queues has nothing to do with it"
+    swept.send(sender=None, queues={"turns"})
+    running.refresh_from_db()
+    assert running.cancel_requested_at is not None
+    assert urgent.interrupts == running
+
+
+def test_an_interrupting_input_leaves_what_started_after_it_in_peace(session: Session) -> None:
+    first = Turn.objects.create(session=session, user=session.user, status="running", owner="w")
+    second = turns.accept(session, turns.Input(text="now", while_running="interrupt"))
+    turns.accept(session, turns.Input(text="and now", while_running="interrupt"))
+    Turn.objects.filter(pk=first.pk).update(status="cancelled")
+    Turn.objects.filter(pk=second.pk).update(status="running")
+    swept.send(sender=None, queues={"turns"})
+    second.refresh_from_db()
+    assert second.cancel_requested_at is None
 
 
 def test_nothing_of_a_session_is_poked_while_one_of_its_turns_runs(session: Session) -> None:

@@ -24,7 +24,7 @@ def operator(transactional_db: None) -> Client:
 
 
 def act(client: Client, page: str, action: str, *ids: object) -> None:
-    body = {"action": action, "_selected_action": [str(one) for one in ids]}
+    body = {"action": action, "sure": "yes", "_selected_action": [str(one) for one in ids]}
     response = client.post(f"/admin/chat/{page}/", body, follow=True)
     assert response.status_code == 200
 

@@ -12,8 +12,9 @@ from rest_framework.test import APIClient
 
 from accounts.models import User
 from chat.models import Message, Session, Step, Turn
+from executions.models import Review
 from tests.chat.api.conftest import client_of
-from tools.models import ToolCall
+from tools.models import Operation, ToolCall
 
 pytestmark = pytest.mark.django_db
 
@@ -126,6 +127,38 @@ def test_conversation_that_ended_with_a_question_needs_its_person(
     say(talk, "Build it", "Which one?", result={"type": kind, "message": ""})
     assert needs_you(anns_api)
     say(talk, "The red one", "Done")
+    assert not needs_you(anns_api)
+
+
+def test_question_that_long_work_came_back_with_needs_its_person(anns_api: APIClient, talk: Session) -> None:
+    turn = say(talk, "Build it", "It is being built.")
+    Operation.objects.create(
+        key=f"{turn.pk}:0:c1",
+        session_id=talk.pk,
+        turn_id=turn.pk,
+        step=0,
+        call_id="c1",
+        tool_name="create_agent",
+        arguments={},
+        fingerprint="",
+        status="completed",
+        result={"type": "clarification_needed", "message": ""},
+    )
+    Turn.objects.create(
+        session=talk, user=talk.user, kind="continuation", status="completed", end_reason="done"
+    )
+    assert needs_you(anns_api)
+    say(talk, "The red one", "Done")
+    assert not needs_you(anns_api)
+
+
+def test_conversation_whose_run_waits_for_approval_needs_its_person(
+    anns_api: APIClient, ann: User, talk: Session
+) -> None:
+    say(talk, "Run it", "It waits for you.")
+    review = Review.objects.create(user=ann, key="one", session_id=talk.pk, name="Is this right?")
+    assert needs_you(anns_api)
+    Review.objects.filter(pk=review.pk).update(state=Review.State.APPROVED)
     assert not needs_you(anns_api)
 
 

@@ -17,7 +17,10 @@ from rest_framework.test import APIClient
 from accounts.models import User
 from chat.delivery import sse
 from chat.models import Message, Session, Turn
+from durable import limits
+from durable.events import Entry, Position
 from durable.redis import client as redis
+from executions.models import Review
 from tests.chat.delivery.fake_worker import FakeWorker, answer
 from tests.chat.delivery.sse_client import Received, receive
 from tests.chat.delivery.ui_reducer import Reducer
@@ -237,6 +240,17 @@ async def test_the_sessions_own_address_works_the_same(browser: AsyncClient, ses
     assert await Session.objects.acount() == 1
 
 
+def test_a_large_batch_is_written_in_pieces_between_events() -> None:
+    places = [Position(1, number) for number in range(101)]
+    batch = [Entry(places[n + 1], places[n], "x" * 10_000) for n in range(100)]
+    found = list(sse.pieces(batch))
+    assert 10 < len(found) < 30
+    assert all(piece.startswith(b"id: 1-") and piece.endswith(b"\n\n") for piece in found)
+    assert b"".join(found).count(b"data: ") == 100
+    assert max(map(len, found)) < limits.STREAM_PIECE_BYTES + 11_000
+    assert list(sse.pieces([])) == []
+
+
 async def test_a_request_that_a_proxy_sends_twice_is_one_turn(browser: AsyncClient) -> None:
     body = {"id": "chat-1", "messages": [user_message("Hi", "m-1")]}
     first = await chat(browser, body)
@@ -265,6 +279,97 @@ async def test_a_message_sent_again_with_another_text_takes_its_place(browser: A
     await chat(browser, edited)
     detail = (await browser.get("/api/sessions/chat-1")).json()
     assert [message["content"] for message in detail["messages"]] == ["Hello", "Hello there"]
+
+
+async def standing(browser: AsyncClient) -> list[str]:
+    detail = (await browser.get("/api/sessions/chat-1")).json()
+    return [message["content"] for message in detail["messages"] if message["role"] == "user"]
+
+
+async def test_a_message_can_be_edited_again_under_the_id_its_client_gave_it(browser: AsyncClient) -> None:
+    await chat(browser, {"id": "chat-1", "messages": [user_message("one", "m-1")]})
+    for text in ("two", "three"):
+        body = {"id": "chat-1", "messages": [user_message(text, "m-1")], "messageId": "m-1"}
+        await chat(browser, body)
+    assert await standing(browser) == ["three"]
+
+
+async def test_a_message_can_be_edited_again_under_our_id(browser: AsyncClient) -> None:
+    await chat(browser, {"id": "chat-1", "messages": [user_message("one")]})
+    ours = str((await Message.objects.aget(role="user")).pk)
+    for text in ("two", "three"):
+        body = {"id": "chat-1", "messages": [user_message(text, ours)], "messageId": ours}
+        await chat(browser, body)
+    assert await standing(browser) == ["three"]
+
+
+async def test_a_message_whose_answer_was_made_anew_can_be_edited(browser: AsyncClient) -> None:
+    body = {"id": "chat-1", "messages": [user_message("one", "m-1")]}
+    await chat(browser, body)
+    await chat(browser, body | {"trigger": "regenerate-message"})
+    await chat(browser, body | {"messages": [user_message("two", "m-1")], "messageId": "m-1"})
+    assert await standing(browser) == ["two"]
+
+
+async def test_an_edit_that_a_proxy_sends_twice_is_one_turn(browser: AsyncClient) -> None:
+    await chat(browser, {"id": "chat-1", "messages": [user_message("one", "m-1")]})
+    edit = {"id": "chat-1", "messages": [user_message("two", "m-1")], "messageId": "m-1"}
+    first = await chat(browser, edit)
+    second = await receive((await ask(browser, "/api/chat", edit)).streaming_content)
+    assert await Turn.objects.acount() == 2
+    assert Reducer().hear_all(first.bodies).id == Reducer().hear_all(second.bodies).id
+
+
+async def test_an_edit_brings_other_files_and_keeps_those_it_does_not_speak_of(browser: AsyncClient) -> None:
+    def with_file(text: str, content: str) -> dict[str, Any]:
+        url = f"data:text/plain;base64,{base64.b64encode(content.encode()).decode()}"
+        file = {"type": "file", "mediaType": "text/plain", "url": url, "filename": "a.txt"}
+        return {"id": "m-1", "role": "user", "parts": [{"type": "text", "text": text}, file]}
+
+    await chat(browser, {"id": "chat-1", "messages": [with_file("one", "old")]})
+    await chat(browser, {"id": "chat-1", "messages": [with_file("two", "new")], "messageId": "m-1"})
+    await chat(browser, {"id": "chat-1", "messages": [user_message("three", "m-1")], "messageId": "m-1"})
+    sent = [message.attachments async for message in Message.objects.filter(role="user").order_by("pk")]
+    assert sent[0] != sent[1] == sent[2]
+
+
+def approval(review: Review, **answer: Any) -> dict[str, Any]:
+    """What a stock client sends when its person has answered a `tool-approval-request`."""
+    part = {
+        "type": "tool-run_block",
+        "toolCallId": "c1",
+        "state": "approval-responded",
+        "input": {},
+        "approval": {"id": str(review.pk), **answer},
+    }
+    messages = [user_message("Hi"), {"id": "a1", "role": "assistant", "parts": [part]}]
+    return {"id": "chat-1", "messages": messages}
+
+
+async def test_an_answered_approval_decides_the_review_and_the_model_goes_on_once(
+    browser: AsyncClient, ada: User
+) -> None:
+    await chat(browser, {"id": "chat-1", "messages": [user_message("Hi")]})
+    review = await Review.objects.acreate(user=ada, key="k", name="Send it?", data={"to": "eve"})
+    body = approval(review, approved=False, reason="Not today.")
+    first = await chat(browser, body)
+    await review.arefresh_from_db()
+    assert (review.state, review.message, review.decided_by_id) == ("rejected", "Not today.", ada.pk)
+    second = await receive((await ask(browser, "/api/chat", body)).streaming_content)
+    assert Reducer().hear_all(first.bodies).id == Reducer().hear_all(second.bodies).id
+    assert await standing(browser) == ["Hi", "I rejected it. Not today."]
+
+
+async def test_an_approval_of_anothers_review_is_not_found_and_decides_nothing(browser: AsyncClient) -> None:
+    await chat(browser, {"id": "chat-1", "messages": [user_message("Hi")]})
+    eve = await User.objects.acreate(username="eve")
+    review = await Review.objects.acreate(user=eve, key="k", name="Send it?", data=None)
+    assert (await ask(browser, "/api/chat", approval(review, approved=True))).status_code == 404
+    await review.arefresh_from_db()
+    assert review.state == "waiting"
+    review.pk = "nonsense"
+    assert (await ask(browser, "/api/chat", approval(review, approved=True))).status_code == 404
+    assert await Turn.objects.acount() == 1
 
 
 async def test_files_come_as_references_or_as_data(browser: AsyncClient, ada: User) -> None:

@@ -212,6 +212,9 @@ def test_too_many_changes_a_minute_are_429_for_that_person_only(
     assert codes[-1] == 429
     refused = api.patch(f"/api/sessions/{session.pk}", {"title": "a"}, format="json")
     assert int(refused["Retry-After"]) > 0
+    assert api.post("/api/agents", {}, format="json").status_code == 429, (
+        "changes of all kinds count together"
+    )
     assert api.get(f"/api/sessions/{session.pk}").status_code == 200
     assert bobs_api.post("/api/sessions", {}, format="json").status_code == 201
 

@@ -23,7 +23,7 @@ from chat.events import (
 )
 from chat.models import Message, Step, Turn
 from chat.protocol import Framed
-from chat.replay import result_event
+from chat.replay import result_events
 from durable import jobs
 from durable.lease import Lease
 from tools.models import ToolCall, call_key
@@ -72,7 +72,7 @@ class FakeWorker:
 
     def commit_step(self) -> None:
         """The step's rows; its tool calls are announced with the commit."""
-        from chat.replay import tool_input
+        from chat.fold import tool_input
 
         calls = [part for part in self.parts if part["kind"] == "tool"]
         ready = [ToolInputReady(call["id"], call["name"], tool_input(call["arguments"])) for call in calls]
@@ -108,7 +108,7 @@ class FakeWorker:
             rows = ToolCall.objects.filter(turn_id=self.turn.pk, call_id=call_id)
             rows.update(state=state, result=result, error=error)
 
-        self.lease.commit(write, events=[Framed(result_event(call_id, result, error))])
+        self.lease.commit(write, events=[Framed(event) for event in result_events(call_id, result, error)])
 
     def finish(
         self, status: str = Turn.COMPLETED, reason: str = "done", error: str = "", **changes: Any

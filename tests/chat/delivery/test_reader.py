@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
@@ -376,6 +377,47 @@ def test_a_zombies_words_reach_nobody(turn: Turn) -> None:
     heir.say("alive")
     heir.finish()
     assert not any("grave" in entry.body for entry in read_all(turn))
+
+
+# --- queued turns ---------------------------------------------------------------------------------
+
+
+def places_told(entries: list[Entry]) -> list[int]:
+    found = [json.loads(entry.body) for entry in entries if '"queue_position"' in entry.body]
+    assert all(chunk["type"] == "data-turn" and chunk["transient"] is True for chunk in found)
+    return [chunk["data"]["queue_position"] for chunk in found]
+
+
+@pytest.mark.parametrize("reading", [reader.read, reader.read_compact])
+def test_a_reader_of_a_queued_turn_hears_its_place_in_line(send: Callable[..., Turn], reading: Any) -> None:
+    FakeWorker(send("runs"))
+    send("waits")
+    last = send("waits longer")
+    told = asyncio.run(collect(reading(last.pk), until=lambda entries: bool(places_told(entries))))
+    assert places_told(told) == [2]
+    assert [entry.at for entry in told] == [START], "a note moves nobody's place"
+
+
+def test_who_moves_up_hears_it_and_then_the_whole_answer(send: Callable[..., Turn]) -> None:
+    first, turn = send("waits"), send("waits longer")
+    live = watch(turn)
+    live.saw('"queue_position":2')
+    turns.remove_queued(first)
+    live.saw('"queue_position":1')
+    answer(turn, "At last.")
+    heard = live.result()
+    assert places_told(heard) == [2, 1]
+    parts = Reducer().hear_all(entry.body for entry in heard).parts
+    assert parts == Reducer().hear_all(entry.body for entry in read_all(turn)).parts
+
+
+def test_the_place_in_line_follows_the_order_turns_begin_in(send: Callable[..., Turn]) -> None:
+    running, first, second = send("runs"), send("first"), send("second")
+    FakeWorker(running)
+    urgent = send("now", while_running="interrupt")
+    assert [turns.position_in_line(turn.pk) for turn in (urgent, first, second)] == [1, 2, 3]
+    assert turns.position_in_line(running.pk) == 0
+    assert turns.position_in_line(uuid.uuid4()) == 0
 
 
 # --- compact --------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import json
 import socket
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from accounts.api_keys import create_api_key
 from accounts.models import User
 from chat.models import Turn
 from durable import limits
+from executions.models import Agent, Execution
 from tests.chat.delivery.fake_worker import FakeWorker, answer
 from tests.chat.delivery.live_server import LiveServer
 from tests.chat.delivery.sse_client import Received
@@ -163,6 +165,38 @@ async def test_a_server_that_stops_says_goodbye_and_its_turns_go_on(
     await sync_to_async(worker.finish)()
     await turn.arefresh_from_db()
     assert turn.status == "completed"
+
+
+def test_who_was_let_in_before_the_stop_is_answered_however_late_they_ask(server: LiveServer) -> None:
+    """A proxy under load may connect now and send what it has a second later; a POST is not sent twice."""
+    host, port = server.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=WAIT) as line:
+        httpx.get(f"{server.url}/healthz", trust_env=False, timeout=WAIT)  # by now the line was taken as well
+        server.process.terminate()
+        time.sleep(1.0)  # longer than it waits for somebody whom it does not know of
+        line.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        assert line.recv(64).startswith(b"HTTP/1.1 200")
+    assert server.process.wait(WAIT) == 0
+
+
+def test_who_waits_for_an_execution_hears_how_far_it_is_when_the_server_stops(
+    server: LiveServer, bearer: dict[str, str], ada: User
+) -> None:
+    agent = Agent.objects.create(user=ada, name="slow", latest_version=1)
+    queued = Execution.objects.create(user=ada, agent=agent, version=1, status=Execution.QUEUED)
+    with ThreadPoolExecutor(1) as caller:
+        asked = caller.submit(
+            httpx.get,
+            f"{server.url}/api/executions/{queued.pk}?wait=300",
+            headers=bearer,
+            trust_env=False,
+            timeout=WAIT,
+        )
+        time.sleep(1.0)  # long enough to be waiting; if it is not yet, it hears the same a moment later
+        server.process.terminate()
+        answer = asked.result()
+    assert (answer.status_code, answer.json()["status"]) == (200, "QUEUED")
+    assert server.process.wait(WAIT) == 0
 
 
 # --- streams over the wire ------------------------------------------------------------------------

@@ -13,11 +13,14 @@ from accounts.models import User
 from chat import long_work, turns
 from chat.delivery import reader
 from chat.engine import steering
-from chat.events import FilesSeen, Steered, ToolInputDelta, ToolOutput, TurnEvent
+from chat.events import ExecutionNews, FilesSeen, Steered, ToolInputDelta, ToolOutput, TurnEvent
 from chat.models import Message, Session, Turn
 from chat.protocol import Framed
 from durable import jobs
+from durable.ids import new_id
 from durable.redis import client as redis
+from executions.models import Review
+from executions.reviews.deciding import decide
 from tests.chat.delivery.fake_worker import FakeWorker, answer
 from tests.chat.delivery.test_reader import collect
 from tests.chat.delivery.ui_reducer import Reducer
@@ -52,6 +55,18 @@ def tools_of_all_kinds(turn: Turn, send: Callable[..., Turn]) -> None:
     worker.answer_call("odd", {"type": "error", "message": "not JSON"})
     worker.open_step()
     worker.say("Both are in")
+    worker.finish()
+
+
+def with_a_review(turn: Turn, send: Callable[..., Turn]) -> None:
+    worker = FakeWorker(turn)
+    worker.open_step()
+    worker.ask_for("c1", "run_block", "{}")
+    worker.commit_step()
+    asked = {"type": "review_required", "message": "A person must approve.", "review_id": str(new_id())}
+    worker.answer_call("c1", asked)
+    worker.open_step()
+    worker.say("Please decide")
     worker.finish()
 
 
@@ -101,6 +116,16 @@ def cancelled_by_force(turn: Turn, send: Callable[..., Turn]) -> None:
     worker.say("Kept words")
     worker.ask_for("c1", "look", "{}")
     worker.commit_step()
+    worker.settle()
+    jobs.force_cancel(Turn, turn.pk)
+
+
+def cancelled_while_a_call_was_written(turn: Turn, send: Callable[..., Turn]) -> None:
+    worker = FakeWorker(turn)
+    worker.open_step()
+    worker.say("Looking")
+    worker.ask_for("c1", "look", "")
+    worker.emit(ToolInputDelta("c1", '{"at": 1'))
     worker.settle()
     jobs.force_cancel(Turn, turn.pk)
 
@@ -171,7 +196,13 @@ def continuation_cancelled_while_queued(turn: Turn, send: Callable[..., Turn]) -
     turns.cancel(turn)
 
 
+def waited_in_line(turn: Turn, send: Callable[..., Turn]) -> None:
+    asyncio.run(collect(reader.read(turn.pk), until=bool))  # hears its place, and that is all for now
+    plain_text(turn, send)
+
+
 SCENARIOS: list[Scenario] = [
+    waited_in_line,
     continued,
     continued_and_taken_over,
     continuation_cancelled_while_queued,
@@ -184,6 +215,8 @@ SCENARIOS: list[Scenario] = [
     refused,
     cancelled_while_queued,
     cancelled_by_force,
+    with_a_review,
+    cancelled_while_a_call_was_written,
     taken_over,
 ]
 NOT_SEEN_HERE = {"Absorbed"}  # of the input that became part of another turn, which has no answer of its own
@@ -241,6 +274,7 @@ def test_the_scenarios_know_every_event_there_is(
         scenario(send_here(), send_here)
     worker = FakeWorker(send())
     worker.hint("waiting")
+    worker.lease.emitter.hint(Framed(ExecutionNews("e1", "RUNNING", {"n1": "COMPLETED"})))
     worker.finish()
     assert {kind.__name__ for kind in get_args(TurnEvent)} <= seen | NOT_SEEN_HERE
 
@@ -261,3 +295,22 @@ def test_a_client_in_the_middle_of_a_turn_has_what_was_committed(
     assert reduced.parts == fetched(ada, session, turn)["parts"]
     worker.answer_call("c1", {"n": 1})
     worker.finish()
+
+
+def test_a_review_that_was_decided_is_fetched_with_its_decision(
+    turn: Turn, ada: User, session: Session
+) -> None:
+    review = Review.objects.create(user=ada, key="k", name="Send it?", data=None)
+    worker = FakeWorker(turn)
+    worker.open_step()
+    worker.ask_for("c1", "run_block", "{}")
+    worker.commit_step()
+    worker.answer_call("c1", {"type": "review_required", "message": "Wait.", "review_id": str(review.pk)})
+    worker.finish()
+    [part] = [part for part in fetched(ada, session, turn)["parts"] if part["type"] == "tool-run_block"]
+    assert (part["state"], part["approval"]) == ("approval-requested", {"id": str(review.pk)})
+    decide(review, approved=True, message="Fine.", by=ada)
+    [part] = [part for part in fetched(ada, session, turn)["parts"] if part["type"] == "tool-run_block"]
+    assert part["state"] == "approval-responded"
+    assert part["approval"] == {"id": str(review.pk), "approved": True, "reason": "Fine."}
+    assert part["output"]["type"] == "review_required"

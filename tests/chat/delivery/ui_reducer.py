@@ -54,7 +54,7 @@ class Reducer:
     def _finish(self, chunk: dict[str, Any]) -> None:
         if chunk["finishReason"] not in FINISH_REASONS:
             raise ProtocolError(f"unknown finishReason {chunk['finishReason']}")
-        open_parts = [part for part in self.parts if part.get("state") == "streaming"]
+        open_parts = [part for part in self.parts if part.get("state") in ("streaming", "input-streaming")]
         if open_parts:
             raise ProtocolError(f"finish with open parts {open_parts}")
         self.finishes += 1
@@ -136,6 +136,9 @@ class Reducer:
         part = self._known(chunk)
         part.pop("output", None)
         part.update(state="output-error", errorText=chunk["errorText"])
+
+    def _tool_approval_request(self, chunk: dict[str, Any]) -> None:
+        self._known(chunk).update(state="approval-requested", approval={"id": chunk["approvalId"]})
 
     def _data(self, chunk: dict[str, Any]) -> None:
         if chunk.get("transient"):

@@ -9,9 +9,14 @@ from typing import Any
 import pytest
 
 from accounts.models import LedgerEntry
+from chat import replay, turns
+from chat.engine import history, steering
 from chat.models import Message, Session, Step, Turn
+from chat.protocol import Framed
 from durable import log
 from llm.offline.embedded import OfflineServer
+from tests.chat.delivery.fake_worker import FakeWorker
+from tests.chat.delivery.ui_reducer import Reducer
 from tools.models import calls_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -73,6 +78,21 @@ def test_cut_answer_is_replaced_and_not_doubled(send: Send) -> None:
     assert "".join(chunk["delta"] for chunk in told) == "one two three"
 
 
+def test_call_that_was_cut_off_is_closed_and_said_to_be_not_made(send: Send, session: Session) -> None:
+    call = {"name": "no_such_tool", "arguments": {"x": "y" * 400}, "id": "c1"}
+    step = {"text": "Let me see.", "tool_calls": [call], "fault": {"cut_after_chunks": 4, "times": None}}
+    turn = send({"steps": [step]})
+    assert (turn.status, turn.end_reason) == ("failed", "model_error")
+    told = Reducer().hear_all(entry.body for entry in log.stored(turn.pk))
+    [shown] = [part for part in told.parts if part["type"] == "tool-no_such_tool"]
+    assert (shown["state"], shown["errorText"]) == ("output-error", "Not made: the answer ended first.")
+    again = Reducer().hear_all(Framed(event).encode() for event in replay.committed_events(turn))
+    assert again.parts == told.parts
+    assert not calls_of(turn.pk).exists()
+    said = history.messages_for(turn)[-1]
+    assert said["content"] == "Let me see." and "tool_calls" not in said
+
+
 def test_refused_request_fails_the_turn_with_a_sentence(send: Send, session: Session) -> None:
     turn = send({"steps": [{"fault": {"status": 401, "times": None}}]})
     assert (turn.status, turn.end_reason) == ("failed", "model_error")
@@ -101,3 +121,18 @@ def test_turn_with_too_many_steps_is_stopped(send: Send, monkeypatch: pytest.Mon
     call = {"name": "no_such_tool", "arguments": {}}
     turn = send({"steps": [{"tool_calls": [call]}] * 5})
     assert (turn.status, turn.end_reason) == ("failed", "too_many_steps")
+
+
+def test_devices_hear_that_a_message_became_part_of_the_running_answer(
+    session: Session, model: OfflineServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = FakeWorker(turns.submit(session, turns.Input(text="one")).turn)
+    steer = turns.submit(session, turns.Input(text="two", while_running="steer")).turn
+    rung: list[tuple[str, str, str]] = []
+
+    def ring(owner: str, kind: str, **data: Any) -> None:
+        rung.append((kind, data["turn_id"], data["end_reason"]))
+
+    monkeypatch.setattr("durable.doorbell.ring", ring)
+    steering.take_in(worker.turn, worker.lease, 1)
+    assert rung == [("turn.finished", str(steer.pk), "steered")]
