@@ -104,7 +104,7 @@ def in_a_process(stack: Stack, url: str, items: int) -> dict[str, Figures]:
 
 
 def through_everything(stack: Stack, size: Size, report: Report) -> None:
-    stack.launch("model", "manage.py", "offline_model", "--port", str(stack.model_port), "--control")
+    stack.start_model()
     stack.start_web(0)
     stack.start_worker(0)
     stack.wait_ready(1)

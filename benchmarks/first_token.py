@@ -21,7 +21,7 @@ MESSAGE = script(ANSWER)
 
 
 def run(stack: Stack, size: Size, report: Report) -> None:
-    stack.launch("model", "manage.py", "offline_model", "--port", str(stack.model_port), "--control")
+    stack.start_model()
     stack.start_web(0)
     stack.start_worker(0)
     stack.wait_ready(1)

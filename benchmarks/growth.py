@@ -28,7 +28,7 @@ SENTENCE = (
 
 
 def run(stack: Stack, size: Size, report: Report) -> None:
-    stack.launch("model", "manage.py", "offline_model", "--port", str(stack.model_port), "--control")
+    stack.start_model()
     eventually(lambda: "http" in stack.log("model"), what="the offline model")
     few, many = 10, size.pick(50, 300, 1_000)
     new, old = User.objects.create(username="new"), User.objects.create(username="old")

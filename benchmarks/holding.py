@@ -30,7 +30,7 @@ PROBE_PAUSE_SECONDS = 0.15  # a probe is a whole turn: back to back they would b
 
 
 def run(stack: Stack, size: Size, report: Report) -> None:
-    stack.launch("model", "manage.py", "offline_model", "--port", str(stack.model_port), "--control")
+    stack.start_model()
     worker = start_worker(stack)
     probes, seconds = size.pick(3, 12, 40), size.pick(4.0, 7.0, 15.0)
     first_events(size.pick(1, 5, 5))  # imports and connections

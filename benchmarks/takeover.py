@@ -24,7 +24,7 @@ SHORT_STEP = {"chunks": 4, "delay": 0.02, "tool_calls": [{"name": "test_pure", "
 
 def run(stack: Stack, size: Size, report: Report) -> None:
     stack.lease_seconds = size.pick(2.0, 3.0, LEASE_SECONDS)
-    stack.launch("model", "manage.py", "offline_model", "--port", str(stack.model_port), "--control")
+    stack.start_model()
     kills = [killed(stack) for _ in range(size.pick(1, 2, 6))]
     report.add(
         f"kill -9, lease {stack.lease_seconds:g} s",

@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> int:
 
 def start(stack: Stack) -> None:
     """The model, one web process, two workers; Redis runs already."""
-    stack.launch("model", "manage.py", "offline_model", "--port", str(stack.model_port), "--control")
+    stack.start_model()
     stack.start_web(0)
     for number in range(2):
         stack.start_worker(number)
