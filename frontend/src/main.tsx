@@ -6,10 +6,12 @@ import { TooltipProvider } from './components/Tooltip';
 import { Languages, loadLanguage } from './i18n';
 import { hints } from './lib/hints';
 import { queryClient } from './lib/queries';
+import { reloadWhenRenewed } from './lib/renewed';
 import './styles.css';
 
 const root = document.getElementById('root');
 if (root) {
+  reloadWhenRenewed();
   hints.start();
   void loadLanguage().then((spoken) =>
     createRoot(root).render(

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { bars, labelled, scaleTop } from '../src/account/chart';
-import { carries, columns, places, readGraph, titleOf } from '../src/graph/model';
+import { BOX, carries, columns, places, readGraph, titleOf } from '../src/graph/model';
 import type { NodeRun } from '../src/library/api';
-import { fieldsOf, initialOf, parse, problemsIn } from '../src/library/schema';
+import { fieldsOf, initialOf, parse, problemsIn, takesSecrets } from '../src/library/schema';
 import { spans } from '../src/library/timeline';
 
 describe('a form from a schema', () => {
@@ -31,6 +31,9 @@ describe('a form from a schema', () => {
     ]);
     expect(fields[0]).toMatchObject({ label: 'Who', required: true });
   });
+  test('does not ask for credentials', () => {
+    expect(fieldsOf({ properties: { login: { type: 'object', format: 'credentials' } }, required: ['login'] })).toEqual([]);
+  });
   test('starts with the defaults', () => {
     expect(initialOf(fields)).toMatchObject({ name: '', size: 'M' });
   });
@@ -44,6 +47,15 @@ describe('a form from a schema', () => {
   });
   test.each([undefined, {}, { properties: {} }])('of nothing (%j) has no fields', (schema) => {
     expect(fieldsOf(schema)).toEqual([]);
+  });
+  test.each([{ secret: true }, { secret: true, enum: ['a'] }, { format: 'secret' }, { anyOf: [{ format: 'password' }, { type: 'null' }] }])(
+    'with %j takes a secret',
+    (one) => {
+      expect(takesSecrets({ properties: { name: { type: 'string' }, one } })).toBe(true);
+    },
+  );
+  test.each([{}, { properties: { key: { type: 'string', secret: false } } }])('of %j takes none', (schema) => {
+    expect(takesSecrets(schema)).toBe(false);
   });
   test('shows what the server says at the field it speaks of', () => {
     expect(problemsIn({ 'inputs.name': ['Too long.'], cron: ['Odd.'] })).toEqual({ name: 'Too long.', cron: 'Odd.' });
@@ -69,8 +81,17 @@ describe('a graph', () => {
   });
   test('with much air between its boxes is drawn closer, in the same order', () => {
     const at = places(graph([], [{ x: 0, y: 0 }, { x: 1100, y: 0 }, { x: 550, y: 900 }]));
-    expect(at.get('b')!.x).toBe(640);
-    expect(at.get('c')!.x).toBe(320);
+    expect(at.get('b')!.x).toBe(2 * (BOX.width + 76));
+    expect(at.get('c')!.x).toBe(BOX.width + 76);
+  });
+  test('whose lines would run backwards or behind a box is drawn in columns', () => {
+    const row = [{ x: 0, y: 0 }, { x: 300, y: 0 }, { x: 600, y: 0 }];
+    expect(places(graph([['a', 'b'], ['b', 'c']], row)).get('c')).toEqual({ x: 2 * (BOX.width + 76), y: 0 });
+    const behind = places(graph([['a', 'c'], ['b', 'c']], row));
+    expect(behind.get('b')).toMatchObject({ x: 0 });
+    expect(behind.get('b')!.y).toBeGreaterThan(0);
+    const backwards = places(graph([['a', 'c'], ['c', 'b']], row));
+    expect(backwards.get('b')!.x).toBeGreaterThan(backwards.get('c')!.x);
   });
   test('says on a line what it carries', () => {
     const link = graph([['a', 'b']]).links[0]!;

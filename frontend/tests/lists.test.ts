@@ -64,7 +64,9 @@ test('HTML is words', () => {
 
 test('sizes, spans and sums as people write them', () => {
   const format = formatter('en');
-  expect(format.size(0)).toBe('0 byte');
+  expect(format.size(0)).toBe('0 bytes');
+  expect(format.size(1)).toBe('1 byte');
+  expect(formatter('de').size(20)).toBe('20 Byte');
   expect(format.size(1_234_000)).toBe('1.2 MB');
   expect(format.span(42)).toBe('42 sec');
   expect(format.money(0.0123)).toBe('$0.0123');

@@ -34,6 +34,17 @@ describe('the outbox', () => {
     expect(outbox.letters[0]?.state).toBe('sent');
     expect(sent[0]).toBe(sent[1]);
   });
+  test('sends again what went into a dead connection, and does not listen to that any more', async () => {
+    const tries: { take: (turn: Turn) => void; fail: (error: Error) => void }[] = [];
+    const outbox = new Outbox('s', () => new Promise<Turn>((take, fail) => tries.push({ take, fail })), storage());
+    const first = outbox.send('hello', [], 'queue');
+    const second = outbox.retry(true);
+    tries[1]!.take(turn('t'));
+    expect(await second).toBe(true);
+    tries[0]!.fail(offline);
+    expect(await first).toMatchObject({ id: 't' });
+    expect(outbox.letters).toMatchObject([{ state: 'sent' }]);
+  });
   test('keeps an unsent message over a reload', async () => {
     const store = storage();
     await new Outbox('s', () => Promise.reject(offline), store).send('hello', [], 'queue');

@@ -60,12 +60,15 @@ test('no component has words of its own', () => {
 test('words in a component would be found', () => {
   const program = parseSync('x.tsx', 'const x = <p title="Read this">{y} and this <b aria-label={`or ${z}`} /></p>;').program;
   expect(wordsIn(program as unknown as Node)).toEqual(['Read this', 'and this', 'or']);
+  const said = parseSync('x.tsx', "say('Run it'); say(`Go on with ${x}`); say(words);").program;
+  expect(wordsIn(said as unknown as Node)).toEqual(['Run it', 'Go on with']);
 });
 
 function wordsIn(node: Node): string[] {
   const own: string[] = [];
   if (node.type === 'JSXText') own.push(String(node.value));
   if (node.type === 'JSXAttribute' && SPOKEN.has(String((node.name as Node).name))) own.push(...literalsIn(node.value as Node | null));
+  if (node.type === 'CallExpression' && (node.callee as Node).name === 'say') own.push(...(node.arguments as Node[]).flatMap(textsIn));
   const inner = node.type === 'JSXAttribute' && own.length ? [] : children(node).flatMap(wordsIn);
   return [...own.map((text) => text.trim()).filter((text) => LETTERS.test(text) && !NAMES.has(text)), ...inner];
 }
@@ -74,7 +77,10 @@ function literalsIn(value: Node | null): string[] {
   if (!value) return [];
   if (value.type === 'Literal') return [String(value.value ?? '')];
   if (value.type !== 'JSXExpressionContainer') return [];
-  const inside = value.expression as Node;
+  return textsIn(value.expression as Node);
+}
+
+function textsIn(inside: Node): string[] {
   if (inside.type === 'Literal') return [String(inside.value ?? '')];
   if (inside.type === 'TemplateLiteral') return (inside.quasis as { value: { raw: string } }[]).map((piece) => piece.value.raw);
   return [];

@@ -10,27 +10,49 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, StorageState, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Page,
+    Playwright,
+    StorageState,
+    expect,
+    sync_playwright,
+)
 
 from copilot_project.embedded import ui
 from tests.browser.wire import Wire, laid_wire
 from tests.rig import Stack, running_stack
 
+# Without a graphics card every frame of an animation is drawn by the processor that the stack runs on.
+PROFILE: dict[str, Any] = {
+    "viewport": {"width": 1280, "height": 800},
+    "locale": "en-US",
+    "reduced_motion": "reduce",
+}
+ENV = {"COPILOT_ALLOW_ANONYMOUS": "true", "COPILOT_TEST_APPS": "tests.testblocks"}
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
     """The machine's own browser; without one the tests skip at home and fail in CI."""
-    program = next((found for name in PROGRAMS if (found := shutil.which(name))), None)
-    if program is None:
+    if program() is None:
         if os.environ.get("CI"):
             pytest.fail("Chromium is needed for the browser tests.")
         pytest.skip("Chromium is not installed.")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+        browser = launch(playwright)
         yield browser
         browser.close()
+
+
+def program() -> str | None:
+    return next((found for name in PROGRAMS if (found := shutil.which(name))), None)
+
+
+def launch(playwright: Playwright) -> Browser:
+    return playwright.chromium.launch(executable_path=program(), args=["--no-sandbox", "--disable-gpu"])
 
 
 @pytest.fixture(scope="session")
@@ -47,7 +69,7 @@ def built_ui() -> None:
 @pytest.fixture(scope="session")
 def stack(built_ui: None) -> Iterator[Stack]:
     home = Path(tempfile.mkdtemp(prefix="rb-"))
-    with running_stack(home / "s", workers=1, env={"COPILOT_ALLOW_ANONYMOUS": "true"}) as running:
+    with running_stack(home / "s", workers=1, env=ENV) as running:
         yield running
     shutil.rmtree(home, ignore_errors=True)
 
@@ -64,23 +86,13 @@ def login(chromium: Browser, stack: Stack) -> StorageState:
 
 @pytest.fixture
 def new_page(chromium: Browser, stack: Stack, login: StorageState) -> Iterator[Callable[..., Page]]:
-    """Opens pages of ann, each in a browser profile of its own; a script error or a breach of policy fails the test."""
+    """Opens pages of ann, each in a browser profile of its own."""
     contexts: list[BrowserContext] = []
     errors: list[str] = []
 
     def opening(url: str = "", **options: Any) -> Page:
-        context = chromium.new_context(
-            **(
-                {"viewport": {"width": 1280, "height": 800}, "storage_state": login, "locale": "en-US"}
-                | options
-            )
-        )
-        contexts.append(context)
-        page = context.new_page()
-        watch(page, errors)
-        page.goto((url or stack.url()) + "/")
-        page.wait_for_selector("textarea")
-        return page
+        contexts.append(chromium.new_context(**(PROFILE | {"storage_state": login} | options)))
+        return opened(contexts[-1], url or stack.url(), errors)
 
     yield opening
     for context in contexts:
@@ -88,22 +100,40 @@ def new_page(chromium: Browser, stack: Stack, login: StorageState) -> Iterator[C
     assert not errors
 
 
-@pytest.fixture
-def wire(stack: Stack) -> Iterator[Wire]:
-    with laid_wire(stack.web_ports[0]) as laid:
-        yield laid
+@pytest.fixture(scope="session")
+def profile(chromium: Browser, login: StorageState) -> Iterator[BrowserContext]:
+    """One profile for all tests that need no other: what was fetched once stays fetched."""
+    context = chromium.new_context(**(PROFILE | {"storage_state": login}))
+    yield context
+    context.close()
 
 
 @pytest.fixture
-def page(new_page: Callable[..., Page]) -> Page:
-    return new_page()
+def page(profile: BrowserContext, stack: Stack) -> Iterator[Page]:
+    errors: list[str] = []
+    page = opened(profile, stack.url(), errors)
+    yield page
+    page.evaluate("localStorage.clear()")
+    page.close()
+    assert not errors
 
 
-def watch(page: Page, errors: list[str]) -> None:
+def opened(context: BrowserContext, url: str, errors: list[str]) -> Page:
+    """A page at the start; a script error or a breach of policy ends up in `errors`."""
+    page = context.new_page()
     page.set_default_timeout(60_000)
     expect.set_options(timeout=60_000)
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("console", lambda said: errors.append(said.text) if "Security Policy" in said.text else None)
+    page.goto(url + "/")
+    page.wait_for_selector("textarea")
+    return page
+
+
+@pytest.fixture
+def wire(stack: Stack) -> Iterator[Wire]:
+    with laid_wire(stack.web_ports[0]) as laid:
+        yield laid
 
 
 def log_in(page: Page, stack: Stack) -> None:

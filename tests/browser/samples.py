@@ -26,19 +26,7 @@ GREETER = {
         {"source_id": "fill", "source_name": "output", "sink_id": "out", "sink_name": "value"},
     ],
 }
-ASKING = {
-    "name": "Asks first",
-    "description": "Shows a name to a person before it goes on.",
-    "nodes": [
-        {"id": "in", "block_id": INPUT_BLOCK, "input_default": {"name": "name"}},
-        {"id": "ask", "block_id": REVIEW_BLOCK, "input_default": {"name": "Is this the right name?"}},
-        {"id": "out", "block_id": OUTPUT_BLOCK, "input_default": {"name": "agreed"}},
-    ],
-    "links": [
-        {"source_id": "in", "source_name": "result", "sink_id": "ask", "sink_name": "data"},
-        {"source_id": "ask", "source_name": "approved_data", "sink_id": "out", "sink_name": "value"},
-    ],
-}
+SLEEP_BLOCK = "7e570000-0000-4000-8000-000000000003"
 FILL = """
 from accounts.models import User
 from chat.models import Message, Session, Step, Turn
@@ -80,6 +68,73 @@ for day in range(30):
     )
 print("DONE")
 """
+
+
+def asking_agent(question: str) -> dict[str, Any]:
+    """An agent that shows a name to a person before it goes on."""
+    return {
+        "name": "Asks first",
+        "description": "Shows a name to a person before it goes on.",
+        "nodes": [
+            {"id": "in", "block_id": INPUT_BLOCK, "input_default": {"name": "name"}},
+            {"id": "ask", "block_id": REVIEW_BLOCK, "input_default": {"name": question}},
+            {"id": "out", "block_id": OUTPUT_BLOCK, "input_default": {"name": "agreed"}},
+        ],
+        "links": [
+            {"source_id": "in", "source_name": "result", "sink_id": "ask", "sink_name": "data"},
+            {"source_id": "ask", "source_name": "approved_data", "sink_id": "out", "sink_name": "value"},
+        ],
+    }
+
+
+def twice_asking_agent() -> dict[str, Any]:
+    """An agent that asks a person, and then asks again."""
+    once = asking_agent("Is the name right?")
+    again = {"id": "again", "block_id": REVIEW_BLOCK, "input_default": {"name": "Really?"}}
+    first, _ = once["links"]
+    return once | {
+        "name": "Asks twice",
+        "nodes": [*once["nodes"], again],
+        "links": [
+            first,
+            {"source_id": "ask", "source_name": "approved_data", "sink_id": "again", "sink_name": "data"},
+            {"source_id": "again", "source_name": "approved_data", "sink_id": "out", "sink_name": "value"},
+        ],
+    }
+
+
+def locked_agent() -> dict[str, Any]:
+    """An agent that takes a secret, and does not give it out."""
+    return {
+        "name": "Door",
+        "description": "Opens with a key.",
+        "nodes": [
+            {"id": "in", "block_id": INPUT_BLOCK, "input_default": {"name": "key", "secret": True}},
+            {"id": "fill", "block_id": TEMPLATE_BLOCK, "input_default": {"format": "The door is open."}},
+            {"id": "out", "block_id": OUTPUT_BLOCK, "input_default": {"name": "said"}},
+        ],
+        "links": [
+            {"source_id": "in", "source_name": "result", "sink_id": "fill", "sink_name": "values_#_key"},
+            {"source_id": "fill", "source_name": "output", "sink_id": "out", "sink_name": "value"},
+        ],
+    }
+
+
+def slow_agent(hold: str) -> dict[str, Any]:
+    """An agent that passes a name on when there is a file `hold`."""
+    return {
+        "name": "Slow",
+        "description": "Takes its time.",
+        "nodes": [
+            {"id": "in", "block_id": INPUT_BLOCK, "input_default": {"name": "name"}},
+            {"id": "sleep", "block_id": SLEEP_BLOCK, "input_default": {"hold": hold}},
+            {"id": "out", "block_id": OUTPUT_BLOCK, "input_default": {"name": "slept"}},
+        ],
+        "links": [
+            {"source_id": "in", "source_name": "result", "sink_id": "sleep", "sink_name": "value"},
+            {"source_id": "sleep", "source_name": "value", "sink_id": "out", "sink_name": "value"},
+        ],
+    }
 
 
 def long_conversation(stack: Stack, messages: int) -> str:

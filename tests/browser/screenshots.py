@@ -3,20 +3,42 @@
 from __future__ import annotations
 
 import re
-import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Page, ViewportSize, expect, sync_playwright
 
 from copilot_project.embedded import ui
-from tests.browser.conftest import PROGRAMS, log_in
-from tests.browser.samples import spend_for_a_month
+from tests.browser.conftest import launch, log_in
+from tests.browser.samples import GREETER, answer_of, asking_agent, locked_agent, spend_for_a_month
 from tests.browser.steps import answers, send, wait_until_idle
 from tests.rig import ROOT, Stack, running_stack
 
 PICTURES = ROOT / "docs" / "images"
+SIZE: ViewportSize = {"width": 1280, "height": 800}
+CREDENTIALS: list[dict[str, str]] = [
+    {
+        "provider": "smtp",
+        "kind": "user_password",
+        "title": "The office mail",
+        "username": "ann@example.com",
+        "password": "not-a-real-one",
+    },
+    {
+        "provider": "database",
+        "kind": "user_password",
+        "title": "The shop",
+        "username": "reader",
+        "password": "not-a-real-one",
+    },
+    {"provider": "weather", "kind": "api_key", "title": "Weather", "api_key": "not-a-real-one"},
+]
+PUBLISHED = {
+    "Morning greeter": "Says good morning to everybody on a list.",
+    "Name badge": "Writes the badges of a meeting.",
+    "Door sign": "Says who is in.",
+}
 Scene = Callable[[Page, Stack], None]
 
 
@@ -31,12 +53,14 @@ def chat(page: Page, stack: Stack) -> None:
         "Show me some code",
         "Keep a note in ideas.txt: a bench by the river",
     ):
+        before = answers(page).count()
         send(page, words)
-        expect(page.get_by_role("log")).to_contain_text(words)
+        expect(answers(page)).to_have_count(before + 1)
         wait_until_idle(page)
 
 
 def building(page: Page, stack: Stack) -> None:
+    page.set_viewport_size({"width": 1280, "height": 1060})
     welcome(page, stack)
     send(page, "Build an agent that greets people by name")
     expect(answers(page)).to_have_count(2)
@@ -45,13 +69,66 @@ def building(page: Page, stack: Stack) -> None:
     send(page, "run it with name=Anna")
     expect(page.get_by_role("region", name="What the agent gave")).to_contain_text("Hello Anna!")
     wait_until_idle(page)
-    page.get_by_role("region", name="Built the agent").scroll_into_view_if_needed()
+    send(page, "also count the words")
+    changed = page.get_by_role("region", name="Changed the agent")
+    expect(changed.locator(".react-flow__node").filter(has_text="Word Character Count")).to_be_visible()
+    expect(answers(page)).to_have_count(5)
+    wait_until_idle(page)
+
+
+def question(page: Page, stack: Stack) -> None:
+    page.set_viewport_size({"width": 1280, "height": 1060})
+    welcome(page, stack)
+    send(page, "Build an agent that translates a text")
+    card = page.get_by_role("region", name="A question for you")
+    card.get_by_role("textbox").last.fill("Portuguese")
+    expect(answers(page)).to_have_count(2)
+    wait_until_idle(page)
+
+
+def credential(page: Page, stack: Stack) -> None:
+    welcome(page, stack)
+    send(page, "run the Send Email block with to_email=anna@example.com, subject=Hello")
+    card = page.get_by_role("region", name="Something must be set up first")
+    card.get_by_label("User name").fill("ann@example.com")
+    card.get_by_label("Password").fill("not shown to anybody")
+    wait_until_idle(page)
+
+
+def agents(page: Page, stack: Stack) -> None:
+    http = stack.client().http
+    for agent in (asking_agent("Shall this go out?"), locked_agent(), GREETER | {"name": "Door greeter"}):
+        answer_of(http.post("/api/agents", json=agent))
+    page.goto(stack.url() + "/library")
+    expect(page.get_by_role("link", name=re.compile("Door greeter"))).to_be_visible()
+
+
+def credentials(page: Page, stack: Stack) -> None:
+    http = stack.client().http
+    for given in CREDENTIALS:
+        answer_of(http.post("/api/credentials", json=given))
+    page.goto(stack.url() + "/library/credentials")
+    expect(page.get_by_role("listitem").filter(has_text="The office mail")).to_be_visible()
+
+
+def store(page: Page, stack: Stack) -> None:
+    http = stack.client("bob").http
+    for name, about in PUBLISHED.items():
+        agent = answer_of(http.post("/api/agents", json=GREETER | {"name": name, "description": about}))["id"]
+        answer_of(http.post("/api/store", json={"agent_id": agent}))
+    page.goto(stack.url() + "/library/store")
+    expect(page.get_by_text("bob/morning-greeter")).to_be_visible()
+
+
+def settings(page: Page, stack: Stack) -> None:
+    page.goto(stack.url() + "/account/settings")
+    expect(page.get_by_role("heading", name="Appearance")).to_be_visible()
 
 
 def library(page: Page, stack: Stack) -> None:
     page.goto(stack.url() + "/library")
     page.get_by_role("link", name=re.compile("Greeter")).first.click()
-    expect(page.locator(".react-flow__node")).to_have_count(3)
+    expect(page.locator(".react-flow__node").filter(has_text="Word Character Count")).to_be_visible()
 
 
 def run(page: Page, stack: Stack) -> None:
@@ -59,6 +136,24 @@ def run(page: Page, stack: Stack) -> None:
     page.get_by_role("link", name=re.compile("Greeter")).first.click()
     expect(page.get_by_text("Hello Anna!")).to_be_visible()
     expect(page.locator(".react-flow__node")).to_have_count(3)
+
+
+def versions(page: Page, stack: Stack) -> None:
+    page.goto(stack.url() + "/library")
+    page.get_by_role("link", name=re.compile("Greeter")).first.click()
+    page.get_by_role("tab", name="Versions").click()
+    page.get_by_role("button", name="Changes").first.click()
+    expect(page.get_by_text("Word Character Count").first).to_be_visible()
+
+
+def review(page: Page, stack: Stack) -> None:
+    welcome(page, stack)
+    send(page, "Build an agent that greets people by name but asks me first")
+    expect(answers(page)).to_have_count(2)
+    wait_until_idle(page)
+    send(page, "run it with name=Eve")
+    expect(page.get_by_role("button", name="Approve")).to_be_visible()
+    wait_until_idle(page)
 
 
 def account(page: Page, stack: Stack) -> None:
@@ -80,28 +175,51 @@ def phone(page: Page, stack: Stack) -> None:
     page.set_viewport_size({"width": 375, "height": 812})
     page.goto(stack.url() + "/")
     page.get_by_role("button", name="Open the menu").click()
-    page.get_by_role("dialog").get_by_role("link", name=re.compile("Build an agent")).click()
+    page.get_by_role("dialog").get_by_role("link", name="New chat").click()
+    send(page, "Build an agent that greets people by name")
+    expect(answers(page)).to_have_count(2)
+    wait_until_idle(page)
+    send(page, "run it with name=Anna")
     expect(page.get_by_role("region", name="What the agent gave")).to_contain_text("Hello Anna!")
-    page.get_by_role("region", name="Built the agent").scroll_into_view_if_needed()
-    expect(page.locator(".react-flow__node")).to_have_count(3)
+    wait_until_idle(page)
 
 
-SCENES: list[Scene] = [welcome, chat, building, library, run, account, dark, phone]
+SCENES: list[Scene] = [
+    welcome,
+    chat,
+    building,
+    library,
+    run,
+    versions,
+    review,
+    question,
+    credential,
+    agents,
+    credentials,
+    store,
+    account,
+    settings,
+    dark,
+    phone,
+]
 
 
 def main() -> None:
     if ui.state() != "fresh":
         ui.build()
     PICTURES.mkdir(exist_ok=True)
-    program = next(found for name in PROGRAMS if (found := shutil.which(name)))
-    home = Path(tempfile.mkdtemp(prefix="rs-"))
     expect.set_options(timeout=60_000)
-    with running_stack(home / "s", workers=1) as stack, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
-        page = browser.new_page(viewport={"width": 1280, "height": 800}, locale="en-US")
+    with (
+        tempfile.TemporaryDirectory(prefix="rs-") as home,
+        running_stack(Path(home) / "s", workers=1) as stack,
+        sync_playwright() as playwright,
+    ):
+        browser = launch(playwright)
+        page = browser.new_page(viewport=SIZE, locale="en-US")
         page.set_default_timeout(60_000)
         log_in(page, stack)
         for scene in SCENES:
+            page.set_viewport_size(SIZE)
             scene(page, stack)
             page.mouse.move(0, 0)
             page.wait_for_load_state("networkidle")

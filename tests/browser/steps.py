@@ -6,6 +6,12 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.rig import as_text
 
+FOCUSED = """() => {
+  const at = document.activeElement;
+  const role = at.getAttribute('role') || (at.tagName === 'BUTTON' ? 'button' : at.type || at.tagName.toLowerCase());
+  return [role, at.getAttribute('aria-label') || at.innerText || ''];
+}"""
+
 
 def send(page: Page, text: str) -> None:
     page.fill("textarea", text)
@@ -42,3 +48,15 @@ def menu(page: Page, of: str, entry: str) -> None:
     row.hover()
     row.get_by_role("button").click()
     page.get_by_role("menuitem", name=entry).click()
+
+
+def walk_to(page: Page, role: str, name: str = "", *, back: bool = False) -> None:
+    """Tab until an element of this role and name has the focus."""
+    seen = []
+    for _ in range(80):
+        page.keyboard.press("Shift+Tab" if back else "Tab")
+        here = page.evaluate(FOCUSED)
+        seen.append(here)
+        if here[0] == role and here[1].startswith(name):
+            return
+    raise AssertionError(f"Nobody gets to {role} {name!r} by Tab; seen {seen}")

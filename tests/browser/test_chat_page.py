@@ -55,6 +55,37 @@ def test_killed_worker_shows_the_right_text_once(page: Page, stack: Stack) -> No
     assert page.locator("article").count() == 1
 
 
+def test_newest_words_stay_in_view_until_the_person_scrolls_up_and_sending_leads_back(page: Page) -> None:
+    long = "\n\n".join(f"Paragraph {number}." for number in range(40))
+    send(page, script("tall", text=long))
+    end = page.get_by_text("Paragraph 39.", exact=True)
+    expect(end).to_be_in_viewport()
+    wait_until_idle(page)
+    page.get_by_role("log").hover()
+    page.mouse.wheel(0, -900)
+    down = page.get_by_role("button", name="Jump to the newest message")
+    expect(down).to_be_visible()
+    expect(end).not_to_be_in_viewport()
+    send(page, script("after", text="Here is the end."))
+    expect(page.get_by_text("Here is the end.", exact=True)).to_be_in_viewport()
+    wait_until_idle(page)
+    expect(down).to_have_count(0)
+    expect(answers(page).last.get_by_role("button", name="Answer again")).to_be_in_viewport()
+
+
+def test_message_sent_while_the_page_still_scrolls_up_leads_back_to_the_end(page: Page) -> None:
+    long = "\n\n".join(f"Paragraph {number}." for number in range(40))
+    send(page, script("long", text=long))
+    expect(page.get_by_text("Paragraph 39.", exact=True)).to_be_in_viewport()
+    wait_until_idle(page)
+    page.get_by_role("log").hover()
+    for number in range(5):
+        page.mouse.wheel(0, -900)
+        send(page, script(f"end-{number}", text=f"This is end {number}."))
+        expect(page.get_by_text(f"This is end {number}.", exact=True)).to_be_in_viewport()
+        wait_until_idle(page)
+
+
 def test_stop_keeps_what_was_said_and_the_next_message_is_answered(page: Page) -> None:
     send(page, script("stopped", chunks=2000, delay=0.05))
     expect(page.locator("article")).to_contain_text("5 6")
@@ -83,6 +114,36 @@ def test_message_sent_meanwhile_is_queued_changed_and_removed(page: Page, stack:
     expect(answers(page).last).to_contain_text("second answer")
     expect(queue).to_have_count(0)
     expect(answers(page)).to_have_count(2)
+
+
+def test_queued_message_keeps_its_lines_when_it_is_changed(page: Page, stack: Stack) -> None:
+    send(page, script("lines", text="first answer", gate="browser-lines"))
+    expect(page.get_by_role("button", name="Stop", exact=True)).to_be_visible()
+    send(page, "one\ntwo")
+    queue = page.get_by_role("list", name="Queued messages")
+    queue.get_by_role("button", name="Edit queued message").click()
+    page.keyboard.press("Control+End")
+    page.keyboard.press("Shift+Enter")
+    page.keyboard.type("three")
+    page.keyboard.press("Enter")
+    expect(queue.get_by_role("textbox")).to_have_count(0)
+    expect(queue).to_contain_text("three")
+    (waiting,) = stack.client().session(page.url.rpartition("/")[2])["queued_turns"]
+    assert waiting["message"]["content"] == "one\ntwo\nthree"
+    stack.release("browser-lines")
+    expect(answers(page)).to_have_count(2)
+    wait_until_idle(page)
+
+
+def test_end_of_an_answer_is_said_to_those_who_do_not_see_it(page: Page, stack: Stack) -> None:
+    ready = page.get_by_role("status").filter(has_text="The answer is ready.")
+    for number in (1, 2):
+        send(page, script(f"said-{number}", text=f"Answer {number}.", gate=f"browser-said-{number}"))
+        expect(page.get_by_role("button", name="Stop", exact=True)).to_be_visible()
+        expect(ready).to_have_count(0)
+        stack.release(f"browser-said-{number}")
+        expect(ready).to_have_count(1)
+        expect(answers(page).last).to_contain_text(f"Answer {number}.")
 
 
 def test_queued_message_can_steer_the_answer_or_interrupt_it(page: Page, stack: Stack) -> None:

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.steps import answer_text, answers, counted, script, send, wait_until_idle
 from tests.browser.wire import Wire
-from tests.rig import Stack
+from tests.rig import Stack, eventually
 
 pytestmark = pytest.mark.browser
 
@@ -22,6 +22,10 @@ WATCH_FOR_BLANKS = """() => {
     if (words < longest) window.blanks.push([longest, words]);
     longest = Math.max(longest, words);
   }).observe(document.getElementById('root'), { subtree: true, childList: true, characterData: true });
+}"""
+SHOWN = """(state) => {
+  Object.defineProperty(document, 'visibilityState', { get: () => state, configurable: true });
+  document.dispatchEvent(new Event('visibilitychange'));
 }"""
 
 
@@ -42,6 +46,81 @@ def test_network_off_and_on_shows_everything_once_and_never_a_blank(
     assert answer_text(page) == counted(90)
     assert answers(page).count() == 1
     assert page.evaluate("window.blanks") == []
+
+
+def test_connections_that_die_in_silence_are_noticed_and_the_answer_is_whole(
+    new_page: Callable[..., Page], wire: Wire, stack: Stack
+) -> None:
+    page = with_clock(new_page(wire.url))
+    send(page, script("silence", chunks=60, delay=0.05))
+    expect(answers(page)).to_contain_text("10 11")
+    page.evaluate(WATCH_FOR_BLANKS)
+    wire.swallow()
+    ended(stack, page)
+    expect(answers(page)).to_have_attribute("aria-busy", "true")
+    page.clock.fast_forward(13_000)  # nothing was heard: the other end is asked
+    page.clock.fast_forward(8_000)  # it does not answer
+    wait_until_idle(page)
+    assert answer_text(page) == counted(60)
+    assert answers(page).count() == 1
+    assert page.evaluate("window.blanks") == []
+
+
+@pytest.mark.parametrize("how", ["closed", "hidden"])
+def test_after_a_sleep_open_sockets_are_not_believed(
+    new_page: Callable[..., Page], wire: Wire, stack: Stack, how: str
+) -> None:
+    page = with_clock(new_page(wire.url))
+    send(page, script(f"sleep-{how}", chunks=60, delay=0.05))
+    expect(answers(page)).to_contain_text("10 11")
+    page.evaluate(WATCH_FOR_BLANKS)
+    if how == "hidden":
+        page.evaluate(SHOWN, "hidden")
+    wire.swallow()
+    ended(stack, page)
+    page.clock.fast_forward(40_000)
+    if how == "hidden":
+        page.evaluate(SHOWN, "visible")
+    wait_until_idle(page)
+    assert answer_text(page) == counted(60)
+    assert page.evaluate("window.blanks") == []
+
+
+def test_network_that_swallows_everything_is_said_and_nothing_is_lost(
+    new_page: Callable[..., Page], wire: Wire, stack: Stack
+) -> None:
+    page = with_clock(new_page(wire.url))
+    reconnecting = page.get_by_role("status").filter(has_text="Reconnecting")
+    send(page, script("hole", text="We are connected."))
+    expect(answers(page)).to_contain_text("connected")
+    wait_until_idle(page)
+    wire.swallow(all_to_come=True)
+    send(page, script("into-the-hole", text="It came through."))
+    page.clock.fast_forward(21_000)  # a sign of life is asked for, and the message not waited for any more
+    page.clock.fast_forward(9_000)
+    expect(reconnecting).to_be_visible()
+    expect(page.get_by_text("Waiting for the connection")).to_be_visible()
+    wire.mend()
+    page.clock.fast_forward(9_000)  # the attempt that went into the hole is given up
+    expect(reconnecting).to_have_count(0)
+    expect(answers(page).last).to_contain_text("It came through.")
+    wait_until_idle(page)
+    session = page.url.rpartition("/")[2]
+    assert len(stack.client().session(session)["messages"]) == 4
+
+
+def with_clock(page: Page) -> Page:
+    """The page with a clock that a test can put forward."""
+    page.clock.install()
+    page.reload()
+    page.wait_for_selector("textarea")
+    return page
+
+
+def ended(stack: Stack, page: Page) -> None:
+    """Wait until the server has the whole answer, whatever the page knows."""
+    client, session = stack.client(), page.url.rpartition("/")[2]
+    eventually(lambda: client.session(session)["status"] == "idle", what="the answer")
 
 
 def test_message_written_offline_is_kept_over_a_reload_and_sent_once(
@@ -76,6 +155,20 @@ def test_two_tabs_show_the_same_words_while_they_come(new_page: Callable[..., Pa
         assert answer_text(page) == counted(60)
         assert answers(page).count() == 2
     assert first.get_by_role("log").inner_text() == second.get_by_role("log").inner_text()
+
+
+def test_part_of_the_page_that_cannot_be_fetched_says_so_and_comes_with_a_reload(
+    new_page: Callable[..., Page],
+) -> None:
+    page = new_page()
+    page.route("**/assets/Library-*.js", lambda route: route.abort())
+    page.get_by_role("link", name="Library").click()
+    alert = page.get_by_role("alert")
+    expect(alert).to_contain_text("This page cannot be shown just now.")
+    expect(page.get_by_role("navigation", name="Conversations")).to_be_visible()
+    page.unroute("**/assets/Library-*.js")
+    alert.get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("heading", name="Agents")).to_be_visible()
 
 
 def test_leaving_a_conversation_does_not_stop_its_answer(page: Page) -> None:

@@ -9,11 +9,20 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.samples import ASKING, GREETER, answer_of, greeter
-from tests.browser.steps import answers, send, wait_until_idle
+from tests.browser.pages import DESK, PHONE
+from tests.browser.samples import GREETER, answer_of, asking_agent, greeter, slow_agent, twice_asking_agent
+from tests.browser.steps import answers, script, send, wait_until_idle
 from tests.rig import Stack
 
 pytestmark = pytest.mark.browser
+FITS = """() => {
+  const frame = document.querySelector('.graph').getBoundingClientRect();
+  const buttons = document.querySelector('.react-flow__controls').getBoundingClientRect();
+  const boxes = [...document.querySelectorAll('.react-flow__node')].map((node) => node.getBoundingClientRect());
+  return boxes.every((box) =>
+    box.left >= frame.left && box.right <= frame.right && box.top >= frame.top && box.bottom <= buttons.top
+  );
+}"""
 
 
 def test_agent_is_built_in_chat_run_and_looked_at(page: Page) -> None:
@@ -53,7 +62,7 @@ def test_agent_is_imported_run_by_its_form_and_its_problems_named(
 
 def test_review_is_shown_changed_and_approved_and_the_run_goes_on(page: Page, stack: Stack) -> None:
     http = stack.client().http
-    agent = answer_of(http.post("/api/agents", json=ASKING))["id"]
+    agent = answer_of(http.post("/api/agents", json=asking_agent("Is this the right name?")))["id"]
     run = answer_of(http.post(f"/api/agents/{agent}/execute", json={"inputs": {"name": "Ana"}}))["id"]
     page.goto(f"{stack.url()}/library/runs/{run}")
     review = page.get_by_role("region", name="Is this the right name?")
@@ -64,6 +73,86 @@ def test_review_is_shown_changed_and_approved_and_the_run_goes_on(page: Page, st
     page.goto(f"{stack.url()}/library/reviews")
     page.get_by_role("button", name="Show all").click()
     expect(review).to_contain_text("Approved")
+
+
+def test_run_that_asks_twice_shows_both_questions_one_after_the_other(page: Page, stack: Stack) -> None:
+    http = stack.client().http
+    agent = answer_of(http.post("/api/agents", json=twice_asking_agent()))["id"]
+    run = answer_of(http.post(f"/api/agents/{agent}/execute", json={"inputs": {"name": "Ana"}}))["id"]
+    page.goto(f"{stack.url()}/library/runs/{run}")
+    answered_twice(page)
+    expect(page.get_by_role("definition").filter(has_text="Ana")).to_have_count(2)
+
+
+def test_run_of_a_conversation_that_asks_twice_does_so_in_its_card(page: Page, stack: Stack) -> None:
+    agent = answer_of(stack.client().http.post("/api/agents", json=twice_asking_agent()))["id"]
+    call = {"name": "run_agent", "arguments": {"library_agent_id": agent, "inputs": {"name": "Ana"}}}
+    send(page, script("twice", {"tool_calls": [call]}, {"text": "It asks."}))
+    card = page.get_by_role("region", name="Started the agent")
+    answered_twice(page)
+    expect(card).to_contain_text("Completed")
+
+
+def answered_twice(page: Page) -> None:
+    for question in ("Is the name right?", "Really?"):
+        review = page.get_by_role("region", name=question)
+        review.get_by_role("button", name="Approve").click()
+        expect(review).to_have_count(0)
+    expect(page.get_by_text("Completed").first).to_be_visible()
+
+
+def test_graph_fits_its_frame_and_its_buttons_lie_beside_it(page: Page, stack: Stack) -> None:
+    agent = greeter(stack)
+    for size in (DESK, PHONE):
+        page.set_viewport_size(size)
+        page.goto(f"{stack.url()}/library/agents/{agent}")
+        fits(page)
+    page.set_viewport_size(DESK)  # the frame of an open page changes, too
+    fits(page)
+    page.set_viewport_size({"width": 1280, "height": 800})
+
+
+def fits(page: Page) -> None:
+    """Every box lies inside the frame, and under none of the buttons."""
+    expect(page.locator(".react-flow__node")).to_have_count(3)
+    expect(page.locator(".react-flow__node").last).to_be_in_viewport()
+    page.wait_for_function(FITS)
+
+
+def test_run_is_watched_live_node_by_node(page: Page, stack: Stack, tmp_path: Path) -> None:
+    hold = tmp_path / "hold"
+    http = stack.client().http
+    agent = answer_of(http.post("/api/agents", json=slow_agent(str(hold))))["id"]
+    run = answer_of(http.post(f"/api/agents/{agent}/execute", json={"inputs": {"name": "Ana"}}))["id"]
+    page.goto(f"{stack.url()}/library/runs/{run}")
+    graph = page.get_by_role("group", name="Graph with 3 blocks")
+    expect(graph.get_by_role("group", name="name, Completed")).to_be_visible()
+    expect(graph.get_by_role("group", name="Test Sleep, Running")).to_be_visible()
+    expect(page.get_by_text("No outputs yet.")).to_be_visible()
+    hold.touch()
+    expect(graph.get_by_role("group", name="Test Sleep, Completed")).to_be_visible()
+    expect(graph.get_by_role("group", name="slept, Completed")).to_be_visible()
+    expect(page.get_by_role("definition").filter(has_text="Ana")).to_have_count(
+        2
+    )  # what came in and what came out
+
+
+def test_agent_is_published_found_in_the_store_and_taken(page: Page, stack: Stack) -> None:
+    agent = answer_of(stack.client().http.post("/api/agents", json=GREETER | {"name": "Door greeter"}))["id"]
+    page.goto(f"{stack.url()}/library/agents/{agent}")
+    page.get_by_role("button", name="More actions").click()
+    page.get_by_role("menuitem", name="Publish in the store").click()
+    expect(page.get_by_role("status").filter(has_text="Published as ann/door-greeter.")).to_be_visible()
+    bobs = stack.client("bob").http
+    theirs = answer_of(bobs.post("/api/agents", json=GREETER | {"name": "Window greeter"}))["id"]
+    answer_of(bobs.post("/api/store", json={"agent_id": theirs}))
+    page.get_by_role("link", name="Store").click()
+    page.get_by_role("searchbox", name="Search the store").fill("window greeter")
+    page.get_by_role("listitem").filter(has_text="bob/window-greeter").get_by_role(
+        "button", name="Take it"
+    ).click()
+    expect(page.get_by_role("heading", name="Window greeter")).to_be_visible()
+    assert theirs not in page.url, "a copy of one's own"
 
 
 def test_versions_show_what_changed_and_lead_back(page: Page, stack: Stack) -> None:
@@ -106,6 +195,18 @@ def test_schedule_trigger_and_credential_are_made_and_shown(page: Page, stack: S
     dialog.get_by_role("button", name="Keep it").click()
     expect(page.get_by_role("listitem").filter(has_text="smtp").first).to_be_visible()
     expect(page.get_by_text("very secret")).to_have_count(0)
+
+
+def test_tabs_have_addresses_of_their_own(page: Page, stack: Stack) -> None:
+    agent = greeter(stack)
+    for place, tab in ((f"/library/agents/{agent}", "Versions"), ("/account", "API keys")):
+        page.goto(stack.url() + place)
+        page.get_by_role("tab", name=tab).click()
+        expect(page).to_have_url(re.compile(f"{place}/(versions|keys)$"))
+        page.reload()
+        expect(page.get_by_role("tab", name=tab)).to_have_attribute("aria-selected", "true")
+        page.get_by_role("tab").first.click()
+        expect(page).to_have_url(stack.url() + place)
 
 
 def test_account_shows_usage_and_keeps_what_is_chosen(page: Page, stack: Stack) -> None:

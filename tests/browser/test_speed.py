@@ -1,8 +1,13 @@
-"""How much is fetched and drawn. Times are printed; what is asserted is what they come from."""
+"""How much is fetched and drawn, and that nothing holds up the page.
+
+What takes how long is measured by the browser itself. Another program can make any single task long, so a few tries
+are allowed; what is slow by itself is slow in each of them.
+"""
 
 from __future__ import annotations
 
 import gzip
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -16,6 +21,9 @@ pytestmark = pytest.mark.browser
 
 MOST_SCRIPT = 350_000  # bytes, compressed
 MESSAGES = 2_000
+TRIES = 4
+LONGEST_STREAMING = 100  # ms: a task that long is felt under the fingers
+LONGEST_OPENING = 250  # ms: a page that stands still that long is seen to do so
 LONG_TASKS = """(buffered) => {
   window.longTasks = [];
   const note = (entry) => window.longTasks.push(Math.round(entry.duration));
@@ -42,7 +50,7 @@ def test_first_page_needs_little_script(page: Page) -> None:
     addresses = page.evaluate("performance.getEntriesByType('resource').map((entry) => entry.name)")
     names = [address.partition("/static/ui/")[2] for address in addresses if address.endswith(".js")]
     sizes = {name: len(gzip.compress((FRONTEND / "dist" / name).read_bytes())) for name in names}
-    ready = page.evaluate("Math.round(performance.getEntriesByType('navigation')[0].domComplete)")
+    ready = page.evaluate("performance.timing.domComplete - performance.timing.navigationStart")
     print(
         f"first page: {sum(sizes.values()):,} bytes of script compressed, complete after {ready} ms: {sizes}"
     )
@@ -60,37 +68,62 @@ def test_static_files_are_sent_compressed_and_kept(page: Page) -> None:
 
 def test_conversation_of_two_thousand_messages_opens_with_its_newest_page(page: Page, stack: Stack) -> None:
     session = long_conversation(stack, MESSAGES)
-    page.goto(f"{stack.url()}/c/{session}")
-    page.evaluate(LONG_TASKS, True)
-    expect(answers(page).last).to_contain_text(f"Answer {MESSAGES // 2 - 1}")
-    assert answers(page).count() <= 30
-    expect(answers(page).last).to_be_in_viewport()
-    page.get_by_role("log").evaluate("(log) => log.scrollTo(0, 0)")
+
+    def opening() -> list[int]:
+        page.goto(f"{stack.url()}/c/{session}")
+        page.evaluate(LONG_TASKS, True)
+        expect(answers(page).last).to_contain_text(f"Answer {MESSAGES // 2 - 1}")
+        assert answers(page).count() <= 30
+        expect(answers(page).last).to_be_in_viewport()
+        expect(answers(page)).to_have_count(15)  # all that were fetched are drawn
+        return long_tasks(page)
+
+    at_least_once("2,000 messages opened", opening, longest=LONGEST_OPENING)
+    page.get_by_role("log").hover()
+    page.mouse.wheel(0, -100_000)
     expect(page.get_by_text(f"Question {MESSAGES // 2 - 20}", exact=True)).to_be_attached()
     place = page.get_by_role("log").evaluate("(log) => log.scrollTop")
     assert place > 0, "what was read stayed in place while older messages came in above it"
     assert answers(page).count() <= 60
     page.get_by_role("button", name="Jump to the newest message").click()
     expect(answers(page).last).to_be_in_viewport()
-    print(
-        f"2,000 messages: {answers(page).count()} answers drawn, long tasks {page.evaluate('window.longTasks')} ms"
-    )
 
 
 def test_sixty_events_a_second_are_drawn_in_few_steps_and_only_where_they_belong(page: Page) -> None:
     send(page, script("before", text="An answer from before."))
     expect(answers(page)).to_contain_text("from before")
     wait_until_idle(page)
-    page.evaluate(LONG_TASKS, False)
-    send(page, script("sixty", chunks=500, delay=1 / 60))
-    expect(answers(page).last).to_contain_text("3 4 5")
-    page.evaluate(WATCH_DRAWING)
-    expect(answers(page).last).to_contain_text("240 241")
-    drawings = page.evaluate("window.drawings")
-    long_tasks = page.evaluate("window.longTasks")
-    over = [task for task in long_tasks if task > 100]
-    print(f"60 events a second: {drawings['all']} drawings, long tasks {long_tasks} ms, over 100 ms: {over}")
-    assert drawings["elsewhere"] == []
-    assert drawings["all"] < 150
-    page.get_by_role("button", name="Stop", exact=True).click()
-    wait_until_idle(page)
+    tries = iter(range(TRIES))
+
+    def streaming() -> list[int]:
+        send(page, script(f"sixty-{next(tries)}", chunks=500, delay=1 / 60))
+        expect(answers(page).last).to_contain_text("3 4 5")
+        page.evaluate(LONG_TASKS, False)
+        page.evaluate(WATCH_DRAWING)
+        expect(answers(page).last).to_contain_text("240 241")
+        drawings, tasks = page.evaluate("window.drawings"), long_tasks(page)
+        assert drawings["elsewhere"] == []
+        assert drawings["all"] < 150
+        page.get_by_role("button", name="Stop", exact=True).click()
+        wait_until_idle(page)
+        return tasks
+
+    at_least_once("60 events a second", streaming, longest=LONGEST_STREAMING)
+
+
+def long_tasks(page: Page) -> list[int]:
+    """How long each task was that the browser calls long, in ms; it tells of them a little later."""
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+    found: list[int] = page.evaluate("window.longTasks")
+    return found
+
+
+def at_least_once(what: str, work: Callable[[], list[int]], *, longest: int) -> None:
+    """Do it until no task of it takes longer than this."""
+    tried = []
+    for _ in range(TRIES):
+        tried.append(work())
+        print(f"{what}: long tasks {tried[-1]} ms")
+        if max(tried[-1], default=0) <= longest:
+            return
+    raise AssertionError(f"{what}: tasks of more than {longest} ms in each of {TRIES} tries: {tried}")

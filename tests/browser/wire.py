@@ -1,4 +1,7 @@
-"""A wire between browser and server that a test can cut: switching a browser offline leaves its open sockets alone."""
+"""A wire between browser and server that a test can cut, or make swallow what is said on it.
+
+Switching a browser offline leaves its open sockets alone; and most connections that die in the world do so in silence.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,14 @@ import asyncio
 import contextlib
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+@dataclass(eq=False)
+class Line:
+    """One connection over the wire; a deaf one stays open, and nothing comes through any more."""
+
+    deaf: bool = False
 
 
 class Wire:
@@ -17,6 +28,8 @@ class Wire:
         self._loop = asyncio.new_event_loop()
         self._server: asyncio.Server | None = None
         self._ends: set[asyncio.StreamWriter] = set()
+        self._lines: set[Line] = set()
+        self._swallows = False
 
     @property
     def url(self) -> str:
@@ -25,10 +38,19 @@ class Wire:
     def cut(self) -> None:
         asyncio.run_coroutine_threadsafe(self._close(), self._loop).result(10)
 
+    def swallow(self, *, all_to_come: bool = False) -> None:
+        """Nothing comes through what is open, for good; with `all_to_come` through nothing, until it is mended."""
+        self._swallows = all_to_come
+        for line in list(self._lines):
+            line.deaf = True
+
     def mend(self) -> None:
+        self._swallows = False
         asyncio.run_coroutine_threadsafe(self._open(), self._loop).result(10)
 
     async def _open(self) -> None:
+        if self._server is not None and self._server.is_serving():
+            return
         self._server = await asyncio.start_server(self._forward, "127.0.0.1", self.port)
         self.port = self._server.sockets[0].getsockname()[1]
 
@@ -40,15 +62,21 @@ class Wire:
 
     async def _forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self.target)
+        line = Line(deaf=self._swallows)
+        self._lines.add(line)
         self._ends |= {writer, far_writer}
-        await asyncio.gather(self._pump(reader, far_writer), self._pump(far_reader, writer))
+        await asyncio.gather(self._pump(line, reader, far_writer), self._pump(line, far_reader, writer))
         self._ends -= {writer, far_writer}
+        self._lines.discard(line)
 
-    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _pump(self, line: Line, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError):
             while data := await reader.read(65536):
-                writer.write(data)
-                await writer.drain()
+                if not line.deaf:
+                    writer.write(data)
+                    await writer.drain()
+        if line.deaf:
+            return  # the other end is not told, either
         with contextlib.suppress(OSError):
             writer.close()
 

@@ -14,7 +14,7 @@ export default function Account() {
   ];
   return (
     <Page title={t('account.title')}>
-      <Tabs tabs={tabs} label={t('account.title')} />
+      <Tabs tabs={tabs} base="/account" label={t('account.title')} />
     </Page>
   );
 }

@@ -1,9 +1,11 @@
 import { lazy, Suspense } from 'react';
-import { Redirect, Route, Switch } from 'wouter';
+import { Redirect, Route, Switch, useLocation } from 'wouter';
 import { Welcome } from '../chat/Welcome';
 import { useT } from '../i18n';
-import { Loading } from '../components/Pieces';
+import { Boundary } from '../components/Boundary';
+import { Failed } from '../components/Pieces';
 import { Missing } from './Missing';
+import { LoadingPage, Page } from './Page';
 import { Shell } from './Shell';
 
 const Conversation = lazy(() => import('../chat/Conversation'));
@@ -14,32 +16,40 @@ const Styleguide = lazy(() => import('../styleguide/Styleguide'));
 /** One page for every address; each part is fetched when it is first needed. */
 export function App() {
   const t = useT();
+  const [path] = useLocation();
+  const broken = () => (
+    <Page title={t('app.broken')}>
+      <Failed words={t('app.brokenAbout')} onRetry={() => location.reload()} />
+    </Page>
+  );
   return (
     <Shell skip={t('app.skip')}>
-      <Suspense fallback={<Loading />}>
-        <Switch>
-          <Route path="/">
-            <Welcome />
-          </Route>
-          <Route path="/c/:id">{({ id }) => <Conversation key={id} id={id} />}</Route>
-          <Route path="/library/*?">
-            <Library />
-          </Route>
-          <Route path="/store/:username/:slug">{({ username, slug }) => <Redirect to={`/library/store?search=${username}/${slug}`} />}</Route>
-          <Route path="/account/credentials">
-            <Redirect to="/library/credentials" />
-          </Route>
-          <Route path="/account">
-            <Account />
-          </Route>
-          <Route path="/styleguide">
-            <Styleguide />
-          </Route>
-          <Route>
-            <Missing />
-          </Route>
-        </Switch>
-      </Suspense>
+      <Boundary key={path.split('/')[1]} fallback={broken}>
+        <Suspense fallback={<LoadingPage />}>
+          <Switch>
+            <Route path="/">
+              <Welcome />
+            </Route>
+            <Route path="/c/:id">{({ id }) => <Conversation key={id} id={id} />}</Route>
+            <Route path="/library/*?">
+              <Library />
+            </Route>
+            <Route path="/store/:username/:slug">{({ username, slug }) => <Redirect to={`/library/store?search=${username}/${slug}`} />}</Route>
+            <Route path="/account/credentials">
+              <Redirect to="/library/credentials" />
+            </Route>
+            <Route path="/account/:tab?">
+              <Account />
+            </Route>
+            <Route path="/styleguide">
+              <Styleguide />
+            </Route>
+            <Route>
+              <Missing />
+            </Route>
+          </Switch>
+        </Suspense>
+      </Boundary>
     </Shell>
   );
 }

@@ -7,11 +7,19 @@ export function Missing() {
   const t = useT();
   return (
     <Page title={t('app.missing')}>
-      <Empty icon="question" title={t('app.missing')}>
-        <Link href="/" className="link">
-          {t('app.backToStart')}
-        </Link>
-      </Empty>
+      <NothingHere />
     </Page>
+  );
+}
+
+/** The same inside a page that has a heading of its own. */
+export function NothingHere() {
+  const t = useT();
+  return (
+    <Empty icon="question" title={t('app.missing')}>
+      <Link href="/" className="link">
+        {t('app.backToStart')}
+      </Link>
+    </Empty>
   );
 }

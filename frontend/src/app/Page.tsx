@@ -1,6 +1,7 @@
 import { type ReactNode, useEffect } from 'react';
 import { IconButton } from '../components/Button';
 import { classes } from '../components/classes';
+import { Loading } from '../components/Pieces';
 import { useT } from '../i18n';
 import { useConnected } from '../lib/hints';
 import { useDrawer } from './menu';
@@ -34,6 +35,16 @@ export function Page({ title, actions, children }: { title: string; actions?: Re
       <div className="min-h-0 flex-1 overflow-y-auto" tabIndex={0} role="region" aria-label={title}>
         <div className="mx-auto w-full max-w-5xl p-4 pb-16 md:p-8">{children}</div>
       </div>
+    </>
+  );
+}
+
+/** A page on its way: the way to the conversations is there already. */
+export function LoadingPage() {
+  return (
+    <>
+      <Bar name="" title={<span />} />
+      <Loading />
     </>
   );
 }

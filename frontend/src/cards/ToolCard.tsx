@@ -1,55 +1,56 @@
 import type { DynamicToolUIPart, ToolUIPart } from 'ai';
 import { memo, Suspense, useState } from 'react';
 import { useTalkActions } from '../chat/talk';
+import { Boundary } from '../components/Boundary';
 import { Button, IconButton, Spinner } from '../components/Button';
 import { classes } from '../components/classes';
 import { Icon } from '../components/icons';
-import { Raw } from '../components/Pieces';
+import { Failed, Raw } from '../components/Pieces';
 import { Progress } from '../components/Progress';
 import { useT } from '../i18n';
 import { bodyOf } from './bodies';
-import { readCall } from './call';
+import { readCall, outputOf } from './call';
 import { iconOf, labelOf, outcomeOf } from './tools';
 
-type Props = { part: ToolUIPart | DynamicToolUIPart; turn: string; message: string; live: boolean; last: boolean };
+type Props = { part: ToolUIPart | DynamicToolUIPart; turn: string; message: string; live: boolean; open: boolean };
 
 /** One call of a tool: what it is doing in words, how far it is, what came of it; the data itself is folded away. */
-export const ToolCard = memo(function ToolCard({ part, turn, message, live, last }: Props) {
+export const ToolCard = memo(function ToolCard({ part, turn, message, live, open }: Props) {
   const t = useT();
   const { busy, stopCall, regenerate } = useTalkActions();
-  const [open, setOpen] = useState(false);
+  const [unfolded, setUnfolded] = useState(false);
   const call = readCall(part);
   const working = call.state === 'working';
   const failed = call.state === 'failed';
   const Body = call.result ? bodyOf(call.result.type) : null;
-  const outcome = call.result && outcomeOf(call.tool, call.result.type, t);
+  const outcome = call.result && outcomeOf(call.tool, call.result, t);
   const label = outcome?.label ?? labelOf(call.tool, call.state === 'done', t);
-  const asks = outcome?.asks && last && !live;
+  const asks = outcome?.asks && open && !live;
   const line = outcome?.quiet ? '' : call.line;
   return (
     <section className={classes('panel overflow-hidden text-sm', failed && 'border-wrong/40')} aria-label={label} aria-busy={working}>
-      <div className="flex items-center gap-2.5 px-3.5 py-2.5">
+      <div className="flex flex-wrap items-center gap-2.5 px-3.5 py-2.5">
         <span className={classes('rounded-lg p-1.5', failed ? 'bg-wrong-soft text-wrong' : asks ? 'bg-notice text-on-notice' : 'bg-hover text-quiet')}>
           {working && live ? <Spinner size={18} /> : <Icon name={failed ? 'warning' : (outcome?.icon ?? iconOf(call.tool))} />}
         </span>
         <div className="min-w-0 flex-1">
-          <p className="truncate font-medium">{label}</p>
-          {line && <p className={classes('text-[13px]', failed ? 'text-wrong' : 'truncate text-quiet')}>{line}</p>}
+          <p className="line-clamp-2 font-medium">{label}</p>
+          {line && <p className={classes('text-[13px] break-words', failed ? 'text-wrong' : 'line-clamp-2 text-quiet')}>{line}</p>}
         </div>
         {working && live && <IconButton icon="close" size="small" label={t('card.stop')} onClick={() => stopCall(turn, part.toolCallId)} />}
-        {failed && !busy && last && (
-          <Button small icon="refresh" onClick={() => regenerate(message)}>
+        {failed && !Body && !busy && !live && open && (
+          <Button small icon="refresh" className="max-sm:order-last max-sm:ml-10" onClick={() => regenerate(message)}>
             {t('common.tryAgain')}
           </Button>
         )}
         <button
           type="button"
           className="flex size-7 cursor-pointer items-center justify-center rounded-lg text-quiet hover:bg-hover hover:text-ink"
-          aria-expanded={open}
+          aria-expanded={unfolded}
           aria-label={t('card.details')}
-          onClick={() => setOpen(!open)}
+          onClick={() => setUnfolded(!unfolded)}
         >
-          <Icon name="down" size={16} className={classes('transition-transform', open && 'rotate-180')} />
+          <Icon name="down" size={16} className={classes('transition-transform', unfolded && 'rotate-180')} />
         </button>
       </div>
       {working && live && (
@@ -59,12 +60,14 @@ export const ToolCard = memo(function ToolCard({ part, turn, message, live, last
       )}
       {Body && call.result && (
         <div className="border-t border-line px-3.5 py-3.5">
-          <Suspense fallback={null}>
-            <Body result={call.result} active={last && !live && !busy} />
-          </Suspense>
+          <Boundary fallback={(again) => <Failed words={t('card.broken')} onRetry={again} />}>
+            <Suspense fallback={<Spinner />}>
+              <Body result={call.result} input={part.input} call={part.toolCallId} active={open && !live && !busy} />
+            </Suspense>
+          </Boundary>
         </div>
       )}
-      {open && <Details part={part} />}
+      {unfolded && <Details part={part} />}
     </section>
   );
 }, same);
@@ -73,12 +76,12 @@ export const ToolCard = memo(function ToolCard({ part, turn, message, live, last
 function same(before: Props, now: Props): boolean {
   const [old, part] = [before.part as ToolUIPart, now.part as ToolUIPart];
   const shown = old.state === part.state && old.input === part.input && old.output === part.output && old.errorText === part.errorText;
-  return shown && before.live === now.live && before.last === now.last && before.message === now.message;
+  return shown && before.live === now.live && before.open === now.open && before.message === now.message;
 }
 
 function Details({ part }: { part: ToolUIPart | DynamicToolUIPart }) {
   const t = useT();
-  const output = part.state === 'output-available' ? part.output : undefined;
+  const output = outputOf(part);
   return (
     <div className="flex flex-col gap-3 border-t border-line px-3.5 py-3">
       <div>

@@ -13,18 +13,26 @@ export type Call = {
 
 const FAILURES = new Set(['error', 'input_validation_error']);
 
+const ANSWERED = new Set<string>(['output-available', 'approval-requested', 'approval-responded']);
+
+/** What a tool has answered: also one that asks for an approval has, and says in it what is asked. */
+export function outputOf(part: ToolUIPart | DynamicToolUIPart): unknown {
+  return ANSWERED.has(part.state) ? part.output : undefined;
+}
+
 export function readCall(part: ToolUIPart | DynamicToolUIPart): Call {
   const tool = part.type === 'dynamic-tool' ? part.toolName : part.type.slice('tool-'.length);
   const base = { tool, progress: null, result: null };
   if (part.state === 'output-error') return { ...base, state: 'failed', line: part.errorText };
-  if (part.state !== 'output-available') return { ...base, state: 'working', line: '' };
-  const message = text(field(part.output, 'message'));
-  if (part.preliminary) {
-    const share = field(part.output, 'progress');
+  const answer = outputOf(part);
+  if (answer === undefined) return { ...base, state: 'working', line: '' };
+  const message = text(field(answer, 'message'));
+  if (part.state === 'output-available' && part.preliminary) {
+    const share = field(answer, 'progress');
     return { ...base, state: 'working', line: message, progress: typeof share === 'number' ? share : null };
   }
-  const type = text(field(part.output, 'type')) || 'unknown';
-  const output = typeof part.output === 'object' && part.output !== null ? part.output : { value: part.output };
+  const type = text(field(answer, 'type')) || 'unknown';
+  const output = typeof answer === 'object' && answer !== null ? answer : { value: answer };
   const result: Result = { ...output, type, message };
   return { ...base, state: FAILURES.has(type) ? 'failed' : 'done', line: message, result };
 }

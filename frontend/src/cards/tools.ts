@@ -1,6 +1,7 @@
 // How each tool is called for people: a drawing, what it is doing, what it did.
 import type { IconName } from '../components/icons';
 import type { Key, Translate } from '../i18n';
+import type { Result } from './call';
 
 type ToolInfo = { icon: IconName; doing: Key; done: Key };
 
@@ -44,8 +45,11 @@ export function iconOf(tool: string): IconName {
   return TOOLS[tool]?.icon ?? 'gear';
 }
 
+type Outcome = { icon: IconName; name: Key; asks?: boolean };
+
 // Results that are something else than what the tool is called for.
-const OUTCOMES: Record<string, { icon: IconName; name: Key; asks?: boolean }> = {
+const SCHEDULED: Outcome = { icon: 'clock', name: 'outcome.scheduled' };
+const OUTCOMES: Record<string, Outcome> = {
   agent_details: { icon: 'agent', name: 'outcome.agent_details' },
   agent_output: { icon: 'agent', name: 'outcome.agent_output' },
   agent_preview: { icon: 'graph', name: 'outcome.agent_preview', asks: true },
@@ -70,13 +74,15 @@ const SPEAKS_FOR_ITSELF = new Set([
   'operation_started',
   'sub_session_status',
   'workspace_file_content',
+  'workspace_file_deleted',
   'workspace_file_list',
+  'workspace_file_written',
 ]);
 const NOT_DONE = new Set(['error', 'operation_accepted', 'operation_in_progress', 'operation_started']);
 
 /** How a card with this result is headed. */
-export function outcomeOf(tool: string, type: string, t: Translate): { icon: IconName; label: string; asks: boolean; quiet: boolean } {
-  const known = OUTCOMES[type];
+export function outcomeOf(tool: string, { type, status }: Result, t: Translate): { icon: IconName; label: string; asks: boolean; quiet: boolean } {
+  const known = status === 'SCHEDULED' ? SCHEDULED : OUTCOMES[type];
   return {
     icon: known?.icon ?? iconOf(tool),
     label: known ? t(known.name) : labelOf(tool, !NOT_DONE.has(type), t),

@@ -15,16 +15,22 @@ import { Markdown } from './Markdown';
 import { Reasoning } from './Reasoning';
 import { useTalkActions } from './talk';
 
-type Props = { message: ChatMessage; live: boolean; last: boolean; far?: boolean };
+/** `cameBack`: nobody asked just now, long work ended. `open`: the person has said nothing since, so what it asks for can still be given. */
+type Props = { message: ChatMessage; live: boolean; last: boolean; open: boolean; cameBack?: boolean; far?: boolean };
 
-export const Answer = memo(function Answer({ message, live, last, far }: Props) {
+export const Answer = memo(function Answer({ message, live, last, open, cameBack, far }: Props) {
   const t = useT();
   const turn = message.metadata?.turn_id ?? '';
   return (
     <article className={classes('min-w-0', far && 'far')} aria-label={t('chat.answer')} aria-busy={live}>
+      {cameBack && (
+        <p className="mb-3 flex items-center gap-2 text-[13px] text-quiet">
+          <Icon name="back" size={15} /> {t('chat.cameBack')}
+        </p>
+      )}
       <div className="flex flex-col gap-3.5">
         {message.parts.map((part, place) => (
-          <OnePart key={place} part={part} live={live} last={last} turn={turn} message={message.id} />
+          <OnePart key={place} part={part} live={live} open={open} turn={turn} message={message.id} />
         ))}
         {!live && <Ending message={message} />}
       </div>
@@ -33,13 +39,13 @@ export const Answer = memo(function Answer({ message, live, last, far }: Props) 
   );
 });
 
-type PartProps = { part: Part; live: boolean; last: boolean; turn: string; message: string };
+type PartProps = { part: Part; live: boolean; open: boolean; turn: string; message: string };
 
-function OnePart({ part, live, last, turn, message }: PartProps) {
+function OnePart({ part, live, open, turn, message }: PartProps) {
   const t = useT();
   if (part.type === 'text') return part.text ? <Markdown text={part.text} live={live && part.state === 'streaming'} /> : null;
   if (part.type === 'reasoning') return <Reasoning text={part.text} live={live && part.state === 'streaming'} />;
-  if (part.type.startsWith('tool-')) return <ToolCard part={part as ToolUIPart} turn={turn} message={message} live={live} last={last} />;
+  if (part.type.startsWith('tool-')) return <ToolCard part={part as ToolUIPart} turn={turn} message={message} live={live} open={open} />;
   if (part.type === 'file') {
     const name = part.filename ?? '';
     return part.mediaType.startsWith('image/') && part.url.startsWith('/') ? <Picture url={part.url} name={name} /> : <FileLink url={part.url} name={name} />;

@@ -2,7 +2,7 @@ import { type ClipboardEvent, type KeyboardEvent, type Ref, useImperativeHandle,
 import { IconButton } from '../components/Button';
 import { Menu } from '../components/Menu';
 import { useT } from '../i18n';
-import { useConfig } from '../lib/queries';
+import { OFFLINE, useConfig } from '../lib/queries';
 import { recall, remember } from '../lib/storage';
 import type { SentMode, WorkspaceFile } from '../lib/types';
 import { UploadChips } from './UploadChips';
@@ -97,7 +97,7 @@ export function Composer({ ref, draftName, busy, onSend, onStop }: Props) {
             }}
           />
           <IconButton icon="clip" label={t('chat.attach')} onClick={() => picker.current?.click()} />
-          <span className="min-w-0 flex-1 truncate px-2 text-xs text-quiet">{config?.model}</span>
+          <span className="min-w-0 flex-1 truncate px-2 text-xs text-quiet">{config?.model === OFFLINE ? t('chat.offlineModel') : config?.model}</span>
           {busy && <IconButton icon="stop" look="plain" label={t('chat.stop')} disabled={stopping} onClick={() => void stop()} round />}
           {busy && ready && (
             <Menu

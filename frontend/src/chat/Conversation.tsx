@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
-import { Page } from '../app/Page';
-import { Failed, Loading } from '../components/Pieces';
+import { LoadingPage, Page } from '../app/Page';
+import { Failed } from '../components/Pieces';
 import { useT } from '../i18n';
 import { api } from '../lib/api';
 import { ApiError } from '../lib/http';
@@ -13,7 +13,7 @@ export default function Conversation({ id }: { id: string }) {
   const t = useT();
   const { data, error, refetch } = useQuery({ queryKey: ['session', id], queryFn: () => openSession(id), staleTime: Infinity });
   if (data) return <TalkView detail={data} />;
-  if (!error) return <Loading />;
+  if (!error) return <LoadingPage />;
   return (
     <Page title={t('chat.cannotOpen')}>
       <Failed words={inWords(error, t)} onRetry={() => void refetch()} />

@@ -1,12 +1,13 @@
 import { useState } from 'react';
 import { IconButton } from '../components/Button';
-import { Icon } from '../components/icons';
+import { Icon, type IconName } from '../components/icons';
 import { type Key, useT } from '../i18n';
 import type { Pending } from '../lib/pending';
 import type { SentMode } from '../lib/types';
 import type { Talk } from './useTalk';
 
-type Props = { pending: Pending[]; talk: Talk; onEdit: (text: string) => void };
+type Changes = Pick<Talk, 'changeQueued' | 'removeQueued' | 'discard'>;
+type Props = { pending: Pending[]; talk: Changes; onEdit: (text: string) => void };
 
 /** Messages sent while an answer runs: they wait here, and can be changed until their turn comes. */
 export function Queue({ pending, talk, onEdit }: Props) {
@@ -23,9 +24,10 @@ export function Queue({ pending, talk, onEdit }: Props) {
   );
 }
 
+const MODE_ICONS: Record<SentMode, IconName> = { queue: 'clock', steer: 'steer', interrupt: 'bolt' };
 const MODES: Record<SentMode, Key> = { queue: 'queue.waits', steer: 'queue.steers', interrupt: 'queue.interrupts' };
 
-function Waiting({ entry, talk, onEdit }: { entry: Pending; talk: Talk; onEdit: (text: string) => void }) {
+function Waiting({ entry, talk, onEdit }: { entry: Pending; talk: Changes; onEdit: (text: string) => void }) {
   const t = useT();
   const [text, setText] = useState<string | null>(null);
   const { turn, letter } = entry;
@@ -36,15 +38,18 @@ function Waiting({ entry, talk, onEdit }: { entry: Pending; talk: Talk; onEdit: 
     };
     return (
       <li>
-        <input
+        <textarea
           autoFocus
-          className="w-full rounded-lg border border-line-strong bg-card px-3 py-1.5 text-sm"
+          className="block field-sizing-content max-h-48 w-full resize-none rounded-lg border border-line-strong bg-card px-3 py-1.5 text-sm"
           aria-label={t('queue.edit')}
           value={text}
           onChange={(event) => setText(event.target.value)}
           onBlur={keep}
           onKeyDown={(event) => {
-            if (event.key === 'Enter') keep();
+            if (event.key === 'Enter' && !event.shiftKey && !event.nativeEvent.isComposing) {
+              event.preventDefault();
+              keep();
+            }
             if (event.key === 'Escape') setText(null);
           }}
         />
@@ -54,7 +59,7 @@ function Waiting({ entry, talk, onEdit }: { entry: Pending; talk: Talk; onEdit: 
   const remove = () => (turn ? void talk.removeQueued(turn) : letter && talk.discard(letter));
   return (
     <li className="flex items-center gap-1 rounded-lg pl-2 text-sm hover:bg-hover">
-      <Icon name={entry.mode === 'steer' ? 'steer' : 'clock'} size={15} className="text-quiet" />
+      <Icon name={MODE_ICONS[entry.mode]} size={15} className="text-quiet" />
       <span className="min-w-0 flex-1 truncate px-1.5">{entry.text || t('chat.fileCount', { count: entry.fileCount })}</span>
       <span className="hidden text-xs whitespace-nowrap text-quiet sm:inline">{t(turn ? MODES[entry.mode] : entry.state === 'refused' ? 'queue.refused' : 'queue.sending')}</span>
       {turn && (

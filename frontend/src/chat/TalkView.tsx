@@ -1,4 +1,4 @@
-import { type ReactNode, useDeferredValue, useMemo, useRef, useState } from 'react';
+import { type ReactNode, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
 import { Link } from 'wouter';
 import { Bar } from '../app/Page';
 import { IconButton } from '../components/Button';
@@ -17,7 +17,7 @@ import { NextMessage } from './NextMessage';
 import { Queue } from './Queue';
 import { TalkContext, type TalkActions } from './talk';
 import { Thinking } from './Thinking';
-import { Thread } from './Thread';
+import { Thread, type ThreadHandle } from './Thread';
 import { type Talk, useTalk } from './useTalk';
 import { UserMessage } from './UserMessage';
 
@@ -28,23 +28,26 @@ export function TalkView({ detail }: { detail: SessionDetail }) {
   const t = useT();
   const talk = useTalk(detail);
   const composer = useRef<ComposerHandle>(null);
+  const thread = useRef<ThreadHandle>(null);
   const { pending, live } = talk;
   const messages = useInStages(talk.messages);
   const seen = filesSeen(messages);
   const last = messages.at(-1);
   const answering = live && last?.role === 'assistant' ? last : null;
-  const actions = useActions(detail.id, talk);
+  const unanswered = messages.findLastIndex((message) => message.role === 'user');
+  const endSaid = useEndSaid(answering, last);
+  const actions = useActions(detail.id, talk, () => thread.current?.toEnd());
   return (
     <TalkContext value={actions}>
       <Dropzone onFiles={(files) => composer.current?.attach(files)}>
         <TalkBar session={talk.session} />
-        <Thread live={live} count={messages.length} firstKey={messages[0] ? keyOf(messages[0]) : ''} hasOlder={talk.hasOlder} onOlder={talk.loadOlder}>
+        <Thread ref={thread} count={messages.length} firstKey={messages[0] ? keyOf(messages[0]) : ''} hasOlder={talk.hasOlder} onOlder={talk.loadOlder}>
           {withNext(
             messages.map((message, place) =>
               message.role === 'user' ? (
                 <UserMessage key={keyOf(message)} message={message} far={place < messages.length - NEAR} seen={seen} answered={place < messages.length - (live ? 2 : 1)} />
               ) : (
-                <Answer key={message.id} message={message} far={place < messages.length - NEAR} live={message === answering} last={message === last} />
+                <Answer key={message.id} message={message} far={place < messages.length - NEAR} live={message === answering} last={message === last} open={place > unanswered && !pending.next} cameBack={messages[place - 1]?.role === 'assistant'} />
               ),
             ),
             answering !== null,
@@ -59,17 +62,34 @@ export function TalkView({ detail }: { detail: SessionDetail }) {
             </Notice>
           )}
         </Thread>
+        <p role="status" className="sr-only">
+          {endSaid}
+        </p>
         <Queue pending={pending.queued} talk={talk} onEdit={(text) => composer.current?.fill(text)} />
         <Composer
           ref={composer}
           draftName={detail.id}
           busy={talk.busy}
-          onSend={(text, files, mode) => void talk.send(text, files, mode)}
+          onSend={(text, files, mode) => {
+            thread.current?.toEnd();
+            void talk.send(text, files, mode);
+          }}
           onStop={talk.stop}
         />
       </Dropzone>
     </TalkContext>
   );
+}
+
+/** What those are told who do not see the answer grow: that it is there. How one ended badly is said where it stands. */
+function useEndSaid(answering: ChatMessage | null, last: ChatMessage | undefined): string {
+  const t = useT();
+  const [awaited, setAwaited] = useState('');
+  useEffect(() => {
+    if (answering) setAwaited(answering.id);
+  }, [answering?.id]);
+  const ready = !answering && awaited !== '' && last?.id === awaited && last.metadata?.status === 'completed';
+  return ready ? t('chat.answerReady') : '';
 }
 
 /** The newest messages at once, those before them when there is time: a long page never holds up a key press. */
@@ -80,14 +100,19 @@ function useInStages(messages: ChatMessage[]): ChatMessage[] {
 }
 
 /** The same object while nothing but words change, so that a growing answer draws nothing else. */
-function useActions(session: string, talk: Talk): TalkActions {
+function useActions(session: string, talk: Talk, toEnd: () => void): TalkActions {
   const latest = useRef(talk);
   latest.current = talk;
+  const show = useRef(toEnd);
+  show.current = toEnd;
   return useMemo(
     () => ({
       session,
       busy: talk.busy,
-      say: (text) => void latest.current.send(text, [], 'queue'),
+      say: (text) => {
+        show.current();
+        void latest.current.send(text, [], 'queue');
+      },
       stopCall: (turn, call) => void latest.current.stopCall(turn, call),
       regenerate: (message) => void latest.current.regenerate(message),
       edit: (message, text) => void latest.current.edit(message, text),

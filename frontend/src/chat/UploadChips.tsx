@@ -1,4 +1,5 @@
 import { IconButton } from '../components/Button';
+import { classes } from '../components/classes';
 import { Icon } from '../components/icons';
 import { Progress } from '../components/Progress';
 import { useT } from '../i18n';
@@ -17,7 +18,7 @@ export function UploadChips({ uploads, onRemove, blind }: { uploads: Upload[]; o
             ) : (
               <Icon name={entry.type.startsWith('image/') ? 'image' : 'file'} className="text-quiet" />
             )}
-            <span className="min-w-0 flex-1">
+            <span className={classes('flex-1', entry.done || entry.problem ? 'min-w-0' : 'min-w-36')}>
               <span className="block truncate">{entry.name || t('chat.picture')}</span>
               {entry.problem && <span className="block text-xs text-wrong">{entry.problem}</span>}
               {!entry.done && !entry.problem && <Progress share={entry.share} label={t('chat.uploading', { name: entry.name })} />}

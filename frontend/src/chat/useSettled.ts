@@ -4,6 +4,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { api } from '../lib/api';
 import { useHints } from '../lib/hints';
+import { ApiError } from '../lib/http';
 import { withNewest, withOlder } from '../lib/history';
 import type { Outbox } from '../lib/outbox';
 import type { ChatMessage, SessionDetail } from '../lib/types';
@@ -14,10 +15,11 @@ const PAUSES = [150, 500, 1000, 2000, 4000]; // ms before a stream that broke of
 const TURNS = new Set(['turn.queued', 'turn.running', 'turn.finished', 'session.updated']);
 
 /** The database is right, the stream is early: this keeps the two together. */
-export function useSettled(detail: SessionDetail, { chat, status, join, era }: Stream, outbox: Outbox) {
+export function useSettled(detail: SessionDetail, { chat, status, misses, join, era }: Stream, outbox: Outbox) {
   const id = detail.id;
   const cache = useQueryClient();
   const [server, setServer] = useState(detail);
+  const [unheard, setUnheard] = useState(0); // how often the server did not answer
   const before = useRef(detail.before);
   const [hasOlder, setHasOlder] = useState(detail.before !== null);
   const take = useCallback(
@@ -35,7 +37,10 @@ export function useSettled(detail: SessionDetail, { chat, status, join, era }: S
       once(async () => {
         const accepted = outbox.accepted;
         const asked = era();
-        const now = await api.session(id).catch(() => null);
+        const now = await api.session(id).catch((error: unknown) => {
+          if (error instanceof ApiError && error.isOffline) setUnheard((count) => count + 1);
+          return null;
+        });
         if (!now || asked === null || asked !== era()) return; // another answer was asked for meanwhile
         take(withNewest({ messages: chat.messages, before: before.current }, now, furtherThan(now, chat)));
         setServer(now);
@@ -52,27 +57,30 @@ export function useSettled(detail: SessionDetail, { chat, status, join, era }: S
   };
 
   useHints((hint) => {
-    if (hint.type === 'reconnected') void outbox.retry().then(settle);
+    if (hint.type === 'reconnected') void outbox.retry(hint.doubted).then(settle);
     else if (hint.session_id === id && TURNS.has(hint.type)) void settle();
     else if (hint.session_id === id && hint.type === 'operation.updated' && hint.status !== 'running') void settle();
   });
   useEffect(() => {
     void outbox.retry().then(settle);
   }, [outbox, settle]);
-  useSettleAfterStream(status, settle);
+  useSettleAfterStream(status, misses + unheard, settle);
   return { server, settle, hasOlder, loadOlder };
 }
 
 /** A stream that began or ended changed something; one that broke off is joined again, ever more patiently. */
-function useSettleAfterStream(status: Stream['status'], settle: () => Promise<void>): void {
+function useSettleAfterStream(status: Stream['status'], failures: number, settle: () => Promise<void>): void {
   const breaks = useRef(0);
+  const known = useRef(failures);
   useEffect(() => {
     if (status === 'submitted') return;
-    const pause = status === 'error' ? PAUSES[Math.min(breaks.current, PAUSES.length - 1)] : 0;
-    breaks.current = status === 'error' ? breaks.current + 1 : 0;
+    const broken = status === 'error' || failures > known.current;
+    known.current = failures;
+    const pause = broken ? PAUSES[Math.min(breaks.current, PAUSES.length - 1)] : 0;
+    breaks.current = broken ? breaks.current + 1 : 0;
     const timer = window.setTimeout(() => void settle(), pause);
     return () => window.clearTimeout(timer);
-  }, [status, settle]);
+  }, [status, failures, settle]);
 }
 
 /** Of a running turn the server keeps whole steps only; what is shown of it may be further. */

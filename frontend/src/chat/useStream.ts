@@ -1,10 +1,12 @@
 // The stream of a conversation's answers: the AI SDK's own chat over its own websocket transport, joined and rejoined.
 import './jitless';
 import { Chat, useChat } from '@ai-sdk/react';
-import { WebSocketChatTransport } from 'ai';
+import { WebSocketChatTransport, type WebSocketChatTransportInitOptions } from 'ai';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
-import { steady } from '../lib/history';
+import { hints, useHints } from '../lib/hints';
+import { hasEnded, steady } from '../lib/history';
 import type { ChatMessage, SessionDetail } from '../lib/types';
+import { watched } from '../lib/watched';
 
 const THROTTLE = 50; // ms between two drawings of a growing answer
 const HOLD = 1500; // ms a replay may take to catch up with what is shown
@@ -13,7 +15,8 @@ export type Stream = ReturnType<typeof useStream>;
 
 export function useStream(detail: SessionDetail) {
   const [note, setNote] = useState('');
-  const [transport] = useState(makeTransport);
+  const awaits = useRef((): boolean => false);
+  const [transport] = useState(() => makeTransport(() => awaits.current()));
   const [chat] = useState(
     () =>
       new Chat<ChatMessage>({
@@ -24,6 +27,9 @@ export function useStream(detail: SessionDetail) {
       }),
   );
   useEffect(() => () => transport.close(), [transport]); // leaving the page is not stopping the answer
+  useHints((hint) => {
+    if (hint.doubted) transport.close(); // what was awaited breaks off, and is joined again
+  });
   const { messages, status } = useChat({ chat, throttle: THROTTLE });
   const live = status === 'streaming' || status === 'submitted';
   useEffect(() => {
@@ -31,15 +37,16 @@ export function useStream(detail: SessionDetail) {
   }, [live]);
 
   const joining = useRef(false);
-  const held = useRef<{ message: ChatMessage; at: number } | null>(null);
+  const [misses, setMisses] = useState(0); // how often it broke off before it began: no change of status tells
+  awaits.current = () => joining.current || chat.status === 'streaming' || chat.status === 'submitted';
   /** Read along with the turn that runs or comes next; answers at once, whatever comes of it shows in the status. */
   const join = useCallback(() => {
-    if (joining.current || chat.status === 'streaming' || chat.status === 'submitted') return;
-    const last = chat.lastMessage;
-    held.current = last?.role === 'assistant' ? { message: last, at: Date.now() } : null;
+    if (awaits.current()) return;
+    const before = chat.status;
     joining.current = true;
     void chat.resumeStream().finally(() => {
       joining.current = false;
+      if (before === 'error' && chat.status === 'error') setMisses((count) => count + 1);
     });
   }, [chat]);
 
@@ -55,19 +62,55 @@ export function useStream(detail: SessionDetail) {
   const era = useCallback(() => (asked.current.open && chat.status !== 'streaming' ? null : asked.current.count), [chat]);
 
   const last = messages.at(-1);
-  const shown = useMemo(() => {
-    const hold = held.current;
-    if (!live || !last || !hold || Date.now() - hold.at > HOLD) return messages;
-    return steady(hold.message, last) === last ? messages : messages.with(-1, hold.message);
-  }, [messages, live, last]);
+  const shown = useHeld(messages, live);
   const turn = status === 'streaming' && last?.role === 'assistant' ? (last.metadata?.turn_id ?? null) : null;
-  return { chat, messages: shown, status, live, note, turn, join, ask, era };
+  return { chat, messages: shown, status, live, note, turn, misses, join, ask, era };
 }
 
+/**
+ * A replay starts from nothing, may break off, may come after the answer was settled, and its end is told before its
+ * last words are drawn. Until it has caught up with what stood there, that stays, so that nothing blinks. An answer that
+ * is taken over by another worker may become another; so not for long, unless the server has said that it is whole.
+ */
+function useHeld(messages: ChatMessage[], live: boolean): ChatMessage[] {
+  const held = useRef<{ message: ChatMessage; behindSince: number } | null>(null);
+  const [looks, lookAgain] = useState(0);
+  const shown = useMemo(() => {
+    const last = messages.at(-1);
+    if (last?.role !== 'assistant') return messages;
+    const hold = held.current;
+    if (!hold || steady(hold.message, last) === last) {
+      held.current = { message: last, behindSince: 0 };
+      return messages;
+    }
+    hold.behindSince ||= Date.now();
+    const patient = live && hasEnded(hold.message);
+    if (!patient && Date.now() - hold.behindSince >= HOLD) return messages;
+    return messages.with(-1, hold.message);
+  }, [messages, live, looks]);
+  const holding = shown !== messages;
+  useEffect(() => {
+    if (!holding) return;
+    const timer = window.setTimeout(() => lookAgain((count) => count + 1), HOLD);
+    return () => window.clearTimeout(timer);
+  }, [holding, live]);
+  return shown;
+}
+
+type Options = WebSocketChatTransportInitOptions<ChatMessage>;
+
 /** Only the last message travels; the server has the rest. */
-function makeTransport(): WebSocketChatTransport<ChatMessage> {
+function makeTransport(awaits: () => boolean): WebSocketChatTransport<ChatMessage> {
   return new WebSocketChatTransport<ChatMessage>({
+    webSocket: watched(awaits, () => hints.doubt()) as Options['webSocket'],
     url: `${location.origin.replace('http', 'ws')}/ws/chat/`,
     prepareSendMessagesRequest: ({ messages, body }) => ({ messages: messages.slice(-1), body }),
   });
 }
+
+/** Whether an answer was not refused but broken off from here: it is joined again by itself. */
+export function brokenOff(error: Error): boolean {
+  return error.message === CLOSED;
+}
+
+const CLOSED = 'WebSocket chat transport was closed.'; // what the transport says when it was closed from here

@@ -9,7 +9,7 @@ import type { ChatMessage, SentMode, SessionDetail, WorkspaceFile } from '../lib
 import { inWords } from '../lib/words';
 import { outboxOf, useLetters } from './outboxes';
 import { useSettled } from './useSettled';
-import { useStream } from './useStream';
+import { brokenOff, useStream } from './useStream';
 
 export type Talk = ReturnType<typeof useTalk>;
 
@@ -31,7 +31,7 @@ export function useTalk(detail: SessionDetail) {
   const ask = (work: () => Promise<void>) =>
     attempt(async () => {
       await stream.ask(work);
-      if (chat.status === 'error' && chat.error && hints.connected) throw chat.error;
+      if (chat.status === 'error' && chat.error && hints.connected && !brokenOff(chat.error)) throw chat.error;
     });
 
   return {

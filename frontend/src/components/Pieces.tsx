@@ -1,6 +1,7 @@
 // Small things many pages show: badges, notices, empty places, times, folds, copy buttons.
 import { type ReactNode, useEffect, useState } from 'react';
 import { useT } from '../i18n';
+import { copy } from '../lib/clipboard';
 import { useFormat } from '../lib/format';
 import { Button, IconButton, Spinner } from './Button';
 import { classes } from './classes';
@@ -26,10 +27,10 @@ export function Badge({ tone = 'calm', children }: { tone?: Tone; children: Reac
 
 export function Notice({ tone = 'attention', icon = 'info', children, action }: { tone?: Tone; icon?: IconName; children: ReactNode; action?: ReactNode }) {
   return (
-    <div className={classes('flex items-start gap-3 rounded-xl px-4 py-3 text-sm', TONES[tone])} role={tone === 'wrong' ? 'alert' : 'status'}>
+    <div className={classes('flex flex-wrap items-start gap-3 rounded-xl px-4 py-3 text-sm', TONES[tone])} role={tone === 'wrong' ? 'alert' : 'status'}>
       <Icon name={icon} className="mt-px" />
-      <div className="min-w-0 flex-1 break-words">{children}</div>
-      {action}
+      <div className="min-w-0 flex-1 basis-44 break-words">{children}</div>
+      {action && <div className="max-sm:ml-[30px]">{action}</div>}
     </div>
   );
 }
@@ -97,11 +98,8 @@ export function CopyButton({ text, label }: { text: string | (() => string); lab
     const timer = window.setTimeout(() => setDone(false), 1500);
     return () => window.clearTimeout(timer);
   }, [done]);
-  const copy = async () => {
-    await navigator.clipboard?.writeText(typeof text === 'string' ? text : text());
-    setDone(true);
-  };
-  return <IconButton size="small" icon={done ? 'check' : 'copy'} label={done ? t('common.copied') : (label ?? t('common.copy'))} onClick={() => void copy()} />;
+  const take = async () => setDone(await copy(typeof text === 'string' ? text : text()));
+  return <IconButton size="small" icon={done ? 'check' : 'copy'} label={done ? t('common.copied') : (label ?? t('common.copy'))} onClick={() => void take()} />;
 }
 
 export function Fold({ title, open, children }: { title: ReactNode; open?: boolean; children: ReactNode }) {

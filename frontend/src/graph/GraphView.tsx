@@ -1,14 +1,14 @@
-import { Background, Controls, type Edge, Handle, type Node, type NodeProps, Position, ReactFlow } from '@xyflow/react';
+import { Background, Controls, type Edge, Handle, type Node, type NodeProps, Position, ReactFlow, useReactFlow, useStore } from '@xyflow/react';
 import '@xyflow/react/dist/base.css';
 import './graph.css';
-import { useMemo } from 'react';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { classes } from '../components/classes';
 import { Icon } from '../components/icons';
 import { useT } from '../i18n';
 import { useNarrow } from '../lib/narrow';
 import { useDark } from '../lib/theme';
 import { statusKey, type NodeStates, toneOf } from '../library/status';
-import { BOX, type BlockNames, carries, columns, type Graph, places, titleOf } from './model';
+import { BOX, type BlockNames, carries, columns, type Graph, places, sizeOf, titleOf } from './model';
 
 type BoxData = { title: string; about: string; status?: string; downward: boolean };
 type Box = Node<BoxData, 'box'>;
@@ -20,14 +20,22 @@ type Props = {
   chosen?: string | null;
   onChoose?: (node: string) => void;
   compact?: boolean; // close together, wherever its author put things
-  className?: string;
 };
 
 /** The graph drawn: zoomable, with what each node is at. It shows; changing it is a matter of words, or of JSON. */
-export default function GraphView({ graph, names, states, chosen, onChoose, compact, className }: Props) {
+export default function GraphView({ graph, names, states, chosen, onChoose, compact }: Props) {
   const t = useT();
   const dark = useDark();
   const downward = useNarrow();
+  const frame = useRef<HTMLDivElement>(null);
+  const [width, setWidth] = useState(0);
+  useLayoutEffect(() => {
+    const measure = () => setWidth(frame.current?.clientWidth ?? 0);
+    const observer = new ResizeObserver(measure);
+    if (frame.current) observer.observe(frame.current);
+    measure();
+    return () => observer.disconnect();
+  }, []);
   const at = useMemo(() => (compact || downward ? columns(graph, downward) : places(graph)), [graph, compact, downward]);
   const boxes = useMemo(
     () =>
@@ -62,32 +70,54 @@ export default function GraphView({ graph, names, states, chosen, onChoose, comp
     [graph, states],
   );
   return (
-    <div className={classes('graph overflow-hidden rounded-xl border border-line', className ?? 'h-80')} role="group" aria-label={t('graph.label', { count: graph.nodes.length })}>
-      <ReactFlow
-        key={String(downward)}
-        nodes={boxes}
-        edges={lines}
-        nodeTypes={KINDS}
-        colorMode={dark ? 'dark' : 'light'}
-        fitView
-        fitViewOptions={{ padding: 0.15, maxZoom: 1 }}
-        minZoom={0.1}
-        nodesDraggable={false}
-        nodesConnectable={false}
-        elementsSelectable={onChoose !== undefined}
-        nodesFocusable={onChoose !== undefined}
-        onNodeClick={(_, node) => onChoose?.(node.id)}
-        onSelectionChange={({ nodes }) => nodes[0] && nodes[0].id !== chosen && onChoose?.(nodes[0].id)}
-        preventScrolling={false}
-        zoomOnScroll={false}
-        panOnScroll={false}
-        proOptions={{ hideAttribution: true }}
-      >
-        <Background gap={20} />
-        <Controls showInteractive={false} position="bottom-right" orientation="horizontal" />
-      </ReactFlow>
+    <div className="graph overflow-hidden rounded-xl border border-line" ref={frame} style={{ height: frameHeight(sizeOf(at), width, compact) }} role="group" aria-label={t('graph.label', { count: graph.nodes.length })}>
+      {width > 0 && (
+        <ReactFlow
+          key={String(downward)}
+          nodes={boxes}
+          edges={lines}
+          nodeTypes={KINDS}
+          colorMode={dark ? 'dark' : 'light'}
+          fitView
+          fitViewOptions={FIT}
+          minZoom={0.1}
+          nodesDraggable={false}
+          nodesConnectable={false}
+          elementsSelectable={onChoose !== undefined}
+          nodesFocusable={onChoose !== undefined}
+          onNodeClick={(_, node) => onChoose?.(node.id)}
+          onSelectionChange={({ nodes }) => nodes[0] && nodes[0].id !== chosen && onChoose?.(nodes[0].id)}
+          preventScrolling={false}
+          zoomOnScroll={false}
+          panOnScroll={false}
+          proOptions={{ hideAttribution: true }}
+        >
+          <Background gap={20} />
+          <Controls showInteractive={false} position="bottom-right" orientation="horizontal" fitViewOptions={FIT} />
+          <Fitted />
+        </ReactFlow>
+      )}
     </div>
   );
+}
+
+/** Fits the drawing again when its frame has another size. */
+function Fitted() {
+  const { fitView } = useReactFlow();
+  const [width, height] = [useStore((state) => state.width), useStore((state) => state.height)];
+  useEffect(() => {
+    if (width && height) void fitView(FIT);
+  }, [fitView, width, height]);
+  return null;
+}
+
+const FIT = { padding: { x: '24px', top: '24px', bottom: '60px' }, maxZoom: 1 } as const; // the buttons are below the drawing
+const [BESIDE, ABOVE_AND_BELOW] = [48, 84];
+
+/** As high as the drawing needs at the size it fits the width, within reason: what is larger is zoomed. */
+function frameHeight(drawing: { width: number; height: number }, width: number, compact: boolean | undefined): number {
+  const zoom = Math.min(1, (width - BESIDE) / drawing.width);
+  return Math.min(Math.round(drawing.height * zoom) + ABOVE_AND_BELOW, compact ? 340 : 448);
 }
 
 function BoxNode({ data, selected }: NodeProps<Box>) {

@@ -7,8 +7,8 @@ export type Graph = { nodes: GraphNode[]; links: GraphLink[] };
 export type Point = { x: number; y: number };
 export type BlockNames = ReadonlyMap<string, { name: string; category: string }>;
 
-export const BOX = { width: 220, height: 76 };
-const GAP = { x: 100, y: 36 };
+export const BOX = { width: 212, height: 72 };
+const GAP = { x: 76, y: 32 };
 const NEARLY_THE_SAME = 20;
 
 export function readGraph(value: unknown): Graph {
@@ -49,11 +49,11 @@ export function carries(link: GraphLink): string {
   return link.sinkName.split(/_[#$@]_/).at(-1) ?? '';
 }
 
-/** Where each box goes: where its author put it, unless boxes would lie on each other; then in columns by distance. */
+/** Where each box goes: where its author put it, unless that cannot be read; then in columns by distance. */
 export function places(graph: Graph): Map<string, Point> {
   const given = graph.nodes.every((node) => node.position);
   const kept = new Map(graph.nodes.map((node) => [node.id, node.position ?? { x: 0, y: 0 }]));
-  return given && !overlaps([...kept.values()]) ? closer(kept) : columns(graph);
+  return given && !overlaps([...kept.values()]) && !tangled(graph, kept) ? closer(kept) : columns(graph);
 }
 
 /** The same picture with less air: editors with larger boxes leave more room between them. */
@@ -71,10 +71,35 @@ function smallestGap(values: number[]): number {
   return Math.min(...gaps.filter((gap) => gap > NEARLY_THE_SAME), Number.MAX_SAFE_INTEGER);
 }
 
+/** Whether a line would run backwards, or behind a box it has nothing to do with. */
+function tangled(graph: Graph, at: ReadonlyMap<string, Point>): boolean {
+  return graph.links.some((link) => {
+    const [from, to] = [at.get(link.source), at.get(link.sink)];
+    if (!from || !to || link.source === link.sink) return false;
+    if (to.x < from.x + BOX.width) return true;
+    return [...at].some(([id, box]) => id !== link.source && id !== link.sink && hides(box, from, to));
+  });
+}
+
+/** Whether a box lies on the way from one to another: in between, and where the line is at that place. */
+function hides(box: Point, from: Point, to: Point): boolean {
+  const [start, middle] = [from.x + BOX.width, box.x + BOX.width / 2];
+  if (middle <= start || middle >= to.x) return false;
+  const line = from.y + ((middle - start) / (to.x - start)) * (to.y - from.y);
+  return Math.abs(box.y - line) < BOX.height / 2;
+}
+
 function overlaps(points: Point[]): boolean {
   return points.some((one, place) =>
     points.slice(place + 1).some((two) => Math.abs(one.x - two.x) < BOX.width && Math.abs(one.y - two.y) < BOX.height),
   );
+}
+
+/** How large a drawing of these places is. */
+export function sizeOf(places: ReadonlyMap<string, Point>): { width: number; height: number } {
+  const extent = (values: number[]) => (values.length ? Math.max(...values) - Math.min(...values) : 0);
+  const points = [...places.values()];
+  return { width: extent(points.map((point) => point.x)) + BOX.width, height: extent(points.map((point) => point.y)) + BOX.height };
 }
 
 /** Each node one column (or row) after the furthest node before it; a cycle is cut where it closes. */

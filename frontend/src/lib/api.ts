@@ -34,7 +34,7 @@ export const api = {
   claim: (id: string) => call<SessionRow>('PATCH', `/api/sessions/${id}/assign-user`, {}),
   exportUrl: (id: string, form: 'json' | 'markdown') => `/api/sessions/${id}/export?as=${form}`,
 
-  send: (id: string, turn: NewTurn) => call<{ turn: Turn }>('POST', `/api/sessions/${id}/turns`, turn),
+  send: (id: string, turn: NewTurn) => call<{ turn: Turn }>('POST', `/api/sessions/${id}/turns`, turn, { repeatable: true }),
   cancel: (id: string) => call<{ cancelled: boolean; reason?: string }>('POST', `/api/sessions/${id}/cancel`, {}),
   cancelCall: (turn: string, toolCall: string) =>
     call<{ cancelled: boolean }>('POST', `/api/turns/${turn}/tools/${encodeURIComponent(toolCall)}/cancel`, {}),

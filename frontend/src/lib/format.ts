@@ -37,7 +37,7 @@ export function formatter(language: string) {
     size: (bytes: number) => {
       const names = ['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const;
       const power = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), names.length - 1);
-      const style = { style: 'unit', unit: names[power]!, maximumFractionDigits: power ? 1 : 0 } as const;
+      const style = { style: 'unit', unit: names[power]!, unitDisplay: power ? 'short' : 'long', maximumFractionDigits: power ? 1 : 0 } as const;
       return new Intl.NumberFormat(language, style).format(bytes / 1000 ** power);
     },
     span: (seconds: number) => {

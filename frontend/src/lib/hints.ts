@@ -1,7 +1,8 @@
 // /ws/events/: hints that something changed. They may be lost; after a reconnect everything may have changed, so
-// listeners hear `reconnected` and look again.
+// listeners hear `reconnected` and look again. A connection can die without a word (a machine that slept, a network
+// that swallows everything): then it is `doubted`, and whoever holds one of its own opens another, too.
 import { useEffect, useRef, useSyncExternalStore } from 'react';
-import { goToLogin } from './http';
+import { answers, freshConnections, goToLogin } from './http';
 
 export type Hint = {
   type: string;
@@ -11,15 +12,20 @@ export type Hint = {
   status?: string;
   progress?: number;
   message?: string;
+  doubted?: boolean;
   [more: string]: unknown;
 };
 type Listener = (hint: Hint) => void;
 
-const RECONNECTED: Hint = { type: 'reconnected' };
 const FIRST_PAUSE = 250;
 const LONGEST_PAUSE = 8000;
 const QUIET = 1200; // ms: a break shorter than this is nobody's business
-const ASLEEP = 30_000; // ms out of sight after which open sockets are not believed any more
+const OPENING = 8000; // ms a socket may take to open
+const LOOK = 5000; // ms between two looks at the clock
+const ASLEEP = 30_000; // ms out of sight, or without a look, after which open sockets are not believed any more
+const SILENT = 15_000; // ms without a hint after which the server is asked for a sign of life
+const TOO_SILENT = 300_000; // ms without a hint after which another socket is opened, whatever the server says
+const NOTHING = '{}'; // means nothing to the server; but who has closed the other end says so when it comes
 const NOT_LOGGED_IN = 4401;
 
 class HintSocket {
@@ -30,13 +36,19 @@ class HintSocket {
   private quiet = 0;
   private pause = FIRST_PAUSE;
   private opened = false;
+  private doubted = false;
   private hiddenAt = 0;
+  private lookedAt = 0;
+  private heardAt = 0;
+  private askedAt = 0;
   connected = true; // as shown: a short break does not count
 
   start(): void {
     if (this.socket) return;
     this.open();
-    window.addEventListener('online', () => this.wake());
+    this.lookedAt = Date.now();
+    window.setInterval(() => this.look(), LOOK);
+    window.addEventListener('online', () => this.anew());
     document.addEventListener('visibilitychange', () => this.seen());
   }
 
@@ -56,13 +68,19 @@ class HintSocket {
     const socket = new WebSocket(`${location.origin.replace('http', 'ws')}/ws/events/`);
     this.socket = socket; // from here on the one before is not listened to
     before?.close();
+    window.setTimeout(() => socket.readyState === WebSocket.CONNECTING && socket.close(), OPENING);
     socket.onopen = () => {
       this.pause = FIRST_PAUSE;
+      this.heardAt = Date.now();
       this.show(true);
-      if (this.opened) this.tell(RECONNECTED);
+      if (this.opened) void this.reconnected();
       this.opened = true;
     };
-    socket.onmessage = (event) => socket === this.socket && this.tell(JSON.parse(String(event.data)) as Hint);
+    socket.onmessage = (event) => {
+      if (socket !== this.socket) return;
+      this.heardAt = Date.now();
+      this.tell(JSON.parse(String(event.data)) as Hint);
+    };
     socket.onclose = (event) => {
       if (socket !== this.socket) return;
       if (event.code === NOT_LOGGED_IN) return void this.turnedAway();
@@ -79,16 +97,61 @@ class HintSocket {
     this.timer = window.setTimeout(() => this.open(), LONGEST_PAUSE);
   }
 
-  /** The network is back, or there is a reason to be let in now: do not wait out the pause. */
+  /** There is a reason to be let in now: do not wait out the pause. */
   wake(): void {
-    if (this.socket?.readyState === WebSocket.OPEN) return this.tell(RECONNECTED);
+    if (this.isOpen) return void this.reconnected();
     this.pause = FIRST_PAUSE;
     this.open();
   }
 
+  /** Somebody has reason to think that the connection is dead. */
+  doubt(): void {
+    if (this.isOpen) this.anew();
+    else this.doubted = true;
+  }
+
+  private get isOpen(): boolean {
+    return this.socket?.readyState === WebSocket.OPEN;
+  }
+
+  private anew(): void {
+    this.doubted = true;
+    this.pause = FIRST_PAUSE;
+    this.show(false);
+    this.open();
+  }
+
+  private async reconnected(): Promise<void> {
+    const doubted = this.doubted;
+    this.doubted = false;
+    if (doubted) await freshConnections();
+    this.tell({ type: 'reconnected', doubted });
+  }
+
   private seen(): void {
-    if (document.visibilityState === 'hidden') this.hiddenAt = Date.now();
-    else if (this.hiddenAt && Date.now() - this.hiddenAt > ASLEEP) this.wake();
+    if (document.visibilityState === 'hidden') {
+      this.hiddenAt = Date.now();
+      return;
+    }
+    this.lookedAt = Date.now();
+    if (this.hiddenAt && this.lookedAt - this.hiddenAt > ASLEEP) this.anew();
+  }
+
+  /** What nobody tells a page: that the machine slept, and that nothing comes any more. */
+  private look(): void {
+    const now = Date.now();
+    const slept = now - this.lookedAt > ASLEEP;
+    this.lookedAt = now;
+    if (document.visibilityState === 'hidden' || !this.isOpen) return;
+    if (slept || now - this.heardAt > TOO_SILENT) this.anew();
+    else if (now - Math.max(this.heardAt, this.askedAt) > SILENT) void this.askForLife();
+  }
+
+  private async askForLife(): Promise<void> {
+    const socket = this.socket;
+    this.askedAt = Date.now();
+    socket?.send(NOTHING);
+    if (!(await answers()) && socket === this.socket) this.doubt();
   }
 
   private tell(hint: Hint): void {
@@ -96,13 +159,17 @@ class HintSocket {
   }
 
   private show(connected: boolean): void {
-    window.clearTimeout(this.quiet);
     const set = () => {
+      this.quiet = 0;
       this.connected = connected;
       for (const changed of this.watchers) changed();
     };
-    if (connected) set();
-    else this.quiet = window.setTimeout(set, QUIET);
+    if (!connected) {
+      this.quiet ||= window.setTimeout(set, QUIET);
+      return;
+    }
+    window.clearTimeout(this.quiet);
+    set();
   }
 }
 

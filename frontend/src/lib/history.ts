@@ -51,6 +51,13 @@ export function steady(shown: ChatMessage | undefined, replayed: ChatMessage): C
   return weight(replayed.parts) < weight(shown.parts) ? shown : replayed;
 }
 
+const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled']);
+
+/** Whether the server has said that an answer is whole. */
+export function hasEnded(message: ChatMessage): boolean {
+  return ENDED.has(message.metadata?.status ?? '');
+}
+
 function weight(parts: readonly Part[]): number {
   let sum = 0;
   for (const part of parts) {

@@ -20,17 +20,22 @@ export class ApiError extends Error {
 
 const VISITORS = new Set(['/api/me']); // asked on every page: who is nobody here may still be let in
 
+const DEADLINE = 20_000; // ms
+const SIGN_OF_LIFE = 8_000; // ms
+const SOON = 2_000; // ms
+const KEPT = 6; // connections a browser keeps to one server
+const unanswered = new Set<AbortController>(); // of what may be asked again
+
 type Problem = { error?: { code?: string; message?: string; hint?: string; fields?: Record<string, string[]> } };
 
-export async function call<T>(method: string, path: string, body?: unknown, init: RequestInit = {}): Promise<T> {
-  const response = await reach(path, {
-    ...init,
+/** What may be asked again (`repeatable`) has a deadline: a connection can die without anybody being told. */
+export async function call<T>(method: string, path: string, body?: unknown, { repeatable = method === 'GET' } = {}): Promise<T> {
+  const { response, answer } = await reach(path, repeatable, {
     method,
+    cache: 'no-store',
     headers: { 'X-CSRFToken': csrfToken(), ...(body === undefined ? {} : { 'Content-Type': 'application/json' }) },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
-  if (response.status === 204) return undefined as T;
-  const answer: unknown = await response.json().catch(() => null);
   if (response.ok) return answer as T;
   if (response.status === 401 && !VISITORS.has(path)) goToLogin();
   throw problemIn(response.status, answer);
@@ -49,13 +54,36 @@ export function goToLogin(): void {
   location.assign(`/login/?next=${encodeURIComponent(location.pathname)}`);
 }
 
-async function reach(path: string, init: RequestInit): Promise<Response> {
+async function reach(path: string, repeatable: boolean, init: RequestInit): Promise<{ response: Response; answer: unknown }> {
+  const stop = new AbortController();
+  const timer = repeatable ? window.setTimeout(() => stop.abort(), DEADLINE) : 0;
+  if (repeatable) unanswered.add(stop);
   try {
-    return await fetch(path, init);
-  } catch (error) {
-    if (error instanceof DOMException && error.name === 'AbortError') throw error;
+    const response = await fetch(path, { ...init, signal: stop.signal });
+    const answer: unknown = response.status === 204 ? undefined : await response.json().catch(() => null);
+    if (stop.signal.aborted) throw stop.signal.reason;
+    return { response, answer };
+  } catch {
     throw new ApiError(0, 'offline', '');
+  } finally {
+    window.clearTimeout(timer);
+    unanswered.delete(stop);
   }
+}
+
+/** Whether the server says anything at all. */
+export async function answers(patience = SIGN_OF_LIFE): Promise<boolean> {
+  const stop = new AbortController();
+  const timer = window.setTimeout(() => stop.abort(), patience);
+  const answer = await fetch('/healthz', { cache: 'no-store', signal: stop.signal }).catch(() => null);
+  window.clearTimeout(timer);
+  return answer !== null;
+}
+
+/** Get rid of connections that may be dead: browsers keep a few, and each is believed until a request on it is given up. */
+export async function freshConnections(): Promise<void> {
+  for (const stop of unanswered) stop.abort();
+  await Promise.all(Array.from({ length: KEPT }, () => answers(SOON)));
 }
 
 export function query(values: Record<string, string | number | boolean | null | undefined>): string {

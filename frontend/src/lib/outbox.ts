@@ -40,10 +40,10 @@ export class Outbox {
     return this.attempt(letter.client_id);
   }
 
-  /** Try again whatever waits for the connection, in order. Answers whether anything was taken. */
-  async retry(): Promise<boolean> {
+  /** Try again whatever waits for the connection, in order; `all`: also what is on its way, over a connection that may be dead. */
+  async retry(all = false): Promise<boolean> {
     let taken = false;
-    for (const { client_id: id } of this.letters.filter((letter) => letter.state === 'waiting')) {
+    for (const { client_id: id } of this.letters.filter(({ state }) => state === 'waiting' || (all && state === 'sending'))) {
       taken = Boolean(await this.attempt(id)) || taken;
     }
     return taken;
@@ -59,8 +59,9 @@ export class Outbox {
       return turn;
     } catch (error) {
       const problem = error instanceof ApiError ? error : new ApiError(0, 'offline', '');
-      this.change(id, { state: problem.isOffline ? 'waiting' : 'refused', problem });
-      return undefined;
+      const latest = this.letters.find((found) => found.client_id === id);
+      if (latest?.state === 'sending') this.change(id, { state: problem.isOffline ? 'waiting' : 'refused', problem });
+      return latest?.turn; // it may have come through another way meanwhile
     }
   }
 

@@ -17,6 +17,8 @@ export const queryClient = new QueryClient({
   },
 });
 
+export const OFFLINE = 'offline'; // what the server calls the model it brings along
+
 export const useMe = () => useQuery({ queryKey: ['me'], queryFn: api.me, staleTime: 60_000 });
 export const useConfig = () => useQuery({ queryKey: ['config'], queryFn: api.config, staleTime: 300_000 });
 
@@ -37,7 +39,7 @@ function unique(rows: SessionRow[]): SessionRow[] {
   return [...new Map(rows.map((row) => [row.id, row])).values()];
 }
 
-const LISTED = new Set(['session.updated', 'turn.queued', 'turn.running', 'turn.finished', 'review.requested', 'reconnected']);
+const LISTED = new Set(['session.updated', 'turn.queued', 'turn.running', 'turn.finished', 'review.requested', 'review.decided', 'reconnected']);
 const GATHER = 200; // ms: hints come in swarms
 
 /** Keep the list of sessions true while the component is there. */

@@ -66,6 +66,7 @@ export type Me = {
   time_zone: string;
   theme: Theme;
   is_staff: boolean;
+  admin_url: string;
   limits: { day_budget: number | null; month_budget: number | null };
 };
 export type Config = {

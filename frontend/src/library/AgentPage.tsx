@@ -39,7 +39,7 @@ function Shown({ agent }: { agent: AgentDetail }) {
         <div className="flex flex-col gap-4">
           <Problems agent={agent} />
           <Suspense fallback={<Loading />}>
-            <GraphView graph={graph} names={names} className="h-[28rem]" />
+            <GraphView graph={graph} names={names} />
           </Suspense>
         </div>
       ),
@@ -67,7 +67,7 @@ function Shown({ agent }: { agent: AgentDetail }) {
         <Run agent={agent} />
         <More agent={agent} />
       </Heading>
-      <Tabs tabs={tabs} label={agent.name} />
+      <Tabs tabs={tabs} base={`/library/agents/${agent.id}`} label={agent.name} />
     </>
   );
 }

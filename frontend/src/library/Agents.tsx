@@ -6,11 +6,13 @@ import { Icon } from '../components/icons';
 import { Ago, Badge } from '../components/Pieces';
 import { useT } from '../i18n';
 import { useSettled } from '../lib/debounce';
-import { queryClient } from '../lib/queries';
+import { queryClient, useGathered } from '../lib/queries';
 import { toast } from '../lib/toasts';
 import { type Agent, libraryApi } from './api';
 import { Heading, Listed, useAttempt } from './Screen';
 import { SearchField } from './SearchField';
+
+const NEWS = new Set(['operation.updated', 'turn.finished', 'reconnected']);
 
 export function Agents() {
   const t = useT();
@@ -23,6 +25,7 @@ export function Agents() {
     getNextPageParam: (page) => page.next,
     placeholderData: (before) => before,
   });
+  useGathered((hint) => NEWS.has(hint.type), () => void found.refetch()); // agents are built in chats
   const agents = useMemo(() => found.data?.pages.flatMap((page) => page.results), [found.data]);
   return (
     <>

@@ -26,7 +26,7 @@ export function Credentials() {
           {t('credentials.add')}
         </Button>
       </Heading>
-      <Listed answer={{ data: found.data?.results, error: found.error, refetch: found.refetch }} icon="key" empty={t('credentials.none')}>
+      <Listed answer={{ data: found.data?.results, error: found.error, refetch: found.refetch }} icon="key" empty={t('credentials.none')} hint={t('credentials.hint')}>
         {(rows) => (
           <ul className="panel divide-y divide-line">
             {rows.map((credential) => (

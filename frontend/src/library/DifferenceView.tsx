@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
+import { type ReactNode, useMemo } from 'react';
 import { Failed, Loading } from '../components/Pieces';
+import { type Graph, readGraph, titleOf } from '../graph/model';
 import { useT } from '../i18n';
 import { text } from '../lib/shape';
 import { inWords } from '../lib/words';
@@ -12,24 +13,34 @@ export function DifferenceView({ agent, from, to }: { agent: string; from: numbe
   const t = useT();
   const names = useBlockNames();
   const { data, error } = useQuery({ queryKey: ['agent', agent, 'diff', from, to], queryFn: () => libraryApi.difference(agent, from, to), staleTime: Infinity });
+  const graphs = [useGraph(agent, from), useGraph(agent, to)];
   if (error) return <Failed words={inWords(error, t)} />;
   if (!data) return <Loading />;
-  const nodeName = (node: Record<string, unknown>) => names.get(text(node.block_id))?.name ?? text(node.id).slice(0, 8);
-  const linkName = (link: Record<string, unknown>) => `${text(link.source_name)} → ${text(link.sink_name)}`;
+  const titles = new Map(graphs.flatMap((graph) => graph.nodes.map((node) => [node.id, titleOf(node, names).title] as const)));
+  const nodeName = (node: Record<string, unknown>) => titles.get(text(node.id)) ?? names.get(text(node.block_id))?.name ?? text(node.id).slice(0, 8);
+  const end = (node: unknown, pin: unknown) => [titles.get(text(node)), text(pin)].filter(Boolean).join(' · ');
+  const linkName = (link: Record<string, unknown>) => `${end(link.source_id, link.source_name)} → ${end(link.sink_id, link.sink_name)}`;
   const nothing = empty(data.nodes) && empty(data.links) && data.graph.length === 0;
   return (
     <div className="mt-3 flex flex-col gap-3 border-t border-line pt-3">
       {nothing && <p className="text-quiet">{t('diff.nothing')}</p>}
       <Fields changes={data.graph} />
-      <PartList title={t('diff.nodes')} parts={data.nodes} nameOf={nodeName} />
-      <PartList title={t('diff.links')} parts={data.links} nameOf={linkName} />
+      <PartList title={t('diff.nodes')} parts={data.nodes} nameOf={nodeName} titles={titles} />
+      <PartList title={t('diff.links')} parts={data.links} nameOf={linkName} titles={titles} />
     </div>
   );
 }
 
+function useGraph(agent: string, version: number): Graph {
+  const { data } = useQuery({ queryKey: ['agent', agent, 'version', version], queryFn: () => libraryApi.version(agent, version), staleTime: Infinity });
+  return useMemo(() => readGraph(data?.graph), [data]);
+}
+
 const empty = (parts: Parts) => parts.added.length + parts.removed.length + parts.changed.length === 0;
 
-function PartList({ title, parts, nameOf }: { title: string; parts: Parts; nameOf: (part: Record<string, unknown>) => string }) {
+type PartsProps = { title: string; parts: Parts; nameOf: (part: Record<string, unknown>) => string; titles: ReadonlyMap<string, string> };
+
+function PartList({ title, parts, nameOf, titles }: PartsProps) {
   const t = useT();
   if (empty(parts)) return null;
   return (
@@ -48,6 +59,7 @@ function PartList({ title, parts, nameOf }: { title: string; parts: Parts; nameO
         ))}
         {parts.changed.map((part) => (
           <li key={part.id}>
+            <p className="py-1 text-xs">{titles.get(part.id)}</p>
             <Fields changes={part.changes} />
           </li>
         ))}

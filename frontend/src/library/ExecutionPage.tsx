@@ -9,8 +9,8 @@ import { useT } from '../i18n';
 import { useFormat } from '../lib/format';
 import { inWords } from '../lib/words';
 import { type Execution, libraryApi, type NodeRun } from './api';
-import { Outputs } from './Outputs';
-import { ReviewCard } from './ReviewCard';
+import { OpenReviews } from './OpenReviews';
+import { Inputs, Outputs } from './Outputs';
 import { Heading, useAttempt } from './Screen';
 import { hasEnded, type NodeStates, statusKey, toneOf } from './status';
 import { spans } from './timeline';
@@ -59,7 +59,7 @@ function Shown({ execution, states }: { execution: Execution; states: NodeStates
           </Notice>
         )}
       </div>
-      {execution.status === 'REVIEW' && <Waiting execution={execution.id} />}
+      {execution.status === 'REVIEW' && <OpenReviews execution={execution.id} />}
       <section className="grid gap-6 lg:grid-cols-2">
         <div>
           <h3 className="pb-2 font-semibold">{t('run.outputs')}</h3>
@@ -67,17 +67,12 @@ function Shown({ execution, states }: { execution: Execution; states: NodeStates
         </div>
         <div>
           <h3 className="pb-2 font-semibold">{t('run.inputs')}</h3>
-          <Raw value={execution.inputs} />
+          <Inputs inputs={execution.inputs} />
         </div>
       </section>
       <Drawn execution={execution} states={states} />
     </div>
   );
-}
-
-function Waiting({ execution }: { execution: string }) {
-  const { data } = useQuery({ queryKey: ['reviews', 'waiting'], queryFn: () => libraryApi.reviews('waiting') });
-  return data?.results.filter((review) => review.execution_id === execution).map((review) => <ReviewCard key={review.id} review={review} />);
 }
 
 /** The graph with what each node is at, the same on a line of time, and the data of the one that was chosen. */
@@ -98,7 +93,7 @@ function Drawn({ execution, states }: { execution: Execution; states: NodeStates
     <>
       {graph.nodes.length > 0 && (
         <Suspense fallback={<Loading />}>
-          <GraphView graph={graph} names={names} states={states} chosen={chosen} onChoose={setChosen} className="h-80" />
+          <GraphView graph={graph} names={names} states={states} chosen={chosen} onChoose={setChosen} />
         </Suspense>
       )}
       {runs.length > 0 && <Timeline runs={runs} titles={titles} chosen={chosen} onChoose={setChosen} live={!hasEnded(execution.status)} />}

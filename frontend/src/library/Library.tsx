@@ -1,5 +1,6 @@
+import { useEffect, useRef } from 'react';
 import { Link, Route, Switch, useLocation } from 'wouter';
-import { Missing } from '../app/Missing';
+import { NothingHere } from '../app/Missing';
 import { Page } from '../app/Page';
 import { classes } from '../components/classes';
 import { Icon, type IconName } from '../components/icons';
@@ -27,9 +28,13 @@ const PLACES: [string, IconName, Key][] = [
 export default function Library() {
   const t = useT();
   const [path] = useLocation();
+  const places = useRef<HTMLElement>(null);
+  useEffect(() => {
+    places.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [path]);
   return (
     <Page title={t('library.title')}>
-      <nav aria-label={t('library.title')} className="-mx-1 flex gap-1 overflow-x-auto px-1 pb-5">
+      <nav ref={places} aria-label={t('library.title')} className="-mx-1 flex gap-1 overflow-x-auto px-1 pb-5">
         {PLACES.map(([href, icon, name]) => {
           const here = href === '/library' ? path === href || path.startsWith('/library/agents/') : path.startsWith(href);
           return (
@@ -46,7 +51,7 @@ export default function Library() {
       </nav>
       <Switch>
         <Route path="/library" component={Agents} />
-        <Route path="/library/agents/:id">{({ id }) => <AgentPage key={id} id={id} />}</Route>
+        <Route path="/library/agents/:id/:tab?">{({ id }) => <AgentPage key={id} id={id} />}</Route>
         <Route path="/library/agents/:agent/executions/:id">{({ id }) => <ExecutionPage key={id} id={id} />}</Route>
         <Route path="/library/runs" component={Executions} />
         <Route path="/library/runs/:id">{({ id }) => <ExecutionPage key={id} id={id} />}</Route>
@@ -55,7 +60,7 @@ export default function Library() {
         <Route path="/library/triggers" component={Triggers} />
         <Route path="/library/credentials" component={Credentials} />
         <Route path="/library/store" component={Store} />
-        <Route component={Missing} />
+        <Route component={NothingHere} />
       </Switch>
     </Page>
   );

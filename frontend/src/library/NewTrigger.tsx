@@ -6,7 +6,7 @@ import { useT } from '../i18n';
 import { queryClient } from '../lib/queries';
 import { type AgentDetail, libraryApi, type Trigger } from './api';
 import { useAttempt } from './Screen';
-import { Shown } from './Triggers';
+import { SCHEMES, Shown } from './Triggers';
 
 export function NewTrigger({ agent, onClose }: { agent: AgentDetail; onClose: () => void }) {
   const t = useT();
@@ -25,7 +25,7 @@ export function NewTrigger({ agent, onClose }: { agent: AgentDetail; onClose: ()
       ) : (
         <form action={make} className="flex flex-col gap-4">
           <TextField label={t('common.name')} value={name} onChange={(event) => setName(event.target.value)} />
-          <SelectField label={t('triggers.scheme')} choices={SCHEMES.map((value) => ({ value, label: value }))} value={scheme} onChange={(event) => setScheme(event.target.value)} />
+          <SelectField label={t('triggers.scheme')} choices={Object.entries(SCHEMES).map(([value, name]) => ({ value, label: t(name) }))} value={scheme} onChange={(event) => setScheme(event.target.value)} />
           <Button look="strong" type="submit" className="self-start" disabled={!name.trim()}>
             {t('triggers.make')}
           </Button>
@@ -34,5 +34,3 @@ export function NewTrigger({ agent, onClose }: { agent: AgentDetail; onClose: ()
     </Dialog>
   );
 }
-
-const SCHEMES = ['standard_webhooks', 'hmac_sha256', 'none'];

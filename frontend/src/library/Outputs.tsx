@@ -27,6 +27,13 @@ export function Outputs({ outputs }: { outputs: Record<string, unknown[]> }) {
   );
 }
 
+/** What a run was given, by name. */
+export function Inputs({ inputs }: { inputs: Record<string, unknown> }) {
+  const t = useT();
+  if (Object.keys(inputs).length === 0) return <p className="text-sm text-quiet">{t('run.noInputs')}</p>;
+  return <Outputs outputs={Object.fromEntries(Object.entries(inputs).map(([name, value]) => [name, [value]]))} />;
+}
+
 function Value({ value }: { value: unknown }) {
   if (typeof value !== 'string') return <Raw value={value} />;
   const address = /^workspace:\/\/\S+$/.test(value) ? addressOf(value) : null;

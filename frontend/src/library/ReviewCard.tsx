@@ -17,19 +17,19 @@ const STATES: Record<Review['state'], [Key, Tone]> = {
 };
 
 /** A question to the person: what it is about, changeable where that is allowed, and the two answers. */
-export function ReviewCard({ review, onDecided }: { review: Review; onDecided?: (review: Review) => void }) {
+export function ReviewCard({ review, inRun, onDecided }: { review: Review; inRun?: boolean; onDecided?: (review: Review) => void }) {
   const t = useT();
   const [name, tone] = STATES[review.state];
   return (
     <section className="panel flex flex-col gap-3 p-4 text-sm" aria-label={review.name}>
       <div className="flex flex-wrap items-center gap-2">
         <Badge tone={tone}>{t(name)}</Badge>
-        <span className="min-w-0 flex-1 font-medium break-words">{review.name}</span>
-        <span className="text-[13px] text-quiet">
+        <span className="min-w-0 font-medium break-words max-sm:order-last max-sm:basis-full sm:flex-1">{review.name}</span>
+        <span className="ml-auto text-[13px] text-quiet">
           <Ago when={review.asked_at} />
         </span>
       </div>
-      {review.agent_name && review.execution_id && (
+      {!inRun && review.agent_name && review.execution_id && (
         <Link href={`/library/runs/${review.execution_id}`} className="link w-fit text-[13px]">
           {review.agent_name}
         </Link>

@@ -12,7 +12,7 @@ export function Reviews() {
   const [all, setAll] = useState(false);
   const state = all ? '' : 'waiting';
   const found = useQuery({ queryKey: ['reviews', state], queryFn: () => libraryApi.reviews(state) });
-  useGathered((hint) => hint.type === 'review.requested' || hint.type === 'reconnected', () => void found.refetch());
+  useGathered((hint) => hint.type === 'review.requested' || hint.type === 'review.decided' || hint.type === 'reconnected', () => void found.refetch());
   return (
     <>
       <Heading title={t('library.reviews')} about={t('reviews.about')}>
@@ -20,7 +20,7 @@ export function Reviews() {
           {t(all ? 'reviews.showWaiting' : 'reviews.showAll')}
         </Button>
       </Heading>
-      <Listed answer={{ data: found.data?.results, error: found.error, refetch: found.refetch }} icon="shield" empty={t('reviews.none')}>
+      <Listed answer={{ data: found.data?.results, error: found.error, refetch: found.refetch }} icon="shield" empty={t('reviews.none')} hint={t('reviews.hint')}>
         {(rows) => (
           <div className="flex max-w-3xl flex-col gap-4">
             {rows.map((review) => (

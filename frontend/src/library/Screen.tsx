@@ -1,5 +1,5 @@
 // What every screen of the library does: a heading with actions, and a list that loads, fails, or is empty.
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect } from 'react';
 import { Empty, Failed, Loading } from '../components/Pieces';
 import type { IconName } from '../components/icons';
 import { useT } from '../i18n';
@@ -7,6 +7,9 @@ import { toast } from '../lib/toasts';
 import { inWords } from '../lib/words';
 
 export function Heading({ title, about, children }: { title: string; about?: ReactNode; children?: ReactNode }) {
+  useEffect(() => {
+    document.title = `${title} · Ratchet`;
+  }, [title]);
   return (
     <div className="flex flex-wrap items-start justify-between gap-3 pb-5">
       <div className="min-w-0">

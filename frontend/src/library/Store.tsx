@@ -22,7 +22,7 @@ export function Store() {
       <Heading title={t('library.store')} about={t('store.about')}>
         <SearchField label={t('store.search')} value={search} onChange={setSearch} />
       </Heading>
-      <Listed answer={{ data: found.data?.results, error: found.error, refetch: found.refetch }} icon="store" empty={t('store.none')}>
+      <Listed answer={{ data: found.data?.results, error: found.error, refetch: found.refetch }} icon="store" empty={t(words ? 'store.nothingFound' : 'store.none')} hint={t('store.hint')}>
         {(rows) => (
           <ul className="grid gap-4 sm:grid-cols-2 lg:grid-cols-3">
             {rows.map((listing) => (

@@ -1,14 +1,17 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';
-import { Button } from '../components/Button';
+import { Button, IconButton } from '../components/Button';
+import { Confirm } from '../components/Dialog';
 import { Menu } from '../components/Menu';
-import { IconButton } from '../components/Button';
 import { Ago, Badge, CopyButton, Fold, Loading, Notice, Raw } from '../components/Pieces';
-import { useT } from '../i18n';
+import { type Key, useT } from '../i18n';
 import { queryClient } from '../lib/queries';
 import { libraryApi, type Trigger } from './api';
 import { Heading, Listed, useAttempt } from './Screen';
+
+export const SCHEMES: Record<string, Key> = { standard_webhooks: 'scheme.standard_webhooks', hmac_sha256: 'scheme.hmac_sha256', none: 'scheme.none' };
+const STATES: Record<string, Key> = { stored: 'delivery.stored', started: 'delivery.started', refused: 'delivery.refused', failed: 'delivery.failed' };
 
 export function Triggers() {
   const t = useT();
@@ -31,6 +34,7 @@ export function Triggers() {
 
 function Row({ trigger }: { trigger: Trigger }) {
   const t = useT();
+  const [asking, setAsking] = useState(false);
   const [fresh, setFresh] = useState<Trigger | null>(null);
   const attempt = useAttempt();
   const change = async (work: Promise<unknown>) => {
@@ -43,7 +47,7 @@ function Row({ trigger }: { trigger: Trigger }) {
     <li className="panel flex flex-col gap-2 p-4 text-sm">
       <div className="flex flex-wrap items-center gap-2">
         <span className="font-medium">{trigger.name}</span>
-        <Badge>{trigger.scheme}</Badge>
+        <Badge>{SCHEMES[trigger.scheme] ? t(SCHEMES[trigger.scheme]!) : trigger.scheme}</Badge>
         {!trigger.enabled && <Badge>{t('common.off')}</Badge>}
         <Link href={`/library/agents/${trigger.agent_id}`} className="link text-[13px]">
           {trigger.agent_name}
@@ -58,7 +62,7 @@ function Row({ trigger }: { trigger: Trigger }) {
               { label: t('triggers.newAddress'), icon: 'refresh', onSelect: () => void rotate('address') },
               { label: t('triggers.newSecret'), icon: 'key', onSelect: () => void rotate('secret') },
               'line',
-              { label: t('common.delete'), icon: 'trash', danger: true, onSelect: () => void change(libraryApi.removeTrigger(trigger.id)) },
+              { label: t('common.delete'), icon: 'trash', danger: true, onSelect: () => setAsking(true) },
             ]}
           />
         </span>
@@ -68,6 +72,14 @@ function Row({ trigger }: { trigger: Trigger }) {
       <Fold title={t('triggers.log')}>
         <Deliveries trigger={trigger.id} />
       </Fold>
+      <Confirm
+        open={asking}
+        onClose={() => setAsking(false)}
+        onConfirm={() => void change(libraryApi.removeTrigger(trigger.id))}
+        title={t('triggers.deleteTitle')}
+        about={t('triggers.deleteAbout')}
+        action={t('common.delete')}
+      />
     </li>
   );
 }
@@ -100,7 +112,7 @@ function Deliveries({ trigger }: { trigger: string }) {
     <ol className="flex flex-col divide-y divide-line">
       {data.results.map((delivery) => (
         <li key={delivery.id} className="flex flex-wrap items-center gap-2 py-2">
-          <Badge tone={delivery.error ? 'wrong' : 'calm'}>{delivery.state}</Badge>
+          <Badge tone={delivery.error ? 'wrong' : 'calm'}>{t(STATES[delivery.state] ?? 'delivery.stored')}</Badge>
           <Ago when={delivery.received_at} />
           {delivery.execution_id && (
             <Link href={`/library/runs/${delivery.execution_id}`} className="link">

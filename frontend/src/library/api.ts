@@ -84,6 +84,7 @@ export type CredentialKind = 'api_key' | 'user_password' | 'host_scoped';
 export type NewCredential = { provider: string; kind: CredentialKind; title?: string; host?: string; api_key?: string; username?: string; password?: string; headers?: Record<string, string> };
 export type Provider = { name: string; title: string; scopes: string[] };
 export type Listing = { username: string; slug: string; name: string; description: string; categories: string[]; version: number; additions: number; published_at: string };
+export type BlockRun = { status: 'completed' | 'failed' | 'review'; outputs: Record<string, unknown[]>; error: string | null; review_id: string | null };
 export type BlockInfo = { id: string; name: string; description: string; category?: string; categories?: string[] };
 
 export type Decision = { approved: boolean; data?: unknown; message?: string };
@@ -107,6 +108,7 @@ export const libraryApi = {
   cancelExecution: (id: string) => call<{ cancelled: boolean }>('POST', `/api/executions/${id}/cancel`, {}),
 
   reviews: (state: string) => call<Page<Review>>('GET', `/api/reviews${query({ state })}`),
+  openReviews: (execution: string) => call<Page<Review>>('GET', `/api/reviews${query({ state: 'waiting', execution })}`),
   review: (id: string) => call<Review>('GET', `/api/reviews/${id}`),
   decide: (id: string, decision: Decision) => call<Review>('POST', `/api/reviews/${id}/decide`, decision),
 
@@ -136,5 +138,6 @@ export const libraryApi = {
   withdraw: (username: string, slug: string) => call<void>('DELETE', `/api/store/${username}/${slug}`),
   publish: (agent_id: string) => call<Listing>('POST', '/api/store', { agent_id }),
 
+  runBlock: (id: string, inputs: Record<string, unknown>, client_id: string) => call<BlockRun>('POST', `/api/blocks/${id}/execute`, { inputs, client_id }),
   blocks: (cursor: string | null) => call<Page<BlockInfo>>('GET', `/api/blocks${query({ limit: 100, cursor })}`),
 };

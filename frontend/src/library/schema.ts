@@ -1,5 +1,5 @@
 // A form from a JSON schema: which fields, what they start with, and what was filled in as values. Pure functions.
-import { field, text, texts } from '../lib/shape';
+import { field, list, text, texts } from '../lib/shape';
 import type { Schema } from './api';
 
 export type Kind = 'line' | 'text' | 'number' | 'flag' | 'choice' | 'date' | 'time' | 'secret' | 'json';
@@ -9,7 +9,8 @@ export type Parsed = { values: Record<string, unknown>; problems: Record<string,
 
 export function fieldsOf(schema: Schema | undefined): FormField[] {
   const required = new Set(schema?.required ?? []);
-  return Object.entries(schema?.properties ?? {}).map(([name, one]) => {
+  const given = Object.entries(schema?.properties ?? {}).filter(([, one]) => one.format !== 'credentials'); // those are chosen by the server
+  return given.map(([name, one]) => {
     const initial = one.default;
     return {
       name,
@@ -27,7 +28,7 @@ export function fieldsOf(schema: Schema | undefined): FormField[] {
 
 function kindOf(schema: Schema): Kind {
   if (texts(schema.enum).length) return 'choice';
-  if (schema.secret === true || schema.format === 'password') return 'secret';
+  if (isSecret(schema)) return 'secret';
   switch (schema.type) {
     case 'boolean':
       return 'flag';
@@ -47,6 +48,17 @@ function kindOf(schema: Schema): Kind {
       return 'text';
   }
   return 'line';
+}
+
+const SECRET_FORMATS = new Set<unknown>(['password', 'secret']);
+
+function isSecret(schema: Schema): boolean {
+  return schema.secret === true || SECRET_FORMATS.has(schema.format) || list(schema.anyOf).some((branch) => SECRET_FORMATS.has(field(branch, 'format')));
+}
+
+/** Whether anything that is filled in must not be read by others, the model among them. */
+export function takesSecrets(schema: Schema): boolean {
+  return Object.values(schema.properties ?? {}).some(isSecret);
 }
 
 export function initialOf(fields: readonly FormField[]): Filled {
@@ -86,8 +98,4 @@ function valueOf(one: FormField, said: string): unknown {
 /** The server's problems by field, from an error's `fields` (which may name them as `inputs.name`). */
 export function problemsIn(fields: Record<string, string[]>): Record<string, string> {
   return Object.fromEntries(Object.entries(fields).map(([name, lines]) => [name.replace(/^inputs\./, ''), lines.join(' ')]));
-}
-
-export function isEmpty(schema: unknown): boolean {
-  return Object.keys((field(schema, 'properties') as object | undefined) ?? {}).length === 0;
 }

@@ -15,7 +15,7 @@ export function useExecution(id: string) {
     refetchInterval: (query) => (query.state.data && hasEnded(query.state.data.status) ? false : LOOK_AGAIN),
   });
   useGathered(
-    (hint) => (hint.type === 'execution.updated' && hint.id === id) || hint.type === 'reconnected' || hint.type === 'review.requested',
+    (hint) => (hint.type === 'execution.updated' && hint.id === id) || hint.type === 'reconnected' || hint.type === 'review.requested' || hint.type === 'review.decided',
     () => void found.refetch(),
   );
   const nodes = found.data?.nodes;

@@ -53,7 +53,7 @@ function Foot() {
   const { data: me, error } = useMe();
   const nobody = error instanceof ApiError && error.status === 401;
   const more: MenuEntry[] = [
-    ...(me?.is_staff ? [{ label: t('nav.admin'), icon: 'shield', href: '/admin/' } as const] : []),
+    ...(me?.admin_url ? [{ label: t('nav.admin'), icon: 'shield', href: me.admin_url } as const] : []),
     { label: t('nav.api'), icon: 'terminal', href: '/api/docs/' },
     { label: t('nav.styleguide'), icon: 'block', href: '/styleguide' },
     'line',

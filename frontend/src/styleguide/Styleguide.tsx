@@ -3,6 +3,8 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { Page } from '../app/Page';
 import { Answer } from '../chat/Answer';
+import { Queue } from '../chat/Queue';
+import { UploadChips } from '../chat/UploadChips';
 import { UserMessage } from '../chat/UserMessage';
 import { OperationState } from '../cards/bodies/Operation';
 import Game from '../cards/game/Game';
@@ -18,8 +20,13 @@ import * as fixtures from './fixtures';
 function makeClient(): QueryClient {
   const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, retry: false } } });
   client.setQueryData(['session', fixtures.SESSION_ID], fixtures.SESSION);
-  client.setQueryData(['execution', fixtures.EXECUTION_ID], fixtures.EXECUTION);
-  client.setQueryData(['review', fixtures.REVIEW_ID], fixtures.REVIEW);
+  client.setQueryData(['session', fixtures.RUNNING_SESSION_ID], { ...fixtures.SESSION, status: 'running' });
+  for (const execution of fixtures.EXECUTIONS) {
+    client.setQueryData(['execution', execution.id], execution);
+    client.setQueryData(['reviews', 'waiting', execution.id], { results: [fixtures.REVIEW], next: null });
+  }
+  for (const review of fixtures.REVIEWS) client.setQueryData(['review', review.id], review);
+  for (const operation of fixtures.OPERATIONS) client.setQueryData(['operation', operation.id], operation);
   client.setQueryData(['agent', fixtures.AGENT_ID, 'version', 1], { graph: fixtures.GRAPH });
   client.setQueryData(['blocks'], fixtures.BLOCKS);
   return client;
@@ -33,11 +40,18 @@ export default function Styleguide() {
       <Page title={t('nav.styleguide')}>
         <div className="mx-auto flex max-w-3xl flex-col gap-12">
           <Pieces />
-          <Part title="Messages">
+          <Part title="What is said">
+            <UserMessage message={fixtures.UNSEEN} seen={new Set()} answered />
             <UserMessage message={fixtures.QUESTION} seen={new Set()} answered />
             {fixtures.ANSWERS.map((message) => (
-              <Answer key={message.id} message={message} live={false} last />
+              <Answer key={message.id} message={message} live={false} last open />
             ))}
+          </Part>
+          <Part title="On their way">
+            <Queue pending={fixtures.QUEUED} talk={NOBODY} onEdit={() => undefined} />
+            <div className="panel pb-2">
+              <UploadChips uploads={fixtures.UPLOADS} onRemove={() => undefined} blind />
+            </div>
           </Part>
           <Part title="Tool cards: states">
             <Cards examples={fixtures.STATES} />
@@ -61,6 +75,8 @@ export default function Styleguide() {
   );
 }
 
+const NOBODY = { changeQueued: async () => undefined, removeQueued: async () => undefined, discard: () => undefined };
+
 function Part({ title, children }: { title: string; children: ReactNode }) {
   return (
     <section className="flex flex-col gap-4">
@@ -74,7 +90,7 @@ function Cards({ examples }: { examples: fixtures.Example[] }) {
   return examples.map((example) => (
     <div key={example.part.toolCallId} data-example={example.name} className="flex flex-col gap-1.5">
       <p className="font-mono text-xs text-quiet">{example.name}</p>
-      <ToolCard part={example.part} turn="" message="" live={example.live ?? false} last />
+      <ToolCard part={example.part} turn="" message="" live={example.live ?? false} open />
     </div>
   ));
 }

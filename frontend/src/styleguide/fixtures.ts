@@ -1,6 +1,8 @@
 // One example per kind of card and state. Made up, in English: this page is for those who build the product.
 import type { ToolUIPart } from 'ai';
 import type { Execution, Review } from '../library/api';
+import type { Upload } from '../chat/useUploads';
+import type { Pending } from '../lib/pending';
 import type { ChatMessage, Operation, SessionDetail } from '../lib/types';
 
 export type Example = { name: string; part: ToolUIPart; live?: boolean };
@@ -8,8 +10,10 @@ export type Example = { name: string; part: ToolUIPart; live?: boolean };
 const NOW = new Date(Date.now() - 40_000).toISOString();
 const FILE = { file_id: 'f', path: 'reports/may.csv', reference: 'workspace://0b9c8a5e-1111-4222-8333-444455556666', media_type: 'text/csv', size: 4213 };
 export const SESSION_ID = 'styleguide-session';
-export const EXECUTION_ID = 'styleguide-execution';
-export const REVIEW_ID = 'styleguide-review';
+export const RUNNING_SESSION_ID = 'styleguide-session-running';
+const EXECUTION_ID = 'styleguide-execution';
+const REVIEW_ID = 'styleguide-review';
+const OPERATION_ID = 'styleguide-running';
 export const AGENT_ID = 'styleguide-agent';
 
 export const GRAPH = {
@@ -44,8 +48,8 @@ const SCHEMA = {
 
 let calls = 0;
 const call = (tool: string, more: object): ToolUIPart => ({ type: `tool-${tool}`, toolCallId: `call-${++calls}`, input: {}, ...more }) as ToolUIPart;
-const done = (tool: string, type: string, message: string, more: object = {}): Example => ({
-  name: type,
+const done = (tool: string, type: string, message: string, more: object = {}, how = ''): Example => ({
+  name: how ? `${type}, ${how}` : type,
   part: call(tool, { state: 'output-available', output: { type, message, ...more } }),
 });
 
@@ -82,15 +86,28 @@ export const RESULTS: Example[] = [
   done('run_agent', 'agent_details', 'This is what it takes.', { agent: { name: 'Greeter', description: 'Greets people by name.', source: 'library', link: '/library' }, input_schema: SCHEMA }),
   done('run_agent', 'input_validation_error', 'One input does not fit.', { problems: { person: 'This input is needed.' }, input_schema: SCHEMA }),
   done('run_agent', 'setup_requirements', 'The agent needs an account.', { name: 'Weather by mail', missing_credentials: [{ provider: 'smtp', type: 'user_password', block: 'Send Email', note: 'User name and password of the mail server.' }] }),
-  done('run_agent', 'execution_started', 'The agent waits for a person.', { execution_id: EXECUTION_ID, status: 'COMPLETED' }),
+  done('run_agent', 'execution_started', 'The agent was started.', { execution_id: EXECUTION_ID, status: 'COMPLETED' }),
+  done('run_agent', 'execution_started', 'The agent was started.', { execution_id: `${EXECUTION_ID}-RUNNING`, status: 'RUNNING' }, 'running'),
+  done('run_agent', 'execution_started', 'The agent waits for a person.', { execution_id: `${EXECUTION_ID}-REVIEW`, status: 'REVIEW' }, 'waits for a person'),
+  done('run_agent', 'execution_started', 'The agent was started.', { execution_id: `${EXECUTION_ID}-FAILED`, status: 'FAILED' }, 'failed'),
+  done('run_agent', 'execution_started', 'The agent is scheduled.', { status: 'SCHEDULED', agent_name: 'Greeter', library_agent_link: '/library', cron: '0 9 * * *', next_run_at: NOW }, 'scheduled'),
   done('view_agent_output', 'agent_output', 'The agent completed.', { agent_name: 'Greeter', execution: { execution_id: EXECUTION_ID, status: 'COMPLETED', outputs: { greeting: ['Hello, **Anna**!'] } } }),
   done('run_block', 'review_required', 'This block needs your approval.', { review_id: REVIEW_ID }),
+  done('run_block', 'review_required', 'This block needs your approval.', { review_id: `${REVIEW_ID}-approved` }, 'approved'),
+  done('run_block', 'review_required', 'This block needs your approval.', { review_id: `${REVIEW_ID}-rejected` }, 'rejected'),
+  done('create_agent', 'operation_started', 'It is being built.', { operation_id: OPERATION_ID }),
+  done('create_agent', 'operation_in_progress', 'It is still being built.', { operation_id: OPERATION_ID }),
+  done('create_agent', 'operation_accepted', 'The generator has it.', { operation_id: 'styleguide-waiting' }),
+  done('check_operation_status', 'operation_status', 'It failed.', { operation_id: 'styleguide-failed' }),
   done('find_block', 'block_list', 'Found 1.', { blocks: [{ name: 'Calculator', description: 'Works out a sum.', category: 'Logic', inputs: { a: 'number', b: 'number' }, outputs: { result: 'number' }, needs_credentials: null }] }),
   done('run_block', 'block_details', 'Calculator takes these inputs.', { block: { name: 'Calculator', description: 'Works out a sum.' }, input_schema: { type: 'object', required: ['a'], properties: { a: { type: 'number' }, b: { type: 'number', default: 1 } } } }),
   done('run_block', 'block_output', 'The block ran.', { outputs: { result: [5] } }),
   done('validate_agent_graph', 'validation_result', 'One problem.', { valid: false, errors: [{ message: 'The block “Send Email” has no recipient. Link `to`, or give it a value.' }], warnings: [] }),
   done('fix_agent_graph', 'fix_result', 'Two things mended.', { valid: true, errors: [], fixes: ['Gave an id to a link without one.', 'Moved two blocks apart.'] }),
   done('run_sub_session', 'sub_session_status', 'It is done.', { sub_session_id: SESSION_ID, status: 'completed', response: 'I compared the three offers. The second one is the cheapest by 12 %.' }),
+  done('run_sub_session', 'sub_session_status', 'It runs.', { sub_session_id: RUNNING_SESSION_ID, status: 'running' }, 'running'),
+  done('run_sub_session', 'sub_session_status', 'It failed.', { sub_session_id: SESSION_ID, status: 'failed', error: 'The model server answered 503 three times.' }, 'failed'),
+  done('get_sub_session_result', 'sub_session_status', 'It was cancelled.', { sub_session_id: SESSION_ID, status: 'cancelled', response: 'I compared the first two' }, 'cancelled'),
   done('list_schedules', 'schedule_list', '1 schedule.', { schedules: [{ name: 'Morning weather', when: 'at 07:00 every day', enabled: true }] }),
   done('write_workspace_file', 'workspace_file_written', 'Saved as reports/may.csv.', { file: FILE }),
   done('list_workspace_files', 'workspace_file_list', '2 files.', { files: [FILE, { ...FILE, path: 'notes.txt', media_type: 'text/plain', size: 120 }] }),
@@ -98,7 +115,7 @@ export const RESULTS: Example[] = [
   done('delete_workspace_file', 'workspace_file_deleted', 'Deleted notes.txt.', { file: { ...FILE, path: 'notes.txt' } }),
   done('web_fetch', 'web_fetch', 'Fetched.', { url: 'https://example.com/', status_code: 200, title: 'Example Domain', content: 'This domain is for use in examples.' }),
   done('bash_exec', 'bash_exec', 'It ran.', { exit_code: 0, stdout: 'total 2\n-rw-r--r-- 1 box box 412 may.csv', stderr: '', files: [FILE], files_left_out: [] }),
-  done('search_docs', 'doc_search_results', 'Found 1 section.', { results: [{ title: 'Running', section: 'Ports', path: 'running.md#ports', snippet: 'The web server listens on PORT, 8000 unless said otherwise.' }] }),
+  done('search_docs', 'doc_search_results', 'Found 1 section.', { results: [{ title: 'Running it', section: 'Ports', path: 'running.md#ports', snippet: 'The web server listens on PORT, 8000 unless said otherwise.' }] }),
   done('get_doc_page', 'doc_page', 'The whole text.', { title: 'Ports', content: 'The web server listens on `PORT`.' }),
   done('add_understanding', 'understanding_updated', 'Remembered.', { updated_fields: ['business_name'], current_understanding: { business_name: 'Shoes of Porto', software: ['Excel', 'Shopify'] } }),
   done('search_feature_requests', 'feature_request_search', 'Found 1.', { results: [{ title: 'Dark mode for exports', description: 'Exports are white even at night.', supporters: 3 }] }),
@@ -129,7 +146,7 @@ export const OPERATIONS: Operation[] = [
   operation('cancelled', { error: 'The operation was cancelled.' }),
 ];
 
-export const EXECUTION: Execution = {
+const EXECUTION: Execution = {
   id: EXECUTION_ID,
   agent_id: AGENT_ID,
   agent_name: 'Greeter',
@@ -144,6 +161,14 @@ export const EXECUTION: Execution = {
   ended_at: NOW,
 };
 
+const ended = (status: string, more: Partial<Execution>): Execution => ({ ...EXECUTION, id: `${EXECUTION_ID}-${status}`, status, outputs: {}, ...more });
+export const EXECUTIONS: Execution[] = [
+  EXECUTION,
+  ended('RUNNING', { ended_at: null }),
+  ended('REVIEW', { ended_at: null }),
+  ended('FAILED', { error: 'The block “Send Email” failed: the mail server refused the password.' }),
+];
+
 export const REVIEW: Review = {
   id: REVIEW_ID,
   name: 'Send this e-mail to 240 people?',
@@ -157,6 +182,12 @@ export const REVIEW: Review = {
   expires_at: null,
   message: '',
 };
+
+export const REVIEWS: Review[] = [
+  REVIEW,
+  { ...REVIEW, id: `${REVIEW_ID}-approved`, state: 'approved', message: 'Only to those who asked for it.' },
+  { ...REVIEW, id: `${REVIEW_ID}-rejected`, state: 'rejected' },
+];
 
 export const SESSION: SessionDetail = {
   id: SESSION_ID,
@@ -194,9 +225,27 @@ def greet(name: str) -> str:
 const answer = (id: string, metadata: ChatMessage['metadata'], parts: ChatMessage['parts']): ChatMessage => ({ id, role: 'assistant', metadata, parts });
 const said = (text: string): ChatMessage['parts'] => [{ type: 'text', text, state: 'done' }];
 
+const picture = { type: 'file' as const, mediaType: 'image/png', filename: 'cat.png', url: '/static/site/icon.svg' };
+export const UNSEEN: ChatMessage = { id: 'unseen', role: 'user', parts: [picture, { type: 'text', text: 'What is in this picture?' }], metadata: {} };
 export const QUESTION: ChatMessage = { id: 'question', role: 'user', parts: [{ type: 'text', text: 'What does an answer look like?' }], metadata: {} };
 export const ANSWERS: ChatMessage[] = [
   answer('a1', { status: 'completed', created_at: NOW, usage: { input_tokens: 812, output_tokens: 96, cost: '0.0021' } }, [{ type: 'reasoning', text: 'The person wants to see everything at once.', state: 'done' }, ...said(TEXT)]),
   answer('a2', { status: 'cancelled', end_reason: 'cancelled' }, said('It was going well until')),
   answer('a3', { status: 'failed', end_reason: 'model_error', error: 'The model server answered 503 three times. Try again in a moment.' }, said('Let me look at')),
+];
+
+const queued = (key: string, text: string, more: Partial<Pending>): Pending => ({ key, text, files: [], fileCount: 0, mode: 'queue', state: 'sent', turn: key, ...more });
+export const QUEUED: Pending[] = [
+  queued('q1', 'And then the same for June, with a chart', {}),
+  queued('q2', 'Only the first three', { mode: 'steer' }),
+  queued('q3', 'Stop, another file', { mode: 'interrupt' }),
+  queued('q4', 'On its way', { state: 'sending', turn: undefined, letter: 'q4' }),
+  queued('q5', 'Too much for the budget', { state: 'refused', turn: undefined, letter: 'q5' }),
+];
+
+const upload = (name: string, type: string, more: Partial<Upload>): Upload => ({ key: name, name, type, share: 0, stop: new AbortController(), ...more });
+export const UPLOADS: Upload[] = [
+  upload('may.csv', 'text/csv', { share: 0.4 }),
+  upload('cat.png', 'image/png', { share: 1, done: { id: 'f', name: 'cat.png', path: 'cat.png', media_type: 'image/png', size: 812, content_url: '/static/site/icon.svg' } }),
+  upload('film.mp4', 'video/mp4', { problem: 'The workspace is full.' }),
 ];

@@ -1,13 +1,12 @@
 // Results about agents and blocks: found, described, checked.
 import { Link } from 'wouter';
-import { useTalkActions } from '../../chat/talk';
 import { Icon } from '../../components/icons';
 import { Badge, Notice } from '../../components/Pieces';
 import { useT } from '../../i18n';
 import { field, list, record, text, texts } from '../../lib/shape';
 import type { Schema } from '../../library/api';
-import { SchemaForm } from '../../library/SchemaForm';
 import type { BodyProps } from './index';
+import { hasRun, RunForm, type Runs } from './RunForm';
 
 export function AgentList({ result }: BodyProps) {
   return (
@@ -62,23 +61,21 @@ export function BlockList({ result }: BodyProps) {
   );
 }
 
-/** What an agent takes, as a form; filled in, it goes back as a message. */
-export function AgentDetails({ result, active }: BodyProps) {
+/** What an agent takes, as a form. */
+export function AgentDetails({ result, call, active }: BodyProps) {
   const t = useT();
-  const { say } = useTalkActions();
   const name = text(field(result.agent, 'name'));
   return (
     <div className="flex flex-col gap-4">
       {result.agent !== undefined && <AgentLine agent={result.agent} />}
-      {active && <SchemaForm schema={record(result.input_schema) as Schema} action={t('agent.run')} onSubmit={(values) => say(runWords(name, values))} />}
+      <RunForm call={call} runs={agentIn(result.agent)} name={name} schema={record(result.input_schema) as Schema} action={t('agent.run')} active={active} />
     </div>
   );
 }
 
 /** The same of a block. */
-export function BlockDetails({ result, active }: BodyProps) {
+export function BlockDetails({ result, call, active }: BodyProps) {
   const t = useT();
-  const { say } = useTalkActions();
   const name = text(field(result.block, 'name'));
   return (
     <div className="flex flex-col gap-4">
@@ -86,18 +83,18 @@ export function BlockDetails({ result, active }: BodyProps) {
         <p className="font-medium">{name}</p>
         <p className="text-[13px] text-quiet">{text(field(result.block, 'description'))}</p>
       </div>
-      {active && <SchemaForm schema={record(result.input_schema) as Schema} action={t('agent.run')} onSubmit={(values) => say(`Run the ${name} block with ${JSON.stringify(values)}`)} />}
+      <RunForm call={call} runs={{ block: text(field(result.block, 'id')) }} name={name} schema={record(result.input_schema) as Schema} action={t('agent.run')} active={active} />
     </div>
   );
 }
 
 /** Which inputs were wrong, as the form to put them right. */
-export function InputProblems({ result, active }: BodyProps) {
+export function InputProblems({ result, input, call, active }: BodyProps) {
   const t = useT();
-  const { say } = useTalkActions();
+  const block = text(field(input, 'block_id'));
   const problems = Object.fromEntries(Object.entries(record(result.problems)).map(([name, words]) => [name, text(words)]));
-  if (active) {
-    return <SchemaForm schema={record(result.input_schema) as Schema} problems={problems} action={t('common.tryAgain')} onSubmit={(values) => say(runWords('', values))} />;
+  if (active || hasRun(call)) {
+    return <RunForm call={call} runs={block ? { block } : agentIn(input)} name="" schema={record(result.input_schema) as Schema} problems={problems} action={t('common.tryAgain')} active={active} />;
   }
   return (
     <ul className="list-inside list-disc">
@@ -110,9 +107,9 @@ export function InputProblems({ result, active }: BodyProps) {
   );
 }
 
-/** The words the model is told, in the form every model understands. */
-export function runWords(name: string, values: Record<string, unknown>): string {
-  return `Run ${name ? `the ${name} agent` : 'it'} with ${JSON.stringify(values)}`;
+/** Which agent is spoken of: one of the library, or one of the store. */
+function agentIn(value: unknown): Runs {
+  return { agent: text(field(value, 'library_agent_id')), slug: text(field(value, 'username_agent_slug')) };
 }
 
 export function ValidationResult({ result }: BodyProps) {

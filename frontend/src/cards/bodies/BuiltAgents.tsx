@@ -1,26 +1,32 @@
 // Agents that were built: saved, or only shown, with the graph drawn.
 import { useQuery } from '@tanstack/react-query';
-import { lazy, Suspense, useMemo } from 'react';
+import { lazy, Suspense, useEffect, useMemo, useRef, useState } from 'react';
 import { Link } from 'wouter';
+import { useSayings } from '../../chat/sayings';
 import { useTalkActions } from '../../chat/talk';
 import { Button } from '../../components/Button';
 import { Icon } from '../../components/icons';
-import { Badge, Loading } from '../../components/Pieces';
+import { Badge, Failed, Loading } from '../../components/Pieces';
 import { readGraph } from '../../graph/model';
 import { useT } from '../../i18n';
-import { number, text, texts } from '../../lib/shape';
+import { number, record, text, texts } from '../../lib/shape';
+import { inWords } from '../../lib/words';
 import { libraryApi } from '../../library/api';
 import { useBlockNames } from '../../library/useBlockNames';
 import type { BodyProps } from './index';
+import { hasRun, RunForm } from './RunForm';
 
 const GraphView = lazy(() => import('../../graph/GraphView'));
 
-export function AgentSaved({ result, active }: BodyProps) {
+export function AgentSaved({ result, call, active }: BodyProps) {
   const t = useT();
   const { say } = useTalkActions();
+  const sayings = useSayings();
+  const [filling, setFilling] = useState(() => hasRun(call));
+  const takesSomething = Object.keys(record(result.inputs)).length > 0;
   const id = text(result.library_agent_id) || text(result.agent_id);
   const version = number(result.version) ?? 1;
-  const { data } = useQuery({
+  const { data, isPending } = useQuery({
     queryKey: ['agent', id, 'version', version],
     queryFn: () => libraryApi.version(id, version),
     enabled: id !== '',
@@ -35,25 +41,42 @@ export function AgentSaved({ result, active }: BodyProps) {
         </Link>
         <Badge>{t('agents.version', { version })}</Badge>
       </p>
-      {data && <Drawn graph={data.graph} />}
+      {data ? <Drawn graph={data.graph} /> : isPending && id && <Drawing />}
       <Notes result={result} />
       <div className="flex flex-wrap gap-2">
         <Link href={`/library/agents/${id}`} className="inline-flex h-8 items-center gap-2 rounded-lg border border-line bg-card px-3 text-[13px] font-medium hover:bg-hover">
           <Icon name="open" size={15} /> {t('card.openAgent')}
         </Link>
-        {active && (
-          <Button small look="strong" icon="play" onClick={() => say('Run it')}>
+        {active && !filling && (
+          <Button small look="strong" icon="play" onClick={() => (takesSomething ? setFilling(true) : say(sayings('say.runIt')))}>
             {t('agent.run')}
           </Button>
         )}
       </div>
+      {filling && <Filling agent={id} call={call} active={active} />}
     </div>
+  );
+}
+
+/** The form of a saved agent. Its result tells in short what it takes; what is secret, only the agent itself says. */
+function Filling({ agent, call, active }: { agent: string; call: string; active: boolean }) {
+  const t = useT();
+  const form = useRef<HTMLElement>(null);
+  const { data, error, refetch } = useQuery({ queryKey: ['agent', agent], queryFn: () => libraryApi.agent(agent) });
+  useEffect(() => form.current?.querySelector('input')?.focus(), [data]);
+  if (error) return <Failed words={inWords(error, t)} onRetry={() => void refetch()} />;
+  if (!data) return <Loading />;
+  return (
+    <section ref={form} aria-label={t('outcome.agent_details')} className="rounded-xl border border-line p-4">
+      <RunForm call={call} runs={{ agent, slug: '' }} name="" schema={data.input_schema} action={t('agent.run')} active={active} />
+    </section>
   );
 }
 
 export function AgentPreview({ result, active }: BodyProps) {
   const t = useT();
   const { say } = useTalkActions();
+  const sayings = useSayings();
   return (
     <div className="flex flex-col gap-3">
       <div>
@@ -63,10 +86,19 @@ export function AgentPreview({ result, active }: BodyProps) {
       <Drawn graph={result.agent_json} />
       <Notes result={result} />
       {active && (
-        <Button look="strong" icon="check" className="self-start" onClick={() => say('Save it')}>
+        <Button look="strong" icon="check" className="self-start" onClick={() => say(sayings('say.saveIt'))}>
           {t('card.saveAgent')}
         </Button>
       )}
+    </div>
+  );
+}
+
+/** The place of a graph that is on its way. */
+function Drawing() {
+  return (
+    <div className="flex h-46 items-center justify-center rounded-xl border border-line bg-side">
+      <Loading />
     </div>
   );
 }
@@ -76,8 +108,8 @@ function Drawn({ graph }: { graph: unknown }) {
   const read = useMemo(() => readGraph(graph), [graph]);
   if (read.nodes.length === 0) return null;
   return (
-    <Suspense fallback={<Loading />}>
-      <GraphView graph={read} names={names} compact className="h-72 sm:h-60" />
+    <Suspense fallback={<Drawing />}>
+      <GraphView graph={read} names={names} compact />
     </Suspense>
   );
 }

@@ -1,3 +1,4 @@
+import { useSayings } from '../../chat/sayings';
 import { useTalkActions } from '../../chat/talk';
 import { Button } from '../../components/Button';
 import { Badge } from '../../components/Pieces';
@@ -9,6 +10,7 @@ import type { BodyProps } from './index';
 export function Decomposition({ result, active }: BodyProps) {
   const t = useT();
   const { say } = useTalkActions();
+  const sayings = useSayings();
   return (
     <div className="flex flex-col gap-3">
       <p className="font-medium">{text(result.goal)}</p>
@@ -22,7 +24,7 @@ export function Decomposition({ result, active }: BodyProps) {
         ))}
       </ol>
       {active && result.requires_approval === true && (
-        <Button look="strong" icon="check" className="self-start" onClick={() => say(t('card.approvePlanWords'))}>
+        <Button look="strong" icon="check" className="self-start" onClick={() => say(sayings('say.planIsFine'))}>
           {t('card.approvePlan')}
         </Button>
       )}

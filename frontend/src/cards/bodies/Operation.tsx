@@ -1,6 +1,7 @@
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { Button, IconButton } from '../../components/Button';
-import { Badge, type Tone } from '../../components/Pieces';
+import { classes } from '../../components/classes';
+import { Badge, Failed, type Tone } from '../../components/Pieces';
 import { Progress } from '../../components/Progress';
 import { type Key, useT } from '../../i18n';
 import { api } from '../../lib/api';
@@ -17,8 +18,10 @@ const LONG = 8_000; // ms of work after which a game is offered
 
 /** Long work that goes on by itself; it may have ended long ago when this is looked at. */
 export function OperationBody({ result }: BodyProps) {
-  const { data } = useOperation(text(result.operation_id));
-  return data ? <OperationState operation={data} /> : null;
+  const t = useT();
+  const { data, error, refetch } = useOperation(text(result.operation_id));
+  if (data) return <OperationState operation={data} />;
+  return error ? <Failed words={inWords(error, t)} onRetry={() => void refetch()} /> : <Progress label={t('common.loading')} />;
 }
 
 const STATES: Record<string, [Key, Tone]> = {
@@ -39,9 +42,10 @@ export function OperationState({ operation }: { operation: Operation }) {
     <div className="flex flex-col gap-3">
       <div className="flex items-center gap-2">
         <Badge tone={tone}>{t(name)}</Badge>
-        <span className="min-w-0 flex-1 truncate text-quiet">{operation.error || operation.message}</span>
+        <span className="min-w-0 flex-1 truncate text-quiet">{!operation.error && operation.message}</span>
         {!ended && <IconButton icon="close" size="small" label={t('operation.cancel')} onClick={() => void cancel()} />}
       </div>
+      {operation.error && <p className={classes('break-words', operation.status === 'failed' ? 'text-wrong' : 'text-quiet')}>{operation.error}</p>}
       {!ended && (
         <>
           <Progress share={operation.progress} label={labelOf(operation.tool_name, false, t)} since={operation.queued_at} />

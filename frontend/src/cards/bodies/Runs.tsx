@@ -2,15 +2,18 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';
+import { useSayings } from '../../chat/sayings';
 import { useTalkActions } from '../../chat/talk';
 import { Button } from '../../components/Button';
 import { Icon } from '../../components/icons';
 import { Badge } from '../../components/Pieces';
 import { Progress } from '../../components/Progress';
 import { useT } from '../../i18n';
+import { useFormat } from '../../lib/format';
 import { field, list, record, text } from '../../lib/shape';
 import { type CredentialKind, libraryApi, type Review } from '../../library/api';
 import { CredentialForm } from '../../library/CredentialForm';
+import { OpenReviews } from '../../library/OpenReviews';
 import { Outputs } from '../../library/Outputs';
 import { ReviewCard } from '../../library/ReviewCard';
 import { hasEnded, statusKey, toneOf } from '../../library/status';
@@ -25,9 +28,9 @@ export function ExecutionBody({ result }: BodyProps) {
   return <LiveExecution id={id} known={{ status: text(result.status) || text(card.status), outputs: record(card.outputs) as Record<string, unknown[]>, error: text(card.error) }} />;
 }
 
-type Known = { status: string; outputs: Record<string, unknown[]>; error: string };
+export type Known = { status: string; outputs: Record<string, unknown[]>; error: string };
 
-function LiveExecution({ id, known }: { id: string; known: Known }) {
+export function LiveExecution({ id, known }: { id: string; known: Known }) {
   const t = useT();
   const { data } = useExecution(id);
   const status = data?.status ?? known.status;
@@ -52,19 +55,18 @@ function LiveExecution({ id, known }: { id: string; known: Known }) {
   );
 }
 
-function OpenReviews({ execution }: { execution: string }) {
-  const { data, refetch } = useQuery({ queryKey: ['reviews', 'waiting'], queryFn: () => libraryApi.reviews('waiting') });
-  return data?.results.filter((review) => review.execution_id === execution).map((review) => <ReviewCard key={review.id} review={review} onDecided={() => void refetch()} />);
-}
-
 function Scheduled({ result }: { result: BodyProps['result'] }) {
   const t = useT();
+  const format = useFormat();
+  const next = text(result.next_run_at);
   return (
-    <p className="flex flex-wrap items-center gap-2">
-      <Icon name="clock" size={16} className="text-quiet" />
-      <code className="text-xs">{text(result.cron)}</code>
-      <Link href="/library/schedules" className="link">
-        {t('library.schedules')}
+    <p className="flex flex-wrap items-center gap-x-2 gap-y-1">
+      <Link href={text(result.library_agent_link) || '/library'} className="link font-medium">
+        {text(result.agent_name)}
+      </Link>
+      <span className="text-quiet">{next ? `${t('schedules.next', { when: format.moment(next) })} ${format.ago(next)}` : text(result.cron)}</span>
+      <Link href="/library/schedules" className="link ml-auto inline-flex items-center gap-1">
+        {t('library.schedules')} <Icon name="right" size={14} />
       </Link>
     </p>
   );
@@ -73,11 +75,12 @@ function Scheduled({ result }: { result: BodyProps['result'] }) {
 /** A block that must be approved before it runs; once decided, the model is told to go on. */
 export function ReviewBody({ result, active }: BodyProps) {
   const { say } = useTalkActions();
+  const sayings = useSayings();
   const id = text(result.review_id);
   const { data, refetch } = useQuery({ queryKey: ['review', id], queryFn: () => libraryApi.review(id), enabled: id !== '', retry: false });
   const decided = (review: Review) => {
     void refetch();
-    if (active) say(review.state === 'approved' ? `I approved the review ${id}. Go on.` : `I rejected the review ${id}.`);
+    if (active) say(sayings(review.state === 'approved' ? 'say.approved' : 'say.rejected', { name: review.name }));
   };
   return data ? <ReviewCard review={data} onDecided={decided} /> : null;
 }
@@ -86,6 +89,7 @@ export function ReviewBody({ result, active }: BodyProps) {
 export function SetupRequirements({ result, active }: BodyProps) {
   const t = useT();
   const { say } = useTalkActions();
+  const sayings = useSayings();
   const missing = list(result.missing_credentials).map((need) => ({
     provider: text(field(need, 'provider')),
     kind: text(field(need, 'type')) as CredentialKind | '',
@@ -109,7 +113,7 @@ export function SetupRequirements({ result, active }: BodyProps) {
         </section>
       ))}
       {active && missing.every((need) => kept.has(need.provider)) && (
-        <Button look="strong" icon="check" className="self-start" onClick={() => say('The credentials are in place. Go on.')}>
+        <Button look="strong" icon="check" className="self-start" onClick={() => say(sayings('say.credentialsThere'))}>
           {t('card.goOn')}
         </Button>
       )}

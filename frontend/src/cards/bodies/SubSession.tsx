@@ -7,12 +7,17 @@ import { type Key, useT } from '../../i18n';
 import { api } from '../../lib/api';
 import { useGathered } from '../../lib/queries';
 import { text } from '../../lib/shape';
+import type { SessionDetail } from '../../lib/types';
+import { ending } from '../../lib/words';
+import type { Result } from '../call';
 import type { BodyProps } from './index';
 
 const STATES: Record<string, [Key, Tone]> = {
   queued: ['status.queued', 'calm'],
   running: ['status.running', 'busy'],
-  idle: ['status.done', 'good'],
+  completed: ['status.done', 'good'],
+  failed: ['status.failed', 'wrong'],
+  cancelled: ['status.cancelled', 'calm'],
 };
 
 /** A session started from this one: how it is now, and the way into it. */
@@ -21,13 +26,13 @@ export function SubSession({ result }: BodyProps) {
   const id = text(result.sub_session_id);
   const { data, refetch } = useQuery({ queryKey: ['session', id], queryFn: () => api.session(id), enabled: id !== '' });
   useGathered((hint) => hint.session_id === id || hint.type === 'reconnected', () => void refetch());
-  const [name, tone] = STATES[data?.status ?? 'idle'] ?? ['status.done', 'good'];
-  const working = data !== undefined && data.status !== 'idle';
+  const { working, status, error } = endOf(result, data);
+  const [name, tone] = STATES[status] ?? ['status.running', 'busy'];
   const words = text(result.text) || text(result.response) || text(result.result);
   return (
     <div className="flex flex-col gap-3">
       <div className="flex items-center gap-2">
-        {data && <Badge tone={tone}>{t(name)}</Badge>}
+        {(data || !working) && <Badge tone={tone}>{t(name)}</Badge>}
         <span className="min-w-0 flex-1 truncate">{data?.title || t('sessions.untitled')}</span>
         {id && (
           <Link href={`/c/${id}`} className="link inline-flex items-center gap-1">
@@ -35,8 +40,21 @@ export function SubSession({ result }: BodyProps) {
           </Link>
         )}
       </div>
-      {working && <Progress label={t('status.running')} since={data.active_at} />}
+      {working && data && <Progress label={t('status.running')} since={data.active_at} />}
+      {status === 'failed' && <p className="break-words text-wrong">{ending(error.reason, error.said, t) || t('ending.internal_error')}</p>}
       {words && <p className="line-clamp-6 rounded-lg bg-code px-3 py-2 whitespace-pre-wrap text-quiet">{words}</p>}
     </div>
   );
+}
+
+const ENDED = new Set(['completed', 'failed', 'cancelled']);
+
+/** How its task stands: what the model was told last, unless the session has gone on since. */
+function endOf(result: Result, session: SessionDetail | undefined) {
+  const told = text(result.status);
+  const answer = session?.messages.findLast(({ role, metadata }) => role === 'assistant' && metadata?.turn_id === text(result.turn_id))?.metadata;
+  const known = ENDED.has(told) ? told : ENDED.has(answer?.status ?? '') ? answer!.status! : '';
+  const working = !known && session?.status !== 'idle';
+  const status = known || (session?.status === 'idle' ? 'completed' : (session?.status ?? told));
+  return { working, status, error: { reason: answer?.end_reason, said: text(result.error) || answer?.error } };
 }

@@ -7,7 +7,6 @@ import { DocPage, DocResults } from './Docs';
 import { FeatureRequests } from './FeatureRequests';
 import { FileContent, FileDeleted, FileList, FileWritten } from './Files';
 import { NeedLogin } from './NeedLogin';
-import { NoResults } from './NoResults';
 import { OperationBody } from './Operation';
 import { SubSession } from './SubSession';
 import { SuggestedGoal } from './SuggestedGoal';
@@ -15,8 +14,8 @@ import { Terminal } from './Terminal';
 import { Understanding } from './Understanding';
 import { WebPage } from './WebPage';
 
-/** `active`: it is the end of the conversation, so what it asks for can still be given. */
-export type BodyProps = { result: Result; active: boolean };
+/** `input` is what the tool was called with, `active`: it is the end of the conversation, so what it asks for can still be given. */
+export type BodyProps = { result: Result; input: unknown; call: string; active: boolean };
 
 const ofAgents = (name: 'AgentDetails' | 'AgentList' | 'BlockDetails' | 'BlockList' | 'InputProblems' | 'ValidationResult') =>
   lazy(() => import('./Agents').then((module) => ({ default: module[name] })));
@@ -42,7 +41,6 @@ const BODIES: Record<string, ComponentType<BodyProps>> = {
   fix_result: ofAgents('ValidationResult'),
   input_validation_error: ofAgents('InputProblems'),
   need_login: NeedLogin,
-  no_results: NoResults,
   operation_accepted: OperationBody,
   operation_in_progress: OperationBody,
   operation_started: OperationBody,

@@ -2,6 +2,8 @@ export const shell = {
   'app.skip': 'Zum Inhalt springen',
   'app.openMenu': 'Menü öffnen',
   'app.reconnecting': 'Verbindung wird wiederhergestellt …',
+  'app.broken': 'Etwas ist kaputtgegangen',
+  'app.brokenAbout': 'Diese Seite lässt sich gerade nicht anzeigen. Was du geschrieben hast, bleibt erhalten.',
   'app.missing': 'Hier ist nichts',
   'app.backToStart': 'Zurück zum Anfang',
 
@@ -49,6 +51,8 @@ export const shell = {
   'status.queued': 'Wartet',
   'status.needsYou': 'Wartet auf dich',
   'status.done': 'Fertig',
+  'status.failed': 'Fehlgeschlagen',
+  'status.cancelled': 'Abgebrochen',
 
   'problem.offline': 'Der Server ist nicht erreichbar. Was du geschrieben hast, bleibt erhalten.',
   'problem.unavailable': 'Der Server ist gerade nicht verfügbar. Versuche es gleich noch einmal.',

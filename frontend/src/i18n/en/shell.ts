@@ -2,6 +2,8 @@ export const shell = {
   'app.skip': 'Skip to the content',
   'app.openMenu': 'Open the menu',
   'app.reconnecting': 'Reconnecting…',
+  'app.broken': 'Something broke',
+  'app.brokenAbout': 'This page cannot be shown just now. What you wrote is kept.',
   'app.missing': 'There is nothing here',
   'app.backToStart': 'Back to the start',
 
@@ -49,6 +51,8 @@ export const shell = {
   'status.queued': 'Queued',
   'status.needsYou': 'Needs you',
   'status.done': 'Done',
+  'status.failed': 'Failed',
+  'status.cancelled': 'Cancelled',
 
   'problem.offline': 'The server cannot be reached. What you wrote is kept.',
   'problem.unavailable': 'The server is not available just now. Try again in a moment.',

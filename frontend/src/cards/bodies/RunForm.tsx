@@ -1,0 +1,117 @@
+// The forms that run something from a card.
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useSayings } from '../../chat/sayings';
+import { useTalkActions } from '../../chat/talk';
+import { Icon } from '../../components/icons';
+import { type Key, useT } from '../../i18n';
+import { ApiError } from '../../lib/http';
+import { newId } from '../../lib/ids';
+import { recall, remember } from '../../lib/storage';
+import { inWords } from '../../lib/words';
+import { type BlockRun, libraryApi, type Schema } from '../../library/api';
+import { Outputs } from '../../library/Outputs';
+import { ReviewCard } from '../../library/ReviewCard';
+import { problemsIn, takesSecrets } from '../../library/schema';
+import { SchemaForm } from '../../library/SchemaForm';
+import { LiveExecution } from './Runs';
+
+export type Runs = { agent: string; slug: string } | { block: string };
+type Props = { call: string; runs: Runs; name: string; schema: Schema; action: string; active: boolean; problems?: Record<string, string> };
+type Values = Record<string, unknown>;
+
+/** What was filled in goes to the model as a message; with a secret among it, it goes past the model and the chat. */
+export function RunForm(props: Props) {
+  const { runs, name, schema, action, active, problems } = props;
+  const { say } = useTalkActions();
+  const sayings = useSayings();
+  if (takesSecrets(schema)) return 'block' in runs ? <PrivateBlock {...props} block={runs.block} /> : <PrivateAgent {...props} {...runs} />;
+  return active && <SchemaForm schema={schema} action={action} problems={problems} onSubmit={(values) => say(sayings(wordsFor(runs, name), { name, values: JSON.stringify(values) }))} />;
+}
+
+function wordsFor(runs: Runs, name: string): Key {
+  if (!name) return 'say.runItWith';
+  return 'block' in runs ? 'say.runBlockWith' : 'say.runAgentWith';
+}
+
+const placeOf = (call: string) => `run.${call}`;
+
+/** Whether something was run past the chat from the card of this call. */
+export const hasRun = (call: string): boolean => recall(placeOf(call)) !== null;
+
+/** Starts the agent itself. Which run came of it is kept in this browser: the conversation does not know. */
+function PrivateAgent({ call, agent, slug, ...form }: Props & { agent: string; slug: string }) {
+  const [run, setRun] = useState(() => recall(placeOf(call)));
+  const { busy, problems, attempt } = useWish(form.problems);
+  const start = (values: Values) =>
+    attempt(async (wish) => {
+      const started = await libraryApi.execute(agent || (await taken(slug)), values, wish);
+      remember(placeOf(call), started.id);
+      setRun(started.id);
+    });
+  if (run) return <LiveExecution id={run} known={{ status: 'QUEUED', outputs: {}, error: '' }} />;
+  return form.active && <PrivateForm {...form} busy={busy} problems={problems} onSubmit={start} />;
+}
+
+/** The id of one's own copy of an agent of the store. */
+async function taken(slug: string): Promise<string> {
+  const [username = '', name = ''] = slug.split('/');
+  return (await libraryApi.addFromStore(username, name)).id;
+}
+
+/** Runs the block itself; where a person must approve first, it is sent again once they have. */
+function PrivateBlock({ block, ...form }: Props & { block: string }) {
+  const [values, setValues] = useState<Values>({});
+  const [outcome, setOutcome] = useState<BlockRun | null>(null);
+  const { busy, problems, attempt } = useWish(form.problems);
+  const run = (given: Values) =>
+    attempt(async (wish) => {
+      setValues(given);
+      const answer = await libraryApi.runBlock(block, given, wish);
+      setOutcome(answer.status === 'failed' ? null : answer);
+      if (answer.status === 'failed') throw new Error(answer.error ?? '');
+    });
+  if (outcome?.status === 'completed') return <Outputs outputs={outcome.outputs} />;
+  if (outcome?.review_id) return <Asked review={outcome.review_id} onDecided={() => void run(values)} />;
+  return form.active && <PrivateForm {...form} busy={busy} problems={problems} onSubmit={run} />;
+}
+
+function Asked({ review, onDecided }: { review: string; onDecided: () => void }) {
+  const { data } = useQuery({ queryKey: ['review', review], queryFn: () => libraryApi.review(review) });
+  return data ? <ReviewCard review={data} onDecided={onDecided} /> : null;
+}
+
+type FormProps = { schema: Schema; action: string; busy: boolean; problems: Record<string, string>; onSubmit: (values: Values) => Promise<void> };
+
+function PrivateForm({ schema, action, busy, problems, onSubmit }: FormProps) {
+  const t = useT();
+  return (
+    <div className="flex flex-col gap-4">
+      <p className="flex items-start gap-2 text-[13px] text-quiet">
+        <Icon name="key" size={15} className="mt-0.5" /> {t('card.pastTheModel')}
+      </p>
+      <SchemaForm schema={schema} action={action} busy={busy} problems={problems} onSubmit={(values) => void onSubmit(values)} />
+    </div>
+  );
+}
+
+/** Do something under one name until it is answered, so that asked twice it is done once; what is wrong is said at its field. */
+function useWish(first: Record<string, string> = {}) {
+  const t = useT();
+  const [wish, setWish] = useState(newId);
+  const [busy, setBusy] = useState(false);
+  const [problems, setProblems] = useState(first);
+  const attempt = async (work: (wish: string) => Promise<void>) => {
+    setBusy(true);
+    setProblems({});
+    try {
+      await work(wish);
+    } catch (error) {
+      const fields = error instanceof ApiError ? problemsIn(error.fields) : {};
+      setProblems(Object.keys(fields).length ? fields : { '': inWords(error, t) });
+      if (!(error instanceof ApiError && error.isOffline)) setWish(newId());
+    }
+    setBusy(false);
+  };
+  return { busy, problems, attempt };
+}
