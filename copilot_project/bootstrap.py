@@ -124,6 +124,7 @@ def command_line(arguments: list[str]) -> list[str]:
 
 
 def become(command: list[str]) -> NoReturn:
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # or each of many processes compiles every module anew
     os.execv(command[0], command)  # noqa: S606
 
 

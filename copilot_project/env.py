@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 import math
 import os
+import re
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,11 +26,18 @@ class BadEnvironment(Exception):
 
 
 def variable(
-    name: str, default: Any, help: str, *, secret: bool = False, choices: tuple[str, ...] = ()
+    name: str,
+    default: Any,
+    help: str,
+    *,
+    secret: bool = False,
+    choices: tuple[str, ...] = (),
+    pattern: str = "",
 ) -> Any:
     """One row of the table."""
     return dataclasses.field(
-        default=default, metadata={"name": name, "help": help, "secret": secret, "choices": choices}
+        default=default,
+        metadata={"name": name, "help": help, "secret": secret, "choices": choices, "pattern": pattern},
     )
 
 
@@ -143,6 +151,11 @@ class Environment:
         64,
         "Executions one worker process holds at once; each mostly waits, blocks run on threads of their own.",
     )
+    alive_file: str = variable(
+        "COPILOT_ALIVE_FILE",
+        "",
+        "File a process renews every few seconds while it works, for docker/healthcheck; none when unset.",
+    )
     stream_ttl_seconds: int = variable(
         "COPILOT_STREAM_TTL_SECONDS",
         3600,
@@ -205,6 +218,22 @@ class Environment:
         31_536_000,
         "In production: how long browsers insist on https for this host; 0 while you try it out.",
     )
+    admin_path: str = variable(
+        "ADMIN_PATH",
+        "admin",
+        "Where the admin is, under the site's address; letters, digits, - and _ only.",
+        pattern=r"(?!(api|c|ws|static|login|logout|library|account|store)$)[\w-]+",
+    )
+    admin_require_second_factor: bool = variable(
+        "ADMIN_REQUIRE_SECOND_FACTOR",
+        False,
+        "Everybody who enters the admin needs a second factor; who has none sets one up first.",
+    )
+    admin_session_seconds: int = variable(
+        "ADMIN_SESSION_SECONDS",
+        3600,
+        "After so long without a visit the admin asks for the password again, and for a code where there is one.",
+    )
     flower_url: str = variable(
         "FLOWER_URL", "", "Where people with admin rights reach Flower; the admin links to it when set."
     )
@@ -255,7 +284,10 @@ class Environment:
     )
     sentry_dsn: str = variable("SENTRY_DSN", "", "Errors go to Sentry when set.", secret=True)
     otlp_endpoint: str = variable(
-        "OTEL_EXPORTER_OTLP_ENDPOINT", "", "Reserved for an OpenTelemetry collector; traces are not sent yet."
+        "OTEL_EXPORTER_OTLP_ENDPOINT",
+        "",
+        "Traces go to this OpenTelemetry collector (OTLP over HTTP, such as http://collector:4318) when set. Needs the "
+        "packages of requirements/traces.txt; the other OTEL_* variables of its SDK are heeded too.",
     )
     chat_url: str = variable(
         "COPILOT_URL", "", "The site `./copilot chat` talks to; the one `./copilot up` started when unset."
@@ -273,6 +305,13 @@ class Environment:
 
     test_apps: str = variable(
         "COPILOT_TEST_APPS", "", "For tests: comma-separated Django apps to install besides the product's."
+    )
+
+    crash_at: str = variable(
+        "COPILOT_CRASH_AT",
+        "",
+        "For fault tests: `place:file` kills the process, once, where it gets to that place; the file is made then. "
+        "Refused in production.",
     )
 
     @classmethod
@@ -323,6 +362,8 @@ def parse(field: dataclasses.Field[Any], text: str, kind: type) -> bool | int | 
         if name.endswith("PORT") and number > MAX_PORT:
             raise BadEnvironment(f"{name}={text!r} is not a port. Set it to 1..{MAX_PORT}, or unset it.")
         return number
+    if (pattern := field.metadata["pattern"]) and not re.fullmatch(pattern, text, re.ASCII):
+        raise BadEnvironment(f"{name}={text!r} cannot be used. {field.metadata['help']}")
     return parse_choice(name, text, field.metadata["choices"]) if field.metadata["choices"] else text
 
 

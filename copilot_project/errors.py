@@ -31,6 +31,7 @@ from copilot_project.refusals import BadRequest, Internal, PayloadTooLarge, Unav
 log = logging.getLogger(__name__)
 
 NOT_FOUND = "There is nothing here, or it is not yours."
+LOG_IN = "Log in, or send `Authorization: Bearer <API key>`; ./copilot apikey USERNAME makes a key."
 
 
 def handle(exc: Exception, context: Mapping[str, Any]) -> Response:
@@ -73,7 +74,7 @@ def contents(error: exceptions.APIException) -> dict[str, Any]:
         return {"code": "not_found", "message": NOT_FOUND}  # the same whether it is missing or another's
     if isinstance(error, exceptions.ValidationError):
         return invalid(error)
-    hint = getattr(error, "hint", None)
+    hint = getattr(error, "hint", LOG_IN if isinstance(error, exceptions.NotAuthenticated) else None)
     body = {"code": code_of(error), "message": str(error.detail)}
     return body | {"hint": str(hint)} if hint else body
 

@@ -10,8 +10,11 @@ from typing import Any
 
 import structlog
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 
+from copilot_project import tracebacks
 from copilot_project.request_id import current_request_id
+from durable import tracing
 from durable.log_context import current_ids
 from durable.redaction import redact
 
@@ -22,6 +25,7 @@ MAX_MESSAGE_CHARACTERS = 10_000
 def configure(config: dict[str, Any]) -> None:
     """Django calls this once in every process; what structlog's loggers say takes the same way."""
     logging.config.dictConfig(config)
+    logging.captureWarnings(settings.LOG_AS_JSON)  # Python's own are lines like all others then
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
@@ -37,6 +41,19 @@ def configure(config: dict[str, Any]) -> None:
         sentry.start(
             settings.ENV.sentry_dsn, environment="production" if settings.PRODUCTION else "development"
         )
+    if settings.ENV.otlp_endpoint:
+        start_tracing(settings.ENV.otlp_endpoint)
+
+
+def start_tracing(endpoint: str) -> None:
+    try:
+        from copilot_project.tracing import sdk  # not everybody has it installed
+    except ImportError as error:
+        raise ImproperlyConfigured(
+            "OTEL_EXPORTER_OTLP_ENDPOINT is set, and the packages for traces are missing. "
+            "Install requirements/traces.txt, or unset it."
+        ) from error
+    sdk.start(endpoint)
 
 
 class Ids(logging.Filter):
@@ -44,7 +61,8 @@ class Ids(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.request_id = current_request_id()
-        record.ids = dict(current_ids())
+        trace_id = tracing.current_trace_id()
+        record.ids = dict(current_ids()) | ({"trace_id": trace_id} if trace_id else {})
         return True
 
 
@@ -65,6 +83,10 @@ class PlainLines(logging.Formatter):
         line = super().formatMessage(record)
         return f"{line} {fields}" if fields else line
 
+    def formatException(self, exc_info: Any) -> str:
+        """Whole for who develops; in production as a collector of logs gets it."""
+        return tracebacks.render(exc_info[1]) if settings.PRODUCTION else super().formatException(exc_info)
+
 
 class JsonLines(logging.Formatter):
     """One JSON object a line, for a collector of logs."""
@@ -80,6 +102,6 @@ class JsonLines(logging.Formatter):
         if (request_id := getattr(record, "request_id", "-")) != "-":
             line["request_id"] = request_id
         line |= facts_of(record)
-        if record.exc_info:
-            line["traceback"] = self.formatException(record.exc_info)
+        if record.exc_info and record.exc_info[1] is not None:
+            line["traceback"] = tracebacks.render(record.exc_info[1])
         return json.dumps(line, default=str, ensure_ascii=False)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
+from http import HTTPStatus
 from typing import cast
 
 from asgiref.sync import iscoroutinefunction
+from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.decorators import sync_and_async_middleware
@@ -13,8 +16,10 @@ from rest_framework.exceptions import APIException
 
 from copilot_project.error_pages import answer
 from copilot_project.refusals import BadRequest, LengthRequired
-from copilot_project.request_id import identify
+from copilot_project.request_id import current_request_id, identify
+from durable import tracing
 
+UNTRACED = frozenset({"/healthz", "/readyz", "/metrics"})
 Handler = Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseBase]]
 
 
@@ -31,7 +36,10 @@ def screen(get_response: Handler) -> Handler:
             name, trouble = identify(request), trouble_with(request)
             if trouble:
                 return signed(answer(request, trouble), name)
-            return signed(await cast(Awaitable[HttpResponseBase], get_response(request)), name)
+            with traced(request) as span:
+                response = await cast(Awaitable[HttpResponseBase], get_response(request))
+                tell(span, request, response)
+            return signed(response, name)
 
         return screen_async
 
@@ -39,7 +47,10 @@ def screen(get_response: Handler) -> Handler:
         name, trouble = identify(request), trouble_with(request)
         if trouble:
             return signed(answer(request, trouble), name)
-        return signed(cast(HttpResponseBase, get_response(request)), name)
+        with traced(request) as span:
+            response = cast(HttpResponseBase, get_response(request))
+            tell(span, request, response)
+        return signed(response, name)
 
     return screen_sync
 
@@ -54,6 +65,25 @@ def trouble_with(request: HttpRequest) -> APIException | None:
     if "Transfer-Encoding" in request.headers and not request.headers.get("Content-Length"):
         return LengthRequired()
     return None
+
+
+def traced(request: HttpRequest) -> AbstractContextManager[tracing.Span]:
+    """A span of the request, up to the first byte of its answer; none for those who only ask how we are."""
+    if request.path_info in UNTRACED or request.path_info.startswith(settings.STATIC_URL):
+        return tracing.NOTHING
+    attributes = {"http.request.method": request.method or "", "ratchet.request_id": current_request_id()}
+    return tracing.request(request.method or "", attributes, request.headers.get("traceparent", ""))
+
+
+def tell(span: tracing.Span, request: HttpRequest, response: HttpResponseBase) -> None:
+    """The route, not the address: some addresses are secrets."""
+    span.set({"http.response.status_code": response.status_code})
+    if request.resolver_match is not None:
+        route = f"/{request.resolver_match.route}"
+        span.set({"http.route": route})
+        span.rename(f"{request.method} {route}")
+    if response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        span.fail(str(response.status_code))
 
 
 def signed(response: HttpResponseBase, name: str) -> HttpResponseBase:

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from django.core.exceptions import ValidationError as DjangoValidationError
-from django.db.models import Field, Model, Q, QuerySet
+from django.db.models import Field, IntegerField, Model, Q, QuerySet, TextField
 from rest_framework.exceptions import ValidationError
 from rest_framework.pagination import BasePagination
 from rest_framework.request import Request
@@ -29,12 +29,17 @@ class CursorPages(BasePagination):
 
     The cursor holds the sort values of the last row shown, so a page begins after that row even if it is
     gone. Sort fields are columns or annotations of the queryset's rows that are never null.
+
+    Rows that are in an order of their own already, as those of a search, are paged as they come: there the
+    cursor holds the place of the last row shown and its key.
     """
 
     def paginate_queryset(  # type: ignore[override]
-        self, queryset: QuerySet[Any], request: Request, view: APIView | None = None
+        self, queryset: QuerySet[Any] | Sequence[Model], request: Request, view: APIView | None = None
     ) -> list[Any]:
-        size, cursor = page_size(request), request.query_params.get("cursor")
+        size, cursor = page_size(request), request.query_params.get("cursor", "")
+        if not isinstance(queryset, QuerySet):
+            return self.paginate_ranked(queryset, size, cursor)
         order = total_order(queryset)
         rows = queryset.order_by(*order)
         if cursor:
@@ -42,6 +47,13 @@ class CursorPages(BasePagination):
         page = list(rows[: size + 1])
         self.next = encode(page[size - 1], order) if len(page) > size else None
         return page[:size]
+
+    def paginate_ranked(self, rows: Sequence[Model], size: int, cursor: str) -> list[Any]:
+        begin = place_after(rows, cursor) if cursor else 0
+        page = list(rows[begin : begin + size])
+        last = begin + size - 1
+        self.next = pack([last, rows[last].pk]) if last + 1 < len(rows) else None
+        return page
 
     def get_paginated_response(self, data: Any) -> Response:
         return Response({"results": data, "next": self.next})
@@ -110,7 +122,16 @@ def after(order: Sequence[str], values: Sequence[Any]) -> Q:
 
 def encode(row: Model | dict[str, Any], order: Sequence[str]) -> str:
     names = [name.lstrip("-") for name in order]
-    values = [row[name] if isinstance(row, dict) else getattr(row, name) for name in names]
+    return pack([row[name] if isinstance(row, dict) else getattr(row, name) for name in names])
+
+
+def place_after(rows: Sequence[Model], cursor: str) -> int:
+    """Where a list goes on: after the row itself, or at its old place when it is gone."""
+    place, key = decode(cursor, [IntegerField(), TextField()])
+    return next((number + 1 for number, row in enumerate(rows) if str(row.pk) == key), max(0, place))
+
+
+def pack(values: Sequence[Any]) -> str:
     text = json.dumps([as_text(value) for value in values], separators=(",", ":"))
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 

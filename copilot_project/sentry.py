@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import sentry_sdk
@@ -9,6 +10,7 @@ from sentry_sdk.integrations.celery import CeleryIntegration
 from sentry_sdk.integrations.django import DjangoIntegration
 from sentry_sdk.integrations.logging import LoggingIntegration
 
+from copilot_project import tracebacks
 from copilot_project.request_id import current_request_id
 from durable.log_context import current_ids
 from durable.redaction import redact
@@ -29,10 +31,24 @@ def start(dsn: str, *, environment: str, transport: Any = None) -> bool:
         max_request_body_size="never",
         max_breadcrumbs=0,
         auto_enabling_integrations=False,
-        integrations=[DjangoIntegration(), CeleryIntegration(), LoggingIntegration(event_level=None)],
+        integrations=[
+            DjangoIntegration(),
+            CeleryIntegration(),
+            LoggingIntegration(event_level=logging.ERROR),
+        ],
         before_send=scrubbed,
     )
     return True
+
+
+def withhold_values(event: Any) -> None:
+    """Of an error its kind and place; of a log line the sentence, not what was put into it."""
+    for error in event.get("exception", {}).get("values", ()):
+        module = str(error.get("module") or "").split(".")[0]
+        if module not in tracebacks.OURS:
+            error["value"] = tracebacks.WITHHELD
+    if "logentry" in event:
+        event["logentry"] = {"message": event["logentry"].get("message", "")}
 
 
 def scrubbed(event: Any, hint: Any) -> Any:
@@ -41,6 +57,7 @@ def scrubbed(event: Any, hint: Any) -> Any:
     event["request"] = {name: request[name] for name in KEPT_REQUEST_FIELDS if name in request}
     event["request"]["url"] = str(request.get("url", "")).split("?")[0]
     event.pop("breadcrumbs", None)
+    withhold_values(event)
     event.setdefault("tags", {}).update({"request_id": current_request_id(), **current_ids()})
     event["extra"] = {}
     return redact(event)

@@ -14,6 +14,7 @@ import os
 import sys
 from collections.abc import Sequence
 from typing import Any
+from weakref import WeakSet
 
 # First of all Twisted's imports: it installs the asyncio reactor.
 from daphne.server import Server as DaphneServer  # type: ignore[import-untyped]  # isort: skip
@@ -23,9 +24,11 @@ from daphne.ws_protocol import WebSocketFactory, WebSocketProtocol  # type: igno
 from twisted.internet import defer
 from twisted.internet import reactor as installed_reactor
 from twisted.internet.interfaces import IPushProducer
+from twisted.internet.task import LoopingCall
 from zope.interface import implementer  # type: ignore[import-untyped]
 
-from durable import limits, tallies
+from durable import alive, limits, tallies
+from durable.stop import StopReason, leaving
 
 logger = logging.getLogger(__name__)
 reactor: Any = installed_reactor
@@ -123,6 +126,10 @@ class PatientRequest(WebRequest):  # type: ignore[misc]
         self.gate = Gate()
         self.is_stream = False  # of events: it ends when it is cut off, and is resumed elsewhere
 
+    def process(self) -> None:
+        self.channel.has_asked = True
+        super().process()
+
     def gotLength(self, length: int | None) -> None:
         """A body that says it is too large is refused before it is read."""
         self.body_bytes, self.is_refused = 0, False
@@ -182,10 +189,22 @@ class PatientSocketFactory(WebSocketFactory):  # type: ignore[misc]
 
 
 class PatientHTTPFactory(HTTPFactory):  # type: ignore[misc]
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._connections: WeakSet[Any] = WeakSet()
+
     def buildProtocol(self, addr: Any) -> Any:
         protocol = super().buildProtocol(addr)
         protocol.requestFactory = PatientRequest
+        self._connections.add(protocol._channel)
         return protocol
+
+    def is_about_to_be_asked(self) -> bool:
+        """Whether somebody was let in who has not said everything yet: a proxy does so only for a request it has."""
+        return any(
+            not getattr(channel, "has_asked", False) and getattr(channel.transport, "connected", False)
+            for channel in list(self._connections)
+        )
 
 
 class Server(DaphneServer):  # type: ignore[misc]
@@ -212,6 +231,7 @@ class Server(DaphneServer):  # type: ignore[misc]
         return defer.Deferred.fromFuture(asyncio.ensure_future(self._say_goodbye()))
 
     async def _say_goodbye(self) -> None:
+        leaving.set(StopReason.HAND_OVER)
         for listener in self.listeners:
             port: Any = getattr(listener, "result", None)
             if hasattr(port, "stopListening"):
@@ -229,6 +249,8 @@ class Server(DaphneServer):  # type: ignore[misc]
 
     def _is_answering(self) -> bool:
         """Whether somebody will have a whole answer soon: a request that is no stream, a socket that is opening."""
+        if self.http_factory.is_about_to_be_asked():
+            return True
         for protocol, details in self.connections.items():
             instance = details.get("application_instance")
             if isinstance(protocol, PatientSocket):
@@ -283,6 +305,7 @@ def main(words: Sequence[str]) -> None:
         application,
     )  # sets Django up; only the program needs it, not who imports it
 
+    LoopingCall(alive.touch).start(limits.ALIVE_SECONDS)
     make_server(application, endpoints).run()
 
 

@@ -36,6 +36,8 @@ if PRODUCTION:
         )
     if DEBUG:
         raise ImproperlyConfigured("Production refuses DEBUG. Unset it.")
+    if ENV.crash_at:
+        raise ImproperlyConfigured("Production refuses COPILOT_CRASH_AT, which kills processes. Unset it.")
     if "*" in split(ENV.allowed_hosts):
         raise ImproperlyConfigured("Production refuses a wildcard in ALLOWED_HOSTS. Name the hosts.")
     if len(ENV.secret_key) < SECRET_KEY_CHARACTERS or ENV.secret_key.startswith("django-insecure-"):
@@ -59,7 +61,10 @@ INSTALLED_APPS = [
     "workspace",
     "accounts",
     "durable",
+    "copilot_project.metrics.apps.MetricsConfig",
     "copilot_project.console.apps.ConsoleConfig",
+    "copilot_project.console.second_factor.apps.SecondFactorConfig",
+    "django_otp",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -127,10 +132,9 @@ def sqlite(path: str) -> dict[str, Any]:
     """WAL alone fails on upgrade from read to write; IMMEDIATE transactions measured 0 lock errors."""
     options = {"timeout": 20, "transaction_mode": "IMMEDIATE", "init_command": SQLITE_PRAGMAS}
     return {
-        "ENGINE": "django.db.backends.sqlite3",
+        "ENGINE": "durable.sqlite",
         "NAME": path,
         "OPTIONS": options,
-        "CONN_MAX_AGE": 5,  # to open one costs four times a query, and web threads and tools ask in bursts
         "TEST": {"NAME": f"{path}.test"},  # a file: threads on an in-memory database lock each other out
     }
 
@@ -196,7 +200,7 @@ CELERY_BROKER_POOL_LIMIT = 8
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_SEND_TASK_EVENTS = True
-CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
+CELERY_BEAT_SCHEDULER = "copilot_project.beat:Scheduler"
 CELERY_TIMEZONE = "UTC"
 # Written into the database when beat starts; an operator changes them there, in the admin.
 CELERY_BEAT_SCHEDULE: dict[str, Any] = {
@@ -246,6 +250,8 @@ COPILOT_MAX_RUNNING_TURNS_PER_USER = ENV.max_running_turns
 COPILOT_MAX_IN_FLIGHT_TURNS_PER_USER = ENV.max_in_flight_turns
 COPILOT_MAX_WRITES_PER_MINUTE = ENV.max_writes
 COPILOT_WORKER_CONCURRENCY = ENV.worker_concurrency
+COPILOT_ALIVE_FILE = ENV.alive_file
+COPILOT_CRASH_AT = ENV.crash_at
 COPILOT_ALLOW_ANONYMOUS = ENV.allow_anonymous
 COPILOT_ALLOW_SIGNUP = ENV.allow_signup
 COPILOT_DAY_BUDGET = Decimal(str(ENV.day_budget)) or None
@@ -282,6 +288,7 @@ LOGOUT_REDIRECT_URL = "/login/"
 LANGUAGE_CODE = "en-us"
 TIME_ZONE = "UTC"
 USE_TZ = True
+FORMAT_MODULE_PATH = ["copilot_project.formats"]  # operators compare times to the second
 STATIC_URL = "/static/"
 STATIC_ROOT = HOME / "static"
 ON_DISK = {

@@ -1,16 +1,15 @@
 """Every address of the site."""
 
+from django.conf import settings
 from django.contrib import admin
 from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView, SpectacularRedocView, SpectacularSwaggerSplitView
 
-from accounts.views import admin_log_in
-from copilot_project import health, metrics, pages
-
-admin.site.login = admin_log_in  # type: ignore[method-assign]
+from copilot_project import health, pages
+from copilot_project.metrics.page import metrics
 
 urlpatterns = [
-    path("admin/", admin.site.urls),
+    path(f"{settings.ENV.admin_path}/", admin.site.urls),
     path("", pages.chat, name="chat"),
     path("c/<str:session>", pages.chat, name="conversation"),
     path("library", pages.chat, name="library"),
@@ -20,7 +19,7 @@ urlpatterns = [
     path("store/<path:place>", pages.chat, name="store-place"),
     path("styleguide", pages.chat, name="styleguide"),
     path("healthz", health.healthz, name="healthz"),
-    path("metrics", metrics.metrics, name="metrics"),
+    path("metrics", metrics, name="metrics"),
     path("readyz", health.readyz, name="readyz"),
     path("", include("accounts.urls")),
     path("api/", include("accounts.api.urls")),

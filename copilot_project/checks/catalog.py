@@ -1,7 +1,24 @@
 """The probes in the order `doctor` shows them, and those the health page asks."""
 
+from copilot_project.checks import deployment
 from copilot_project.checks.machine import disk, python, sandbox, ui_build
 from copilot_project.checks.parts import broker, database, migrations, model, redis, workers
 
 ALL = (python, database, migrations, redis, broker, workers, model, ui_build, sandbox, disk)
 READY = (database, redis, workers)
+DEPLOYMENT = (
+    deployment.postgres,
+    deployment.connections,
+    deployment.redis_version,
+    deployment.redis_memory,
+    deployment.redis_disk,
+    deployment.queues,
+    deployment.beat,
+    deployment.consumer,
+    deployment.keys,
+    deployment.hosts,
+    deployment.trusted_proxies,
+    deployment.public_site,
+    deployment.public_sockets,
+    deployment.storage,
+)

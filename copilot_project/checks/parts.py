@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
-import httpx
 from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.db.models import Q, QuerySet
-from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerDown
 
 from copilot_project.celery import app
 from copilot_project.checks.check import Check, broken, well
 from copilot_project.checks.web import answers
 from copilot_project.embedded.instance import find_instance
-from durable import limits
+from durable import limits, signs_of_life
 from durable.models import WorkerBeat
 from durable.redis import RedisError, client
 
@@ -83,8 +79,7 @@ def workers() -> Check:
 
 def live_workers() -> QuerySet[WorkerBeat]:
     """The workers that gave a sign of life lately."""
-    fresh = timedelta(seconds=limits.WORKER_FRESH_BEATS * settings.COPILOT_HEARTBEAT_SECONDS)
-    return WorkerBeat.objects.filter(seen_at__gt=timezone.now() - fresh)
+    return WorkerBeat.objects.filter(seen_at__gt=signs_of_life.fresh_since())
 
 
 def worker_is_alive(pid: int) -> bool:
@@ -98,6 +93,8 @@ def worker_is_alive(pid: int) -> bool:
 def model() -> Check:
     if settings.ENV.offline_model:
         return offline_model()
+    import httpx  # a third of a second that the web tier starts without
+
     base = settings.OPENAI_BASE_URL or "https://api.openai.com/v1"
     headers = {"Authorization": f"Bearer {settings.OPENAI_API_KEY}"} if settings.OPENAI_API_KEY else {}
     try:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from django.apps import apps
 from django.contrib.admin.apps import AdminConfig
+from django.contrib.auth.signals import user_logged_in
 from django.db.models.signals import post_migrate
 
 
@@ -11,6 +13,11 @@ class ConsoleConfig(AdminConfig):
 
     def ready(self) -> None:
         super().ready()
-        from copilot_project.console import groups  # models are loaded only now
+        from copilot_project.console import door, groups  # models are loaded only now
+        from copilot_project.console.site import SHELVES
+
+        for label, name in SHELVES.items():
+            apps.get_app_config(label).verbose_name = name
 
         post_migrate.connect(groups.after_migrate, dispatch_uid="console.groups")
+        user_logged_in.connect(door.after_login, dispatch_uid="console.door")

@@ -1,28 +1,33 @@
-"""What matters now: the numbers of the front page, and what is wrong in words."""
+"""What matters now: everything the front page shows, read at one moment."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Count, Min, QuerySet, Sum
+from django.db.models import Count, F, Min, QuerySet, Sum
 from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 from django.utils.http import urlencode
 
 from accounts.models import LedgerEntry
 from chat.models import Turn
-from copilot_project.checks.parts import live_workers
-from copilot_project.console.charts import Chart, by_hour
-from durable import jobs
+from chat.unanswered import unanswered
+from copilot_project.console.charts import Chart, by_hour, of_counts
+from copilot_project.console.servers import Servers, look_at_servers
+from copilot_project.metrics.queues import queue_lengths
+from durable import jobs, signs_of_life, tallies
 from durable.models import Job, ParkedEntry, Pause, WorkerBeat
+from durable.pausing import Pauses, has_user
+from durable.tallies import Tally
 
-LONG_WAIT_SECONDS = 60.0
 MODEL_TROUBLE = (Turn.EndReason.MODEL_ERROR, Turn.EndReason.MODEL_REFUSED, Turn.EndReason.IDLE)
-HOUR = timedelta(hours=1)
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+SHOWN_STUCK = 10
+LATE_SECONDS = 5.0  # a free worker starts a job within one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,17 +40,32 @@ class Number:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One kind of job."""
+    """One kind of job, and its queue."""
 
     name: str
+    singular: str
     queue: str
     running: Number
     queued: Number
     waiting: Number
     stuck: Number
     failed: Number
-    oldest_seconds: int
-    paused: bool
+    oldest_seconds: float
+    late: int  # could have started a while ago, had a worker been free
+    messages: int | None  # in the broker; None when it does not say
+    pause: Pause | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StuckJob:
+    """A job that runs by its row, and that nobody holds."""
+
+    name: str
+    owner: str
+    over_seconds: float | None  # since the lease ran out; None when it was given back
+    age_seconds: float
+    attempt: int
+    url: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,74 +74,114 @@ class WorkerRow:
 
     pk: int
     name: str
-    kind: str
+    queues: Sequence[str]
     jobs: int
     seen_at: datetime
+    quiet_seconds: float
     state: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trouble:
-    """Something is wrong, what to do, and where."""
+class ModelState:
+    """How the model did in the last hour: turns that failed and are unanswered since, and requests that failed."""
 
-    text: str
-    todo: str
-    url: str = ""
+    name: str
+    failed_turns: Number
+    errors: dict[str, int] | None  # by kind; None when Redis does not say
+
+    @property
+    def error_count(self) -> int:
+        return sum((self.errors or {}).values())
 
 
 @dataclass(frozen=True, kw_only=True)
 class Board:
+    at: datetime
+    servers: Servers
     rows: Sequence[Row]
+    stuck: Sequence[StuckJob]
     workers: Sequence[WorkerRow]
-    troubles: Sequence[Trouble]
-    charts: Sequence[Chart]
-    model_errors: int
+    model: ModelState
+    parked: Number
+    paused_people: int
     spent_today: float
+    charts: Sequence[Chart]
     flower_url: str
+
+    @property
+    def live_workers(self) -> int:
+        return sum(worker.state != signs_of_life.SILENT for worker in self.workers)
 
 
 def read_board() -> Board:
     """Everything the front page shows, as it is now."""
-    rows = [row_of(model) for model in jobs.job_models() if model.__module__.split(".")[0] != "tests"]
-    workers = worker_rows()
-    failing = Turn.objects.filter(end_reason__in=MODEL_TROUBLE, ended_at__gt=timezone.now() - HOUR).count()
-    midnight = timezone.now().replace(hour=0, minute=0, second=0, microsecond=0)
+    now = timezone.now()
+    lately = tallies.read_lately(DAY.total_seconds())
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
     spent = LedgerEntry.objects.filter(created_at__gte=midnight).aggregate(sum=Sum("amount"))["sum"]
+    parked = ParkedEntry.objects.filter(state=ParkedEntry.State.PARKED).count()
+    lengths = queue_lengths()
     return Board(
-        rows=rows,
-        workers=workers,
-        troubles=list(find_troubles(rows, workers, failing)),
-        charts=charts(),
-        model_errors=failing,
+        at=now,
+        servers=look_at_servers(redis=lately is not None, broker=lengths is not None),
+        rows=job_rows(lengths),
+        stuck=stuck_jobs(),
+        workers=worker_rows(),
+        model=model_state(lately),
+        parked=Number(count=parked, url=listing(ParkedEntry, state__exact=ParkedEntry.State.PARKED)),
+        paused_people=Pause.objects.filter(kind=Pause.Kind.USER).count(),
         spent_today=float(spent or 0),
+        charts=charts(lately),
         flower_url=settings.ENV.flower_url,
     )
 
 
-def row_of(model: type[Job]) -> Row:
+def kinds_of_job() -> list[type[Job]]:
+    return [model for model in jobs.job_models() if model.__module__.split(".")[0] != "tests"]
+
+
+def job_rows(lengths: dict[str, int] | None) -> list[Row]:
+    pauses = {pause.name: pause for pause in Pause.objects.filter(kind=Pause.Kind.QUEUE)}
+    return [row_of(model, pauses, lengths) for model in kinds_of_job()]
+
+
+def row_of(model: type[Job], pauses: dict[str, Pause], lengths: dict[str, int] | None) -> Row:
     rows: QuerySet[Any] = model._default_manager.all()
     counts = dict(rows.order_by().values_list("status").annotate(count=Count("pk")))
     oldest = rows.filter(status=model.QUEUED).aggregate(at=Min("queued_at"))["at"]
-    recently = timezone.now() - HOUR
-    failed = rows.filter(status=model.FAILED, ended_at__gt=recently).count()
+    failed = rows.filter(status=model.FAILED, ended_at__gt=timezone.now() - HOUR).count()
 
     def number(status: str) -> Number:
-        return Number(count=counts.get(status, 0), url=listing(model, status__exact=status))
+        return Number(count=counts.get(status, 0), url=listing(model, status=status))
 
     return Row(
         name=str(model._meta.verbose_name_plural),
+        singular=str(model._meta.verbose_name),
         queue=model.queue,
         running=number(model.RUNNING),
         queued=number(model.QUEUED),
         waiting=number(model.WAITING),
         stuck=Number(count=rows.filter(jobs.left_behind(model)).count(), url=listing(model, stuck="yes")),
-        failed=Number(count=failed, url=listing(model, status__exact=model.FAILED)),
-        oldest_seconds=int((timezone.now() - oldest).total_seconds()) if oldest else 0,
-        paused=Pause.objects.filter(kind=Pause.Kind.QUEUE, name=model.queue).exists(),
+        failed=Number(count=failed, url=listing(model, status=model.FAILED, ended="hour")),
+        oldest_seconds=max((timezone.now() - oldest).total_seconds(), 0.0) if oldest else 0.0,
+        late=late_jobs(model).count(),
+        messages=None if lengths is None else lengths.get(model.queue, 0),
+        pause=pauses.get(model.queue),
     )
 
 
+def late_jobs(model: type[Job]) -> QuerySet[Any]:
+    """Queued for a while, though neither a rule for its person or session nor a pause holds it back."""
+    since = timezone.now() - timedelta(seconds=LATE_SECONDS)
+    queued = model._default_manager.filter(status=model.QUEUED, queued_at__lt=since)
+    pauses = Pauses.read()
+    if pauses.users and has_user(model):
+        queued = queued.exclude(pauses.held_users())
+    return model.startable(queued)
+
+
 def listing(model: type[Any], **filters: str) -> str:
+    """The admin's list of these rows, filtered."""
     try:
         address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
     except NoReverseMatch:
@@ -129,74 +189,81 @@ def listing(model: type[Any], **filters: str) -> str:
     return f"{address}?{urlencode(filters)}" if filters else address
 
 
+def stuck_jobs() -> list[StuckJob]:
+    """Those that are stuck longest, of every kind."""
+    found = [
+        stuck_job(job)
+        for model in kinds_of_job()
+        for job in model._default_manager.filter(jobs.left_behind(model)).order_by(
+            F("lease_until").asc(nulls_last=True)
+        )[:SHOWN_STUCK]
+    ]
+    return sorted(found, key=lambda job: -(job.over_seconds or 0))[:SHOWN_STUCK]
+
+
+def stuck_job(job: Job) -> StuckJob:
+    now = timezone.now()
+    return StuckJob(
+        name=f"{job._meta.verbose_name} …{str(job.pk)[-8:]}",
+        owner=job.owner,
+        over_seconds=(now - job.lease_until).total_seconds() if job.lease_until else None,
+        age_seconds=(now - job.queued_at).total_seconds(),
+        attempt=job.attempt,
+        url=page_of(job),
+    )
+
+
+def page_of(job: Job) -> str:
+    """Where an operator sees what happened to it and acts on it."""
+    if isinstance(job, Turn):
+        return reverse("admin:timeline", args=[job.pk])
+    return reverse(f"admin:{job._meta.app_label}_{job._meta.model_name}_change", args=[job.pk])
+
+
 def worker_rows() -> list[WorkerRow]:
-    alive = set(live_workers().values_list("pk", flat=True))
     return [
         WorkerRow(
             pk=beat.pk,
             name=beat.name,
-            kind=beat.kind,
+            queues=beat.kind.split(","),
             jobs=beat.jobs,
             seen_at=beat.seen_at,
-            state="silent" if beat.pk not in alive else "draining" if beat.drain_requested_at else "alive",
+            quiet_seconds=max((timezone.now() - beat.seen_at).total_seconds(), 0.0),
+            state=signs_of_life.state_of(beat),
         )
         for beat in WorkerBeat.objects.order_by("kind", "name")
     ]
 
 
-def find_troubles(rows: Sequence[Row], workers: Sequence[WorkerRow], failing: int) -> Iterator[Trouble]:
-    served = {queue for worker in workers if worker.state == "alive" for queue in worker.kind.split(",")}
-    for row in rows:
-        if row.queue not in served:
-            yield Trouble(
-                text=f"No worker serves the queue {row.queue}.",
-                todo="Start one; what comes meanwhile is kept and waits.",
-                url=listing(WorkerBeat),
-            )
-        if row.stuck.count:
-            yield Trouble(
-                text=f"{row.stuck.count} {row.name} are stuck: nobody holds them.",
-                todo="A worker takes them over within seconds; without one, release or mark them failed.",
-                url=row.stuck.url,
-            )
-        if row.paused:
-            yield Trouble(
-                text=f"The queue {row.queue} is paused.",
-                todo="Delete the pause to go on.",
-                url=listing(Pause),
-            )
-        elif row.oldest_seconds > LONG_WAIT_SECONDS:
-            yield Trouble(
-                text=f"The oldest of {row.queued.count} queued {row.name} waits for {row.oldest_seconds} s.",
-                todo="Add workers, or see whether one person fills the queue.",
-                url=row.queued.url,
-            )
-    for worker in workers:
-        if worker.state == "silent":
-            yield Trouble(
-                text=f"The worker {worker.name} is silent since {worker.seen_at:%H:%M:%S}.",
-                todo="It died or lost the database; its jobs go to others. The line goes after an hour.",
-                url=listing(WorkerBeat),
-            )
-    if failing:
-        yield Trouble(
-            text=f"{failing} turns of the last hour failed because of the model.",
-            todo="Look at their errors; check the key, the quota and the provider's status.",
-            url=listing(Turn, end_reason__exact=Turn.EndReason.MODEL_ERROR),
-        )
-    if parked := ParkedEntry.objects.filter(state=ParkedEntry.State.PARKED).count():
-        yield Trouble(
-            text=f"{parked} answers from outside could not be handled.",
-            todo="Read their error; replay or drop them.",
-            url=listing(ParkedEntry, state__exact=ParkedEntry.State.PARKED),
-        )
+def model_state(lately: dict[datetime, tallies.Counts] | None) -> ModelState:
+    lately_failed = Turn.objects.filter(end_reason__in=MODEL_TROUBLE, ended_at__gt=timezone.now() - HOUR)
+    failed = unanswered(lately_failed).count()
+    errors: dict[str, int] | None = None
+    if lately is not None:
+        errors = {}
+        for at, counts in lately.items():
+            for (tally, kind), number in counts.items():
+                if tally == Tally.MODEL_ERRORS and at > timezone.now() - HOUR:
+                    errors[kind] = errors.get(kind, 0) + number
+    url = listing(Turn, end_reason__in=",".join(MODEL_TROUBLE), ended="hour", unanswered="yes")
+    return ModelState(
+        name=f"the model {settings.COPILOT_MODEL!r}" if settings.COPILOT_MODEL else "the default model",
+        failed_turns=Number(count=failed, url=url),
+        errors=errors,
+    )
 
 
-def charts() -> list[Chart]:
-    turns = Turn.objects.all()
+def charts(lately: dict[datetime, tallies.Counts] | None) -> list[Chart]:
+    turns, ledger = Turn.objects.all(), LedgerEntry.objects.all()
+    errors = None if lately is None else {at: model_errors(counts) for at, counts in lately.items()}
     return [
         by_hour("Turns", turns, "queued_at", Count("pk")),
         by_hour("Failed turns", turns.filter(status=Turn.FAILED), "ended_at", Count("pk")),
-        by_hour("Output tokens", LedgerEntry.objects.all(), "created_at", Sum("output_tokens")),
-        by_hour("Spent", LedgerEntry.objects.all(), "created_at", Sum("amount"), money=True),
+        of_counts("Failed requests to the model", errors),
+        by_hour("Output tokens", ledger, "created_at", Sum("output_tokens")),
+        by_hour("Spent", ledger, "created_at", Sum("amount"), money=True),
     ]
+
+
+def model_errors(counts: tallies.Counts) -> int:
+    return sum(number for (tally, _), number in counts.items() if tally == Tally.MODEL_ERRORS)

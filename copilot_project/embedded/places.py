@@ -69,6 +69,7 @@ def told_environment(env: Environment, places: Places) -> dict[str, str]:
         "DJANGO_SETTINGS_MODULE": "copilot_project.settings",
         "COPILOT_HOME": str(env.home_path),
         "PORT": str(places.port),
+        "FLOWER_URL": env.flower_url or f"{places.flower_url}/",
         "PYTHONUNBUFFERED": "1",
         "CELERY_SKIP_CHECKS": "true",  # they would load every view into every worker
     }

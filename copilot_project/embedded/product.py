@@ -63,7 +63,7 @@ def welcome(env: Environment, places: Places) -> str:
         rows.append(("Log in", f"{url}{link}   (as {DEMO_USERNAME}; once, within 15 minutes)"))
     rows += [
         ("API", f"{url}/api/docs/"),
-        ("Admin", f"{url}/admin/"),
+        ("Admin", f"{url}/{env.admin_path}/"),
         ("Flower", f"{places.flower_url}/   ({user} / {password})"),
         ("Model", model_line(env)),
         ("Logs", str(env.home_path / "logs")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import importlib.util
 import os
@@ -9,6 +10,8 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,17 +62,34 @@ def state(frontend: Path = FRONTEND) -> str:
 
 
 def build(frontend: Path = FRONTEND) -> None:
-    """Install what package.json names, build, and remember from which sources."""
-    before = fingerprint(frontend)
-    node = find_node()
-    install_packages(node, frontend)
-    node.run("run", "build", folder=frontend, seconds=BUILD_SECONDS)
-    if not (frontend / "dist" / "index.html").exists():
-        raise CannotBuild("`npm run build` made no dist/index.html.")
-    (frontend / "dist" / ".sources").write_text(before)
+    """Install what package.json names, build, and remember from which sources; one at a time."""
+    found = state(frontend)
+    with alone(frontend):
+        if found != "fresh" and state(frontend) == "fresh":
+            return  # somebody else has built it meanwhile
+        before = fingerprint(frontend)
+        node = find_node()
+        _install(node, frontend)
+        node.run("run", "build", folder=frontend, seconds=BUILD_SECONDS)
+        if not (frontend / "dist" / "index.html").exists():
+            raise CannotBuild("`npm run build` made no dist/index.html.")
+        (frontend / "dist" / ".sources").write_text(before)
+
+
+@contextmanager
+def alone(frontend: Path) -> Iterator[None]:
+    """Two that install or build in one folder would tear each other's files away."""
+    with (frontend / "package.json").open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        yield
 
 
 def install_packages(node: Node, frontend: Path) -> None:
+    with alone(frontend):
+        _install(node, frontend)
+
+
+def _install(node: Node, frontend: Path) -> None:
     stamp = frontend / "node_modules" / ".package"
     wanted = (frontend / "package.json").read_text()
     if stamp.exists() and stamp.read_text() == wanted:

@@ -57,6 +57,8 @@ class Screen:
                 self._note(message)
             case {"type": "data-turn", "data": {"reset_to_step": int(step)}}:
                 self._reset(step)
+            case {"type": "data-turn", "data": {"queue_position": int(position)}}:
+                self._note(f"Waiting to begin: number {position} in your queue.")
             case {"type": "data-operation" | "data-execution", "data": dict(data)}:
                 self._note(progress(data))
             case {"type": "error", "errorText": text}:

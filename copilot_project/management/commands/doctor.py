@@ -7,6 +7,7 @@ import json
 import sys
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
 from copilot_project.checks import catalog
@@ -21,7 +22,8 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="Machine-readable output.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        found = [probe() for probe in catalog.ALL]
+        probes = catalog.ALL + (catalog.DEPLOYMENT if settings.PRODUCTION else ())
+        found = [probe() for probe in probes]
         if options["json"]:
             self.stdout.write(json.dumps([dataclasses.asdict(check) for check in found], indent=2))
         else:
@@ -33,5 +35,5 @@ class Command(BaseCommand):
 
 def describe(check: Check) -> str:
     word = "ok     " if check.ok else "BROKEN " if check.needed else "missing"
-    line = f"{word}  {check.name:<11} {check.message.rstrip('.')}"
+    line = f"{word}  {check.name:<13} {check.message.rstrip('.')}"
     return f"{line}. {check.hint}." if check.hint else line

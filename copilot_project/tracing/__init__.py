@@ -1,0 +1,1 @@
+"""Traces to an OpenTelemetry collector; loaded only where one is set."""
