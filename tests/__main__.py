@@ -1,7 +1,8 @@
 """Run the tests: `./copilot test [pytest arguments]`.
 
-The whole suite runs on one process a core. Tests that drive a browser run in a process of their own, after the
-others: the browser's event loop and those of the asyncio tests do not get along. The last line counts both.
+The whole suite runs on all cores. Tests that drive a browser run in a process of their own, beside the others
+if it is the whole suite: the browser's event loop and those of the asyncio tests do not get along. What they print is
+shown behind what the others print, and the last line counts both.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ import os
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTHING_COLLECTED = 5
@@ -34,36 +36,50 @@ class Run:
 def main(arguments: list[str]) -> int:
     if any(word == "-m" or word.startswith("-m=") for word in arguments):
         runs = [run(arguments)]
+    elif processes := spread(arguments):
+        with ThreadPoolExecutor(1) as beside, tempfile.TemporaryFile("w+") as out:
+            browser = beside.submit(in_browser, arguments, out)
+            runs = [run([*arguments, *processes, "-m", "not browser"]), browser.result()]
+            out.seek(0)
+            sys.stdout.write(out.read())
     else:
-        runs = [run([*arguments, *spread(arguments), "-m", "not browser"])]
+        runs = [run([*arguments, "-m", "not browser"])]
         if runs[0].browser_tests_left and runs[0].code in (0, 1, NOTHING_COLLECTED):
-            build_interface()
-            runs.append(run([*arguments, "-m", "browser"]))
+            runs.append(in_browser(arguments))
     sys.stdout.write(f"\n{closing_line(runs)}\n")
     return exit_code(runs)
 
 
 def spread(arguments: list[str]) -> list[str]:
-    """One process a core, unless some tests were chosen or it was said otherwise."""
+    """One process a core and one more, since many tests wait; unless some were chosen or it was said otherwise."""
     chosen = any(not word.startswith("-") or word.startswith(ALONE) for word in arguments)
-    return [] if chosen else ["-n", str(os.cpu_count() or 1), "--dist", "worksteal"]
+    return [] if chosen else ["-n", str((os.cpu_count() or 1) + 1), "--dist", "worksteal"]
 
 
-def run(arguments: list[str]) -> Run:
+def in_browser(arguments: list[str], out: IO[str] | None = None) -> Run:
+    build_interface(out)
+    return run([*arguments, "-m", "browser"], out)
+
+
+def run(arguments: list[str], out: IO[str] | None = None) -> Run:
     with tempfile.TemporaryDirectory() as folder:
         tally = Path(folder) / "tally.json"
         command = [sys.executable, "-m", "pytest", "-p", "tests.tally", *arguments]
-        code = subprocess.run(command, cwd=ROOT, env=os.environ | {"TEST_TALLY": str(tally)}).returncode
+        environment = os.environ | {"TEST_TALLY": str(tally)}
+        code = subprocess.run(
+            command, cwd=ROOT, env=environment, stdout=out, stderr=out and subprocess.STDOUT
+        ).returncode
         found: dict[str, Any] = (
             json.loads(tally.read_text()) if tally.exists() else {"counts": {}, "browser": 0}
         )
     return Run(code=code, counts=found["counts"], browser_tests_left=found["browser"])
 
 
-def build_interface() -> None:
+def build_interface(out: IO[str] | None) -> None:
     """Browser tests look at the built chat UI; without one they say so themselves."""
     if (ROOT / "frontend" / "package.json").exists():
-        subprocess.run([sys.executable, "-m", "copilot_project.embedded.ui", "--if-stale"], cwd=ROOT)
+        build = [sys.executable, "-m", "copilot_project.embedded.ui", "--if-stale"]
+        subprocess.run(build, cwd=ROOT, stdout=out, stderr=out and subprocess.STDOUT)
 
 
 def closing_line(runs: list[Run]) -> str:

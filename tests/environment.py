@@ -12,6 +12,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import pytest
+
 UUID_TEXT = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}")
 TEST_HOME = Path(tempfile.mkdtemp(prefix="ratchet-test-"))
 os.environ.update(
@@ -28,6 +30,16 @@ os.environ.update(
 for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "CELERY_BROKER_URL", "COPILOT_PRODUCTION", "DEBUG"):
     os.environ.pop(name, None)
 atexit.register(shutil.rmtree, TEST_HOME, ignore_errors=True)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--stack",
+        choices=("small", "deployment"),
+        default="small",
+        help="What tests from outside run against: everything small, or the roles of docker/entrypoint "
+        "behind a proxy on PostgreSQL, RabbitMQ and Redis.",
+    )
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

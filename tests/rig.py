@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
+import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx
+import psycopg
+from celery import Celery
 
 from copilot_project.embedded.redis import start_server
 
@@ -28,6 +35,7 @@ LEASH = (
 )  # nothing outlives the tests, not even a killed run
 START_SECONDS = 90.0  # generous: a loaded machine is slow, not broken
 SETTLE_SECONDS = 90.0
+ALL_QUEUES = "turns,operations,executions,webhooks"
 PEOPLE = ("ann", "bob")
 PREPARE = """
 from django.core.management import call_command
@@ -45,7 +53,7 @@ print("KEYS " + json.dumps(keys))
 
 def eventually(look: Callable[[], T], *, seconds: float = SETTLE_SECONDS, what: str = "") -> T:
     """Poll until `look` gives something true; fail with what it gave last."""
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + seconds * Kinds.patience
     while True:
         found = look()
         if found:
@@ -67,6 +75,7 @@ def base_env(home: Path, database_url: str, redis_url: str) -> dict[str, str]:
         name: value
         for name, value in os.environ.items()
         if not name.startswith(("COPILOT_", "OPENAI_", "CELERY_"))
+        and name != "PYTHONDONTWRITEBYTECODE"  # many processes start, and each would compile everything anew
     }
     return env | {
         "COPILOT_HOME": str(home),
@@ -99,11 +108,9 @@ def prepare(home: Path, database_url: str, redis_url: str) -> dict[str, str]:
 @lru_cache(maxsize=1)
 def prepared_sqlite() -> tuple[Path, dict[str, str]]:
     """A home folder with a ready database, made once per run and copied for each stack."""
-    import tempfile
-
     home = Path(tempfile.mkdtemp(prefix="ratchet-template-"))
-    keys = prepare(home, "", "")
-    return home, keys
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    return home, prepare(home, "", "")
 
 
 @dataclass
@@ -134,7 +141,7 @@ class Stack:
         else:
             template, self.keys = prepared_sqlite()
             shutil.copytree(template, self.home, dirs_exist_ok=True)
-        self.launch("model", "manage.py", "offline_model", "--port", str(self.model_port), "--control")
+        self.start_model()
         for number in range(webs):
             self.start_web(number)
         for number in range(workers):
@@ -173,21 +180,43 @@ class Stack:
         self.processes[name] = process
         return process
 
-    def start_web(self, number: int = 0) -> None:
+    def start_web(self, number: int = 0, *, crash_at: str = "") -> None:
         while len(self.web_ports) <= number:
             self.web_ports.append(free_port())
-        env = {"PORT": str(self.web_ports[number]), "HOST": "127.0.0.1"}
+        env = {"PORT": str(self.web_ports[number]), "HOST": "127.0.0.1"} | self.crashing(crash_at)
         self.launch(f"web{number}", "-m", "copilot_project.server", env=env)
 
-    def start_worker(self, number: int = 0, *, crash_at: str = "", threads: int = 32) -> None:
+    def start_worker(
+        self, number: int = 0, *, crash_at: str = "", threads: int = 32, queues: str = ALL_QUEUES
+    ) -> None:
         command = (
             "-m", "celery", "-A", "copilot_project", "worker", "-P", "threads", "-c", str(threads),
-            "-Q", "turns,operations,executions,webhooks", "-n", f"w{number}@{self.home.name}", "-l", "INFO",
+            "-Q", queues, "-n", f"w{number}@{self.home.name}", "-l", "INFO",
             "--without-gossip", "--without-mingle",
         )  # fmt: skip
-        marker = self.home / f"crashed-{crash_at}"
-        env = {"COPILOT_CRASH_AT": f"{crash_at}:{marker}"} if crash_at else {}
-        self.launch(f"worker{number}", *command, env=env)
+        self.launch(f"worker{number}", *command, env=self.crashing(crash_at))
+
+    def start_model(self) -> None:
+        command = ("-m", "copilot_project.embedded.light", "llm", "offline_model")
+        self.launch("model", *command, "--port", str(self.model_port), "--control")
+
+    def start_consumer(self, name: str = "consumer", *, crash_at: str = "") -> None:
+        """Somebody who hears what outside services say, and soon takes over what another left behind."""
+        self.launch(
+            name, "manage.py", "consume_completions", "--claim-idle", "1", env=self.crashing(crash_at)
+        )
+
+    def start_beat(self, name: str) -> None:
+        self.launch(name, "-m", "celery", "-A", "copilot_project", "beat", "--pidfile=", "-l", "INFO")
+
+    @contextmanager
+    def own_beat_stopped(self) -> Iterator[None]:
+        """For tests that bring their own; here nothing happens by the clock anyway."""
+        yield
+
+    def crashing(self, point: str) -> dict[str, str]:
+        """The variables of a process that dies where it gets to that point first."""
+        return {"COPILOT_CRASH_AT": f"{point}:{self.home / f'crashed-{point}'}"} if point else {}
 
     def kill(self, name: str, how: int = signal.SIGKILL) -> None:
         """Signal a process and everything it started."""
@@ -241,6 +270,33 @@ class Stack:
     def effects(self) -> list[str]:
         path = self.home / "effects.txt"
         return path.read_text().splitlines() if path.exists() else []
+
+    # --- behind everybody's back ------------------------------------------------------------------
+
+    def sql(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Run a statement with `?` for values; ids come as plain hex and times as UTC, whatever the database."""
+        if not self.database_url:
+            with closing(sqlite3.connect(self.home / "copilot.sqlite3", timeout=30)) as database, database:
+                return list(database.execute(query, values))
+        with psycopg.connect(self.database_url, autocommit=True, options="-c timezone=UTC") as server:
+            found = server.execute(query.replace("%", "%%").replace("?", "%s"), values)
+            rows = found.fetchall() if found.description else []
+        return [tuple(as_sqlite_has_it(value) for value in row) for row in rows]
+
+    def send_task(self, name: str, *words: str, queue: str) -> None:
+        """A message to the workers that nobody sent."""
+        app = Celery(broker=self.broker_url or f"redis+socket://{self.socket}")
+        if not self.broker_url:
+            app.conf.broker_transport_options = {"global_keyprefix": "ratchet:"}
+        app.send_task(name, args=words, queue=queue)
+
+
+def as_sqlite_has_it(value: Any) -> Any:
+    if isinstance(value, uuid.UUID):
+        return value.hex
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).replace(tzinfo=None).isoformat(" ")
+    return value
 
 
 class Client:
@@ -330,7 +386,7 @@ class Reader:
         self.kinds: list[str] = []
 
     def read_to_end(self, *, seconds: float = SETTLE_SECONDS) -> Reader:
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + seconds * Kinds.patience
         while not self.finished:
             try:
                 for at, chunk in self.client.events(self.turn_id, self.at):
@@ -362,9 +418,16 @@ class Reader:
         )
 
 
+class Kinds:
+    """What `running_stack` makes: everything small on one machine, unless a run asks for another kind."""
+
+    chosen: type[Stack] = Stack
+    patience: float = 1.0  # how much longer everything may take
+
+
 @contextmanager
 def running_stack(home: Path, *, workers: int = 1, webs: int = 1, **options: Any) -> Iterator[Stack]:
-    stack = Stack(home, **options)
+    stack = Kinds.chosen(home, **options)
     try:
         stack.start(workers=workers, webs=webs)
         yield stack

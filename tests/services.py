@@ -7,6 +7,7 @@ import secrets
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from urllib.parse import quote
 
 import psycopg
@@ -22,23 +23,23 @@ def missing(what: str) -> None:
     pytest.skip(f"{what} is not running here.")
 
 
-@pytest.fixture(scope="module")
-def database() -> Iterator[str]:
-    """A PostgreSQL database of the test's own."""
+@contextmanager
+def new_database(template: str = "template1") -> Iterator[str]:
+    """A PostgreSQL database of one's own, a copy of `template`."""
     name = f"ratchet_rig_{secrets.token_hex(4)}"
     try:
         server = psycopg.connect(f"{POSTGRES}/postgres", autocommit=True, connect_timeout=3)
     except psycopg.OperationalError:
         missing("PostgreSQL")
     with server:
-        server.execute(f'CREATE DATABASE "{name}"')
+        server.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
         yield f"{POSTGRES}/{name}"
         server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
-@pytest.fixture(scope="module")
-def broker() -> Iterator[str]:
-    """A RabbitMQ virtual host of the test's own."""
+@contextmanager
+def new_broker() -> Iterator[str]:
+    """A RabbitMQ virtual host of one's own."""
     control = shutil.which("rabbitmqctl") or "/usr/sbin/rabbitmqctl"
     host = f"ratchet-rig-{secrets.token_hex(4)}"
     try:
@@ -47,5 +48,19 @@ def broker() -> Iterator[str]:
         missing("RabbitMQ")
     everything = [control, "set_permissions", "-p", host, "guest", ".*", ".*", ".*"]
     subprocess.run(everything, check=True, capture_output=True, timeout=60)
-    yield f"{RABBIT}/{quote(host, safe='')}"
-    subprocess.run([control, "delete_vhost", host], check=False, capture_output=True, timeout=60)
+    try:
+        yield f"{RABBIT}/{quote(host, safe='')}"
+    finally:
+        subprocess.run([control, "delete_vhost", host], check=False, capture_output=True, timeout=60)
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[str]:
+    with new_database() as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[str]:
+    with new_broker() as url:
+        yield url

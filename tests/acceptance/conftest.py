@@ -11,7 +11,16 @@ from typing import Any
 
 import pytest
 
-from tests.rig import Stack, running_stack
+from tests.rig import Kinds, Stack, running_stack
+
+PATIENCE = 3.0  # of a deployment: each machine starts several processes
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--stack") == "deployment":
+        from tests.deployment.stack import DeployedStack
+
+        Kinds.chosen, Kinds.patience = DeployedStack, PATIENCE
 
 
 @pytest.fixture(scope="session")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -81,11 +81,10 @@ def person(stack: Stack) -> Person:
 
 def backdate(stack: Stack, execution_id: str) -> None:
     """Make a run one of yesterday; nobody can wait that long."""
-    with sqlite3.connect(stack.home / "copilot.sqlite3", timeout=30) as database:
-        database.execute(
-            "UPDATE executions_execution SET queued_at = datetime(queued_at, '-1 day') WHERE id = ?",
-            (execution_id.replace("-", ""),),
-        )
+    key = execution_id.replace("-", "")
+    [(queued_at,)] = stack.sql("SELECT queued_at FROM executions_execution WHERE id = ?", key)
+    day_before = datetime.fromisoformat(queued_at) - timedelta(days=1)
+    stack.sql("UPDATE executions_execution SET queued_at = ? WHERE id = ?", day_before.isoformat(" "), key)
 
 
 def test_a_person_builds_runs_changes_and_schedules_an_agent(stack: Stack, person: Person) -> None:

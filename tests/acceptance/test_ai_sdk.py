@@ -88,6 +88,29 @@ def test_send_stream_and_tool_parts(open_chat: Callable[..., SdkChat], version: 
 
 
 @pytest.mark.parametrize(("version", "kind"), CLIENTS)
+def test_an_approval_is_asked_for_and_its_answer_lets_the_block_run(
+    stack: Stack, open_chat: Callable[..., SdkChat], version: str, kind: str
+) -> None:
+    chat_id = str(uuid.uuid4())
+    chat = open_chat(version, kind, chat_id)
+    call = {"name": "run_block", "arguments": {"block_id": "Print To Console", "input_data": {"text": "hi"}}}
+    steps = [{"tool_calls": [call]}, {"text": "May I?"}]
+    chat.do("send", text=as_text({"id": f"sdk-{uuid.uuid4()}", "steps": steps}))
+    state = chat.do("wait", **{"for": "ready"})
+    [asked] = state["tools"]
+    assert (asked["state"], asked["output"]["type"]) == ("approval-requested", "review_required")
+    chat.do("approve", approved=True)
+    state = chat.do("wait", **{"for": "ready"})
+    assert not state["errors"], state
+    client = stack.client()
+    review = client.http.get(f"/api/reviews/{asked['output']['review_id']}").json()
+    assert review["state"] == "approved"
+    parts = [part for message in client.session(chat_id)["messages"] for part in message["parts"]]
+    [ran] = [part for part in parts if part["type"] == "tool-continue_run_block"]
+    assert ran["output"]["outputs"]["output"] == ["hi"], "the model went on, and the block ran once"
+
+
+@pytest.mark.parametrize(("version", "kind"), CLIENTS)
 def test_drop_mid_answer_and_resume_gives_the_text_once(
     open_chat: Callable[..., SdkChat], version: str, kind: str
 ) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -57,12 +56,6 @@ def ended(client: Client, execution_id: str) -> dict[str, Any]:
     return shown
 
 
-def write(stack: Stack, sql: str, *values: Any) -> None:
-    """Into the database behind everybody's back."""
-    with closing(sqlite3.connect(stack.home / "copilot.sqlite3", timeout=20)) as database, database:
-        database.execute(sql, values)
-
-
 # --- tests --------------------------------------------------------------------------------------
 
 
@@ -89,7 +82,7 @@ def test_a_review_outlives_every_process_and_resumes_the_same_execution(stack: S
     for name in ("web0", "worker0", "model", "redis"):
         stack.kill(name)
     stack.start_redis()
-    stack.launch("model", "manage.py", "offline_model", "--port", str(stack.model_port), "--control")
+    stack.start_model()
     stack.start_web()
     stack.start_worker()
     stack.wait_ready(1)
@@ -111,14 +104,14 @@ def test_two_beats_that_both_tick_start_a_schedule_once(stack: Stack) -> None:
     body = {"name": "Yearly", "agent_id": greeter(client), "cron": "0 * 1 1 *", "inputs": {"name": "Ada"}}
     schedule = client.http.post("/api/schedules", json=body).json()
     stack.kill("worker0")
-    due = "UPDATE executions_schedule SET next_run_at = ? WHERE replace(id, '-', '') = replace(?, '-', '')"
-    write(stack, due, LONG_AGO, schedule["id"])
+    due = "UPDATE executions_schedule SET next_run_at = ? WHERE id = ?"
+    stack.sql(due, LONG_AGO, schedule["id"].replace("-", ""))
     row = f"schedule {schedule['id']}"
-    try:
+    with stack.own_beat_stopped(), own_beats(stack):
         for name in ("beat0", "beat1"):
             missed = "UPDATE django_celery_beat_periodictask SET last_run_at = ? WHERE name = ?"
-            write(stack, missed, LONG_AGO, row)  # neither knows of the other's tick
-            stack.launch(name, "-m", "celery", "-A", "copilot_project", "beat", "--pidfile=", "-l", "INFO")
+            stack.sql(missed, LONG_AGO, row)  # neither knows of the other's tick
+            stack.start_beat(name)
             eventually(lambda: last_tick(stack, row) != LONG_AGO, what=f"a tick of {name}")
             assert f"Sending due task {row}" in stack.log(name, 1_000)
         stack.start_worker()
@@ -127,21 +120,26 @@ def test_two_beats_that_both_tick_start_a_schedule_once(stack: Stack) -> None:
         assert ended(client, shown["last_execution_id"])["outputs"] == {"greeting": ["Ada"]}
         now = client.http.post(f"/api/schedules/{schedule['id']}/run").json()
         ended(client, now["execution_id"])
-    finally:
-        for name in {"beat0", "beat1"} & stack.processes.keys():
-            stack.kill(name)
-            del stack.processes[name]
     agent_runs = client.http.get(f"/api/executions?agent={body['agent_id']}").json()["results"]
     assert len(agent_runs) == 2, "one for the time it was due, one that was asked for"
     assert shown["last_error"] is None and shown["next_run_at"] > shown["last_due_at"]
 
 
+@contextmanager
+def own_beats(stack: Stack) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        for name in {"beat0", "beat1"} & stack.processes.keys():
+            stack.kill(name)
+            del stack.processes[name]
+
+
 def last_tick(stack: Stack, name: str) -> str:
     for beat in {"beat0", "beat1"} & stack.processes.keys():
         assert stack.processes[beat].poll() is None, stack.log(beat)
-    with closing(sqlite3.connect(stack.home / "copilot.sqlite3", timeout=20)) as database:
-        query = "SELECT last_run_at FROM django_celery_beat_periodictask WHERE name = ?"
-        return str(database.execute(query, [name]).fetchone()[0])
+    [(last,)] = stack.sql("SELECT last_run_at FROM django_celery_beat_periodictask WHERE name = ?", name)
+    return str(last)
 
 
 def started(client: Client, schedule: str) -> dict[str, Any] | None:
@@ -156,15 +154,7 @@ def test_a_call_stored_by_a_process_that_died_is_started_all_the_same(stack: Sta
     trigger = client.http.post("/api/triggers", json={"name": "Orders", "agent_id": agent}).json()
     path = "/api/hooks/" + trigger["url"].rpartition("/")[2]
     stack.kill("web0")
-    stack.launch(
-        "web0",
-        *("-m", "copilot_project.server"),
-        env={
-            "PORT": str(stack.web_ports[0]),
-            "HOST": "127.0.0.1",
-            "COPILOT_CRASH_AT": f"hook_stored:{stack.home / 'crashed-hook'}",
-        },
-    )
+    stack.start_web(crash_at="hook_stored")
     stack.wait_ready(0)
 
     def send() -> httpx.Response:

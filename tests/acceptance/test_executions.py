@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -50,19 +49,9 @@ class Agents:
         return self.get(execution)
 
 
-def rows(stack: Stack, query: str, *values: Any) -> list[Any]:
-    with sqlite3.connect(stack.home / "copilot.sqlite3", timeout=20) as database:
-        return list(database.execute(query, values))
-
-
 def start_few_hands(stack: Stack, number: int = 0) -> None:
     """A worker with so few threads that executions have to wait for each other."""
-    stack.launch(
-        f"worker{number}",
-        *("-m", "celery", "-A", "copilot_project", "worker", "-P", "threads", "-c", str(FEW_HANDS)),
-        *("-Q", "executions", "-n", f"few{number}@{stack.home.name}", "-l", "INFO"),
-        *("--without-gossip", "--without-mingle"),
-    )
+    stack.start_worker(number, threads=FEW_HANDS, queues="executions")
 
 
 @pytest.fixture(scope="module")
@@ -156,18 +145,16 @@ def test_a_large_agent_whose_worker_is_killed_again_and_again_ends_as_if_nothing
         assert done["status"] == "COMPLETED", done
         assert done["attempt"] == KILLS + 1
         check_large_outputs(done["outputs"], 7)
-        doubled = rows(
-            stack,
+        doubled = stack.sql(
             "SELECT node_id, run, count(*) FROM executions_nodeexecution GROUP BY execution_id, node_id, run "
             "HAVING count(*) > 1",
         )
         assert doubled == []
-        paid = rows(
-            stack,
+        paid = stack.sql(
             "SELECT id FROM executions_nodeexecution WHERE block_id = '7e570000-0000-4000-8000-000000000001'",
         )
         assert len(paid) == FAN + GATHERED
-        entries = rows(stack, "SELECT key FROM accounts_ledgerentry WHERE kind = 'block'")
+        entries = stack.sql("SELECT key FROM accounts_ledgerentry WHERE kind = 'block'")
         assert sorted(key for (key,) in entries) == sorted(f"node:{with_dashes(one)}" for (one,) in paid)
         assert done["cost"] == f"{(FAN + GATHERED) * 0.01:.6f}"
         assert sorted(path.name for path in marks.iterdir()) == sorted(with_dashes(one) for (one,) in paid)
@@ -178,12 +165,12 @@ def has_come_to(stack: Stack, execution: str, attempt: int, count: float) -> Cal
     """Whether that attempt is at work, and so much has ended."""
     query = "SELECT count(*) FROM executions_execution WHERE id = ? AND attempt = ? AND status = 'RUNNING'"
     key = execution.replace("-", "")
-    return lambda: rows(stack, query, key, attempt) == [(1,)] and ended_rows(stack, execution) >= count
+    return lambda: stack.sql(query, key, attempt) == [(1,)] and ended_rows(stack, execution) >= count
 
 
 def ended_rows(stack: Stack, execution: str) -> int:
     query = "SELECT count(*) FROM executions_nodeexecution WHERE execution_id = ? AND seq IS NOT NULL"
-    return int(rows(stack, query, execution.replace("-", ""))[0][0])
+    return int(stack.sql(query, execution.replace("-", ""))[0][0])
 
 
 def with_dashes(plain: str) -> str:
@@ -211,7 +198,7 @@ def test_a_worker_that_dies_at_any_point_changes_nothing(
     assert (done["status"], done["attempt"], done["cost"]) == ("COMPLETED", len(POINTS), "0.030000")
     assert done["outputs"] == {"y": [1, 2, 3]}
     assert [path.read_text() for path in tmp_path.iterdir()] == ["done\n"] * 3
-    assert len(rows(stack, "SELECT 1 FROM accounts_ledgerentry")) == 3
+    assert len(stack.sql("SELECT 1 FROM accounts_ledgerentry")) == 3
 
 
 def has_ended(stack: Stack, name: str) -> Callable[[], bool]:
@@ -234,15 +221,14 @@ def test_200_executions_of_one_person_do_not_delay_the_single_one_of_another(
     assert mine["status"] == "COMPLETED"
     waiting = [row for row in crowded if ann.get(row)["status"] == "QUEUED"][:1]
     assert waiting, "the crowd was gone before it could stand in anybody's way"
-    passed = rows(
-        stack,
+    passed = stack.sql(
         "SELECT count(*) FROM executions_execution WHERE agent_id = ? AND started_at > ? AND started_at < ?",
         crowd["id"].replace("-", ""),
         *(moment.replace("T", " ").removesuffix("Z") for moment in (mine["queued_at"], mine["started_at"])),
     )[0][0]
     assert passed <= FEW_HANDS, f"{passed} of the crowd began while the single one waited"
     assert time.time() - before < 60
-    rows(stack, "UPDATE executions_execution SET status = 'TERMINATED' WHERE status = 'QUEUED'")
+    stack.sql("UPDATE executions_execution SET status = 'TERMINATED' WHERE status = 'QUEUED'")
 
 
 def test_parents_that_wait_for_their_children_do_not_starve_them(stack: Stack, ann: Agents) -> None:
@@ -303,7 +289,7 @@ def test_a_cancel_stops_running_nodes_and_sub_agents(stack: Stack, ann: Agents, 
 
 def live(stack: Stack, agent_id: str) -> list[str]:
     query = "SELECT status FROM executions_execution WHERE agent_id = ?"
-    return [status for (status,) in rows(stack, query, agent_id.replace("-", ""))]
+    return [status for (status,) in stack.sql(query, agent_id.replace("-", ""))]
 
 
 def test_a_question_holds_no_worker_and_the_answer_resumes_the_same_execution(
@@ -317,7 +303,7 @@ def test_a_question_holds_no_worker_and_the_answer_resumes_the_same_execution(
     asking = [ann.start(agent) for _ in range(2 * FEW_HANDS)]
     for execution in asking:
         assert ann.get(execution, "?wait=60")["status"] == "REVIEW"
-    held = rows(stack, "SELECT count(*) FROM executions_execution WHERE status = 'REVIEW' AND owner <> ''")
+    held = stack.sql("SELECT count(*) FROM executions_execution WHERE status = 'REVIEW' AND owner <> ''")
     assert held == [(0,)]
     quick = ann.save({"out": ("Agent Output", {"name": "y", "value": 1})}, [])
     assert ann.wait(ann.start(quick))["status"] == "COMPLETED"

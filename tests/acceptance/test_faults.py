@@ -221,16 +221,12 @@ def test_broker_down_at_send_is_accepted_and_answered_later(new_stack: NewStack)
 
 
 def test_doubled_pokes_run_a_turn_once(new_stack: NewStack) -> None:
-    from celery import Celery
-
     stack = new_stack(workers=2)
     client = stack.client()
-    app = Celery(broker=f"redis+socket://{stack.socket}")
-    app.conf.broker_transport_options = {"global_keyprefix": "ratchet:"}
     for number in range(10):
         turn = client.send(client.new_session(), {"id": f"double-{number}", "steps": [{"text": "once"}]})
         for _ in range(5):
-            app.send_task("chat.run_turn", args=[turn["id"]], queue="turns")
+            stack.send_task("chat.run_turn", turn["id"], queue="turns")
         ended = client.wait(turn["id"])
         assert (ended["end_reason"], ended["attempt"]) == ("done", 1)
     asked = [request["conversation"] for request in stack.model_requests()]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -80,17 +79,11 @@ def devices(stack: Stack, client: Client) -> Iterator[list[Device]]:
 @pytest.fixture(scope="module")
 def stack(short_tmp: Path) -> Iterator[Stack]:
     with running_stack(short_tmp / "operations", workers=1, webs=2, env={"INTERNAL_API_KEY": KEY}) as running:
-        start_consumer(running)
+        running.start_consumer()
         yield running
 
 
 NO_GROUP_YET = -1
-
-
-def start_consumer(stack: Stack, name: str = "consumer", *, crash_at: str = "") -> None:
-    marker = stack.home / f"crashed-{crash_at}"
-    env = {"COPILOT_CRASH_AT": f"{crash_at}:{marker}"} if crash_at else {}
-    stack.launch(name, "manage.py", "consume_completions", "--claim-idle", "1", env=env)
 
 
 def start_work(
@@ -151,9 +144,8 @@ def pending(stack: Stack) -> int:
         return NO_GROUP_YET
 
 
-def parked(stack: Stack) -> list[tuple[str, int]]:
-    with sqlite3.connect(stack.home / "copilot.sqlite3", timeout=20) as database:
-        return list(database.execute("SELECT state, tries FROM durable_parkedentry"))
+def parked(stack: Stack) -> list[tuple[Any, ...]]:
+    return stack.sql("SELECT state, tries FROM durable_parkedentry")
 
 
 def test_operation_survives_a_killed_worker_a_redis_restart_and_a_closed_tab(
@@ -241,12 +233,12 @@ def test_a_consumer_killed_before_it_acknowledged_loses_nothing(
     try:
         operation_id = start_work(client, session, accepted=True)
         wait_status(client, operation_id, "waiting")
-        start_consumer(stack, "doomed", crash_at=point)
+        stack.start_consumer("doomed", crash_at=point)
         announce(stack, operation_id, result='"from the stream"')
         eventually(lambda: stack.processes["doomed"].poll() is not None, what="the crash")
         assert pending(stack) == 1
     finally:
-        start_consumer(stack)
+        stack.start_consumer()
     assert wait_status(client, operation_id, "completed")["result"] == "from the stream"
     assert wait_idle(client, session, 2)[-1] == "It came back."
     eventually(lambda: pending(stack) == 0, what="the acknowledgement")
@@ -268,9 +260,7 @@ def test_a_worker_killed_while_it_makes_something_of_an_answer_is_made_up_for(st
         stack.start_worker(0)
     assert wait_status(client, operation_id, "completed")["result"]["value"] == "jam: once"
     assert wait_idle(client, session, 2) == ["It goes on by itself.", "It came back."]
-    with sqlite3.connect(stack.home / "copilot.sqlite3", timeout=20) as database:
-        rows = list(database.execute("SELECT note FROM testtools_testeffect WHERE note LIKE 'jam%'"))
-    assert rows == [("jam: once",)]
+    assert stack.sql("SELECT note FROM testtools_testeffect WHERE note LIKE 'jam%'") == [("jam: once",)]
 
 
 def test_a_poison_entry_is_parked_and_those_behind_it_go_on(stack: Stack) -> None:

@@ -77,6 +77,12 @@ def test_a_hint_travels_with_its_error(client: Client) -> None:
     assert "raise your budget" in error["hint"]
 
 
+def test_who_is_not_logged_in_hears_how_to_be() -> None:
+    refused = Client().get("/api/sessions")
+    assert refused.status_code == 401
+    assert "Bearer" in refused.json()["error"]["hint"]
+
+
 def test_a_bug_is_logged_with_its_traceback_and_answered_with_the_request_id(
     client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -24,14 +24,14 @@ def ada(db: None) -> User:
     return User.objects.create_user("ada")
 
 
-def ask(queryset: QuerySet[Any], **query: Any) -> tuple[list[Any], str | None]:
+def ask(queryset: QuerySet[Any] | list[Any], **query: Any) -> tuple[list[Any], str | None]:
     pages = CursorPages()
     rows = pages.paginate_queryset(queryset, Request(APIRequestFactory().get("/", query)))
     answer = pages.get_paginated_response(rows).data
     return answer["results"], answer["next"]
 
 
-def walk(queryset: QuerySet[Any], limit: int) -> list[Any]:
+def walk(queryset: QuerySet[Any] | list[Any], limit: int) -> list[Any]:
     rows, cursor = ask(queryset, limit=limit)
     while cursor:
         assert len(rows) % limit == 0
@@ -81,6 +81,35 @@ def test_rows_that_come_and_go_meanwhile_neither_repeat_nor_hide_others(ada: Use
     first[-1].delete()  # the very row the cursor stands on
     second, _ = ask(queryset, limit=4, cursor=cursor)
     assert second == everything[4:8]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 7, 23, 100])
+def test_rows_in_an_order_of_their_own_are_paged_as_they_come(ada: User, limit: int) -> None:
+    make_keys(ada, 23)
+    ranked = sorted(ApiKey.objects.all(), key=lambda row: row.hash[::-1])
+    assert walk(ranked, limit) == ranked
+    assert ask([]) == ([], None)
+
+
+def test_ranked_rows_that_come_and_go_meanwhile_neither_repeat_nor_hide_others(ada: User) -> None:
+    make_keys(ada, 11)
+    *ranked, newer = ApiKey.objects.order_by("id")
+    _, cursor = ask(ranked, limit=4)
+    assert ask([newer, *ranked], limit=4, cursor=cursor)[0] == ranked[4:8]
+    gone = [row for row in ranked if row != ranked[3]]  # the very row the cursor stands on
+    assert ask(gone, limit=4, cursor=cursor)[0] == ranked[4:8]
+
+
+@pytest.mark.parametrize("cursor", ["nonsense", "é", "====", "WyJ4IiwieSJd"])
+def test_a_cursor_that_is_not_ours_is_refused_for_ranked_rows(ada: User, cursor: str) -> None:
+    with pytest.raises(ValidationError):
+        ask([ada], cursor=cursor)
+
+
+@pytest.mark.parametrize("place", ["-5", "9" * 500])
+def test_a_place_beyond_a_ranked_list_is_no_error(ada: User, place: str) -> None:
+    rows, following = ask([ada], cursor=packed([place, "nobody"]))
+    assert (rows in ([ada], []), following) == (True, None)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ import shutil
 import subprocess
 import sys
 import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ import pytest
 from copilot_project.backup import archive
 from copilot_project.backup.errors import NotABackup, NotEmpty
 from tests.rig import ROOT, Stack, base_env, eventually, prepare, prepared_sqlite, running_stack
+from tests.services import new_database
 
 COUNT = """
 from accounts.models import User
@@ -48,16 +51,32 @@ class RestoredStack(Stack):
 
     def start(self, *, workers: int = 1, webs: int = 1) -> None:
         self.start_redis()
-        self.launch("model", "manage.py", "offline_model", "--port", str(self.model_port), "--control")
+        self.start_model()
         self.start_web(0)
         self.start_worker(0)
         self.wait_ready(1)
 
 
+@contextmanager
+def two_databases(kind: str) -> Iterator[tuple[str, str]]:
+    """One to back up, and an empty one on another machine."""
+    if kind == "sqlite":
+        yield "", ""
+        return
+    with new_database() as first, new_database() as second:
+        yield first, second
+
+
 @pytest.mark.timeout(400)
-def test_a_conversation_goes_on_in_an_empty_system_after_a_restore(short_tmp: Path) -> None:
-    copy = short_tmp / "backup.tar.gz"
-    with running_stack(short_tmp / "a") as first:
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.services)])
+def test_a_conversation_goes_on_in_an_empty_system_after_a_restore(short_tmp: Path, kind: str) -> None:
+    with two_databases(kind) as (full, empty):
+        conversation_goes_on(short_tmp / kind, full, empty)
+
+
+def conversation_goes_on(place: Path, full: str, empty: str) -> None:
+    copy = place / "backup.tar.gz"
+    with running_stack(place / "a", database_url=full) as first:
         client = first.client()
         session = client.new_session()
         client.wait(client.send(session, {"steps": [{"text": "Before."}]})["id"])
@@ -66,11 +85,11 @@ def test_a_conversation_goes_on_in_an_empty_system_after_a_restore(short_tmp: Pa
         held = {"id": "unfinished", "steps": [{"text": "Held.", "gate": "restored"}]}
         unfinished = client.send(client.new_session(), held)
         eventually(lambda: client.turn(unfinished["id"])["status"] == "running", what="the unfinished turn")
-        assert "1 files" in manage(first.home, "backup", str(copy), "--with-keys")
+        assert "1 files" in manage(first.home, "backup", str(copy), "--with-keys", database_url=full)
         keys = first.keys
     assert copy.stat().st_mode & 0o077 == 0
-    manage(short_tmp / "b", "restore", str(copy))
-    second = RestoredStack(short_tmp / "b", keys=keys)
+    manage(place / "b", "restore", str(copy), database_url=empty)
+    second = RestoredStack(place / "b", database_url=empty, keys=keys)
     try:
         second.start()
         client = second.client()

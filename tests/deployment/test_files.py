@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import fields
@@ -14,6 +15,7 @@ import pytest
 import yaml
 from django.test import Client
 
+from copilot_project import deployment_page
 from copilot_project.env import ROOT, Environment
 
 DOCKER = ROOT / "docker"
@@ -46,8 +48,29 @@ def test_the_image_runs_as_nobody_in_particular_with_packages_of_known_hashes() 
     assert text.count("\nFROM ") >= 2, "the tools that build are not in what runs"
 
 
-def test_the_entrypoint_is_a_shell_script_that_can_be_run() -> None:
-    path = DOCKER / "entrypoint"
+# What `apt-get install postgresql-client` gives in each release; pg_dump refuses a server newer than itself.
+POSTGRES_CLIENTS = {"bookworm": 15, "trixie": 17}
+
+
+def test_the_image_can_back_up_the_database_of_compose(compose: dict[str, Any]) -> None:
+    releases = re.findall(
+        r"^FROM python:[0-9.]+-slim-([a-z]+)", (DOCKER / "Dockerfile").read_text(), re.MULTILINE
+    )
+    server = re.search(r"^postgres:(\d+)", compose["services"]["postgres"]["image"])
+    assert server is not None
+    assert POSTGRES_CLIENTS[releases[-1]] >= int(server[1])
+
+
+def test_every_image_is_pinned_to_one_version(compose: dict[str, Any]) -> None:
+    bases = re.findall(r"^FROM (\S+)", (DOCKER / "Dockerfile").read_text(), re.MULTILINE)
+    images = [row["image"] for row in compose["services"].values() if not row["image"].startswith("ratchet:")]
+    for image in [*bases, *images]:
+        assert re.search(r":(v?\d+\.\d+|RELEASE\.\d{4}-)", image), image
+
+
+@pytest.mark.parametrize("name", ["entrypoint", "healthcheck"])
+def test_what_the_image_runs_is_a_shell_script_that_can_be_run(name: str) -> None:
+    path = DOCKER / name
     assert path.stat().st_mode & 0o111
     assert subprocess.run(["sh", "-n", path], check=False).returncode == 0
 
@@ -55,6 +78,53 @@ def test_the_entrypoint_is_a_shell_script_that_can_be_run() -> None:
 def test_every_service_of_the_product_has_a_role_the_entrypoint_knows(compose: dict[str, Any]) -> None:
     for name, service in product_services(compose).items():
         assert re.search(rf"^    {service['command'][0]}\)", ENTRYPOINT, re.MULTILINE), name
+
+
+def test_every_service_says_whether_it_is_healthy(compose: dict[str, Any]) -> None:
+    """The image does so for every role; what ends by itself and what is no role of ours says it in compose."""
+    assert "HEALTHCHECK" in (DOCKER / "Dockerfile").read_text()
+    for name, service in compose["services"].items():
+        own = service.get("healthcheck")
+        assert own or name in product_services(compose), name
+    assert compose["services"]["migrate"]["healthcheck"] == {"disable": True}
+
+
+def test_the_profile_s3_makes_its_bucket(compose: dict[str, Any], tmp_path: Path) -> None:
+    """Its script, with a client that writes down what it was told."""
+    service = compose["services"]["bucket"]
+    assert service["profiles"] == compose["services"]["minio"]["profiles"] == ["s3"]
+    said = tmp_path / "said"
+    client = tmp_path / "mc"
+    client.write_text(f'#!/bin/sh\necho "$@" >> {said}\n')
+    client.chmod(0o755)
+    [script] = service["command"]
+    command = [*service["entrypoint"], script.replace("$$", "$")]
+    told = {"PATH": f"{tmp_path}:/usr/bin:/bin", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "a/b c"}
+    nameless = subprocess.run(command, env=told | {"COPILOT_S3_BUCKET": ""}, capture_output=True, check=False)
+    assert nameless.returncode == 1 and b"Set COPILOT_S3_BUCKET" in nameless.stdout and not said.exists()
+    subprocess.run(command, env=told | {"COPILOT_S3_BUCKET": "ratchet"}, check=True)
+    assert said.read_text().splitlines() == [
+        "alias set store http://minio:9000 id a/b c",
+        "mb --ignore-existing store/ratchet",
+    ]
+
+
+def test_every_variable_of_the_guide_reaches_the_containers(compose: dict[str, Any]) -> None:
+    wanted = {*deployment_page.MUST_CHANGE, *deployment_page.MAY_CHANGE} - {"COPILOT_PRODUCTION", "HOST"}
+    assert wanted <= set(compose["services"]["web"]["environment"])
+
+
+@pytest.mark.skipif(shutil.which("docker-compose") is None, reason="docker-compose is not installed")
+def test_compose_understands_the_file(tmp_path: Path) -> None:
+    text = (DOCKER / "compose.yaml").read_text()
+    file, variables = tmp_path / "compose.yaml", tmp_path / "env"
+    file.write_text(text.replace("name: ratchet\n", "", 1))  # version 1 does not know that word
+    example = (DOCKER / "env.example").read_text()
+    variables.write_text(re.sub(r"=$", "=a-value-of-some-length", example, flags=re.MULTILINE))
+    profiles = [word for name in ("rabbitmq", "s3", "watching", "flower") for word in ("--profile", name)]
+    command = ["docker-compose", "--env-file", str(variables), "-f", str(file), *profiles, "config", "-q"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert result.returncode == 0, result.stderr
 
 
 def test_every_role_has_a_service(compose: dict[str, Any]) -> None:
@@ -106,6 +176,16 @@ def test_the_proxies_neither_buffer_streams_nor_show_the_metrics(name: str) -> N
     assert "sticky" not in text and "ip_hash" not in text
 
 
+@pytest.mark.parametrize(("name", "words"), [("Caddyfile", "keepalive off"), ("nginx.conf", "close;")])
+def test_the_proxies_send_no_message_on_a_connection_that_may_be_closing(name: str, words: str) -> None:
+    assert words in (DOCKER / name).read_text()
+
+
+def test_nginx_forgets_no_process_that_was_away_for_a_moment() -> None:
+    servers = re.findall(r"^ +server \S+:8000(.*);", (DOCKER / "nginx.conf").read_text(), re.MULTILINE)
+    assert servers == [" max_fails=0"] * 2
+
+
 # --- watching -----------------------------------------------------------------------------------
 
 
@@ -122,9 +202,10 @@ def expressions() -> dict[str, str]:
 @pytest.mark.parametrize("name", expressions())
 def test_every_metric_watched_exists(client: Client, redis_server: object, name: str) -> None:
     page = client.get("/metrics").content.decode()
-    known = set(re.findall(r"^# TYPE (\w+) ", page, re.MULTILINE))
-    suffixes = ("", "_bucket", "_count", "_sum", "_total")
-    known |= {metric + suffix for metric in known for suffix in suffixes} | FROM_THE_SCRAPER
+    known = set(FROM_THE_SCRAPER)
+    for metric, kind in re.findall(r"^# TYPE (\w+) (\w+)$", page, re.MULTILINE):
+        suffixes = ("_bucket", "_count", "_sum") if kind == "histogram" else ("",)
+        known |= {metric + suffix for suffix in suffixes}
     named = set(re.findall(r"\b(ratchet_\w+|up)\b", expressions()[name]))
     assert named and named <= known
 

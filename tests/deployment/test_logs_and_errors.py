@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 import sentry_sdk
+from django.db import OperationalError
 from sentry_sdk.transport import Transport
 
 from copilot_project import sentry
 from copilot_project.log_lines import Ids, JsonLines, PlainLines
 from copilot_project.request_id import request_id
 from durable.log_context import working_on
+from llm.errors import ModelUnavailable
 
 CANARY = "canary-7f3a9c"
 
@@ -64,13 +66,29 @@ def test_secrets_are_blotted_out_of_fields(lines: logging.Formatter) -> None:
 
 def test_a_traceback_is_part_of_the_object_and_not_a_line_of_its_own() -> None:
     try:
-        raise ValueError("nothing works")
-    except ValueError:
+        raise OperationalError("the server is gone")
+    except OperationalError:
         made = record()
         made.exc_info = sys.exc_info()
     line = JsonLines().format(made)
     assert "\n" not in line
-    assert "nothing works" in json.loads(line)["traceback"]
+    assert "the server is gone" in json.loads(line)["traceback"]
+
+
+def test_the_text_of_an_error_nobody_foresaw_is_withheld_and_its_place_is_not() -> None:
+    try:
+        try:
+            dict[str, str]()[CANARY]
+        except KeyError as error:
+            raise ModelUnavailable("The model is away.") from error
+    except ModelUnavailable as error:
+        made = record()
+        made.exc_info = (type(error), error, error.__traceback__)
+    text = json.loads(JsonLines().format(made))["traceback"]
+    assert CANARY not in text
+    assert "KeyError: (text withheld)" in text and "The model is away." in text
+    assert text.count("test_logs_and_errors.py") == 2
+    assert CANARY in PlainLines().format(made)  # for who develops
 
 
 def test_outside_of_a_job_there_are_no_ids() -> None:
@@ -98,12 +116,13 @@ def test_sentry_hears_of_an_error_without_what_was_secret(wire: type[Wire], in_a
     assert sentry.start("https://key@sentry.invalid/1", environment="test", transport=wire)
     secret = CANARY
     try:
-        raise RuntimeError(f"failed with {len(secret)} letters")
+        raise RuntimeError(f"failed with {secret}")
     except RuntimeError:
         sentry_sdk.set_context("call", {"api_key": secret})
-        sentry_sdk.capture_exception()
+        logging.getLogger("chat.engine").exception("turn failed: %s", secret, extra={"text": secret})
     text = "".join(wire.sent)
-    assert "failed with 13 letters" in text and '"job_id":"t1"' in text
+    assert '"RuntimeError"' in text and "turn failed" in text and '"job_id":"t1"' in text
+    assert "test_logs_and_errors.py" in text
     assert CANARY not in text
 
 

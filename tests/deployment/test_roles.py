@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import json
-import threading
+import os
+import re
+import signal
 from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import httpx
 import psycopg
 import pytest
-from websockets.exceptions import ConnectionClosed
-from websockets.sync.client import connect
 
-from tests.deployment.roles import Deployment, deployed
-from tests.rig import Client, Reader, eventually
+from tests.deployment.certificates import own_certificate
+from tests.deployment.load import Load
+from tests.deployment.proxy import Proxy, round_robin
+from tests.deployment.roles import ROLES, Deployment, deployed
+from tests.rig import Reader, eventually
 
-pytestmark = [pytest.mark.services, pytest.mark.timeout(600)]
-GOING_AWAY = 1001
+ROUNDS = int(os.environ.get("ROLLING_RESTARTS", "1"))  # the long form: ROLLING_RESTARTS=5 ROLLING_PEOPLE=10
+PEOPLE = int(os.environ.get("ROLLING_PEOPLE", "2"))
+pytestmark = [pytest.mark.services, pytest.mark.timeout(600 * ROUNDS)]
+CALL = {"name": "test_effect", "arguments": {"note": "x"}}
 
 
 @pytest.fixture(scope="module")
@@ -30,13 +37,13 @@ def deployment(short_tmp: Path, database: str, broker: str) -> Iterator[Deployme
 def test_a_turn_is_answered_through_the_proxy_by_both_web_processes(deployment: Deployment) -> None:
     client = deployment.through_proxy()
     session = client.new_session()
-    call = {"name": "test_effect", "arguments": {"note": "x"}}
-    turn = client.send(session, {"steps": [{"text": "One. ", "tool_calls": [call]}, {"text": "Two."}]})
+    turn = client.send(session, {"steps": [{"text": "One. ", "tool_calls": [CALL]}, {"text": "Two."}]})
     reader = Reader(client, turn["id"]).read_to_end()
     assert client.wait(turn["id"])["end_reason"] == "done"
     assert reader.text == client.answer(session)["content"] == "One. Two."
-    assert deployment.proxy is not None
-    assert all(deployment.proxy.served.values())
+    assert all(httpx.get(f"{deployment.url(web)}/healthz").status_code == 200 for web in (0, 1))
+    if isinstance(deployment.proxy, Proxy):
+        assert all(deployment.proxy.served.values())
 
 
 def test_a_stream_arrives_through_the_proxy_as_it_is_written(deployment: Deployment) -> None:
@@ -45,126 +52,162 @@ def test_a_stream_arrives_through_the_proxy_as_it_is_written(deployment: Deploym
         client.new_session(), {"id": "slow", "steps": [{"chunks": 10, "delay": 0.05, "gate": "go"}]}
     )
     stream = client.events(turn["id"])
-    assert next(stream)[1]["type"] == "start"
+    kinds = (chunk["type"] for _, chunk in stream)
+    assert next(kind for kind in kinds if kind != "data-turn") == "start"  # before it: that the turn waits
     deployment.release("go")
-    assert [chunk["type"] for _, chunk in stream][-1] == "finish"
+    assert list(kinds)[-1] == "finish"
 
 
-def test_the_processes_say_who_they_are_to_doctor(deployment: Deployment) -> None:
-    rows = {row["name"]: row for row in json.loads(deployment.run_role("doctor", "--json"))}
+def test_doctor_finds_a_whole_deployment_well(deployment: Deployment, tmp_path: Path) -> None:
+    with site(deployment, tmp_path) as trust:
+        rows = {row["name"]: row for row in json.loads(deployment.run_role("doctor", "--json", **trust))}
+    assert [name for name, row in rows.items() if not row["ok"]] == optional(rows)
     assert rows["broker"]["message"] == "RabbitMQ"
-    assert rows["workers"]["message"].startswith("4 alive")
+    assert rows["workers"]["message"].startswith("5 alive")
+    assert rows["queues"]["message"] == "executions: 1, operations: 1, turns: 3, webhooks: 1"
+    assert rows["public site"]["message"] == f"https://127.0.0.1:{deployment.site_port}"
+    assert rows["websockets"]["message"] == "pass the proxy"
 
 
-class Load:
-    """People who talk all the time, each with a stream and a websocket; what goes wrong for them is kept."""
+def optional(rows: dict[str, dict[str, Any]]) -> list[str]:
+    """What depends on the machine of the test: whether the UI is built, and whether it can hold a sandbox."""
+    return [name for name in ("UI build", "sandbox") if not rows[name]["ok"]]
 
-    def __init__(self, deployment: Deployment, people: int) -> None:
-        self.deployment = deployment
-        self.over = threading.Event()
-        self.errors: list[str] = []
-        self.answered: list[tuple[Client, str, str, str]] = []
-        self.comebacks = 0
-        self.threads = [threading.Thread(target=self._guard, args=[self._talk]) for _ in range(people)]
-        self.threads.append(threading.Thread(target=self._guard, args=[self._listen]))
 
-    def __enter__(self) -> Load:
-        for thread in self.threads:
-            thread.start()
-        return self
+@contextmanager
+def site(deployment: Deployment, folder: Path) -> Iterator[dict[str, str]]:
+    """The public address, with TLS; answers what a process needs in its environment to believe it."""
+    certificate, tls = own_certificate(folder)
+    with round_robin(deployment.web_ports, port=deployment.site_port, tls=tls):
+        yield {"SSL_CERT_FILE": str(certificate)}
 
-    def __exit__(self, *exc: object) -> None:
-        self.over.set()
-        for thread in self.threads:
-            thread.join(120)
 
-    def _guard(self, work: Any) -> None:
-        try:
-            work()
-        except Exception as error:  # noqa: BLE001 whatever a client meets is what the test is about
-            self.errors.append(f"{type(error).__name__}: {error}")
+@pytest.mark.parametrize("role", sorted({*ROLES, "web"}))
+def test_the_health_check_tells_a_process_that_works_from_one_that_hangs(
+    deployment: Deployment, role: str
+) -> None:
+    name = next(name for name, found in deployment.live.items() if found == role)
+    eventually(lambda: deployment.health(name, limit=20) == 0, what="a sign of life")
+    os.killpg(deployment.processes[name].pid, signal.SIGSTOP)
+    try:
+        eventually(lambda: deployment.health(name, limit=2) != 0, what="the missing sign of life")
+    finally:
+        os.killpg(deployment.processes[name].pid, signal.SIGCONT)
+    eventually(lambda: deployment.health(name, limit=5) == 0, what="a sign of life again")
 
-    def _talk(self) -> None:
-        client = self.deployment.through_proxy()
-        while not self.over.is_set():
-            session = client.new_session()
-            turn = client.send(session, {"steps": [{"chunks": 20, "delay": 0.05}]})
-            text = Reader(client, turn["id"]).read_to_end().text
-            self.answered.append((client, session, turn["id"], text))
 
-    def _listen(self) -> None:
-        """A websocket that comes back when it is told that its server goes away, and hears no other code."""
-        client = self.deployment.through_proxy()
-        address = f"{client.url.replace('http', 'ws')}/ws/events/"
-        while not self.over.is_set():
-            with connect(address, additional_headers={"Authorization": f"Bearer {client.key}"}) as socket:
-                try:
-                    while not self.over.is_set():
-                        try:
-                            socket.recv(timeout=0.5)
-                        except TimeoutError:
-                            continue
-                except ConnectionClosed as closed:
-                    if closed.rcvd is None or closed.rcvd.code != GOING_AWAY:
-                        raise
-                    self.comebacks += 1
+def test_a_process_that_never_started_is_not_healthy(deployment: Deployment) -> None:
+    assert deployment.health("nobody") != 0
 
 
 def test_a_rolling_restart_of_every_process_under_load_shows_no_error_and_loses_nothing(
     deployment: Deployment,
 ) -> None:
-    with Load(deployment, people=3) as load:
-        eventually(lambda: len(load.answered) >= 3 or load.errors, what="the first answers")
-        for name, role in list(deployment.live.items()):
-            replace(deployment, name, role)
-            assert load.errors == []
-        before = len(load.answered)
-        eventually(lambda: len(load.answered) >= before + 3 or load.errors, what="answers after the restart")
-    assert load.errors == []
+    with Load(deployment, people=PEOPLE) as load:
+        load.go_on("the first answers")
+        for _ in range(ROUNDS):
+            for name, role in list(deployment.live.items()):
+                replace(deployment, name, role)
+                assert load.errors == []
+        load.go_on("answers after the restart")
+    load.check()
     assert load.comebacks >= 1
-    for client, session, turn_id, text in load.answered:
-        assert client.turn(turn_id)["end_reason"] == "done"
-        assert client.answer(session)["content"] == text == "".join(f"{n} " for n in range(20))
 
 
 def replace(deployment: Deployment, name: str, role: str) -> None:
     """The new process first where it can run beside the old one; a web process keeps its port."""
     if role != "web":
-        deployment.start_role(role)
+        new = deployment.start_role(role)
+        eventually(lambda: deployment.health(new) == 0, what=f"a sign of life of {new}")
         deployment.stop_role(name)
         return
-    number = int(name.rpartition("-")[2]) - 1
+    number = deployment.web_names.index(name)
     deployment.stop_role(name)
-    deployment.start_role("web", PORT=str(deployment.web_ports[number]))
+    deployment.web_names[number] = deployment.start_role("web", PORT=str(deployment.web_ports[number]))
     deployment.wait_for_web(number)
 
 
 TRUTHS = {
-    'ratchet_turns{{end_reason="{1}",status="{0}"}}': (
-        "SELECT status, end_reason, count(*) FROM chat_turn GROUP BY status, end_reason"
+    'ratchet_turns_total{{end_reason="{1}",status="{0}"}}': (
+        "SELECT status, end_reason, count(*) FROM chat_turn WHERE ended_at IS NOT NULL GROUP BY status, end_reason"
     ),
-    'ratchet_tool_calls{{state="{1}",tool="{0}"}}': (
+    'ratchet_tool_calls_total{{state="{1}",tool="{0}"}}': (
         "SELECT name, state, count(*) FROM tools_toolcall GROUP BY name, state"
     ),
-    "ratchet_takeovers_total": "SELECT count(*) FROM chat_attempt WHERE number > 1",
+    'ratchet_takeovers_total{{cause="{0}"}}': (
+        "SELECT cause, count(*) FROM chat_attempt WHERE cause <> 'queued' GROUP BY cause"
+    ),
     'ratchet_tokens_total{{direction="in"}}': "SELECT sum(input_tokens) FROM accounts_ledgerentry",
     'ratchet_tokens_total{{direction="out"}}': "SELECT sum(output_tokens) FROM accounts_ledgerentry",
-    "ratchet_cost_usd_total": "SELECT sum(amount) FROM accounts_ledgerentry",
+    'ratchet_cost_usd_total{{kind="{0}"}}': (
+        "SELECT kind, sum(amount) FROM accounts_ledgerentry GROUP BY kind"
+    ),
     "ratchet_turn_seconds_count": "SELECT count(*) FROM chat_turn WHERE ended_at IS NOT NULL",
     "ratchet_turn_first_word_seconds_count": "SELECT count(first_word_at) FROM chat_turn",
 }
 
 
-def test_metrics_equal_what_the_database_says_after_the_load(deployment: Deployment) -> None:
+def wrong_metrics(deployment: Deployment, web: int) -> list[str]:
+    """What one web process counts otherwise than the database."""
+    said = metrics_of(deployment, web)
+    with psycopg.connect(deployment.database_url) as database:
+        return [
+            f"{name} is {said.get(name)} and not {number}"
+            for metric, query in TRUTHS.items()
+            for *labels, number in database.execute(query).fetchall()
+            if (name := metric.format(*labels)) and said.get(name) != pytest.approx(float(number))
+        ]
+
+
+def metrics_of(deployment: Deployment, web: int) -> dict[str, float]:
+    page = httpx.get(f"{deployment.url(web)}/metrics", timeout=30).text
+    lines = (line.rsplit(" ", 1) for line in page.splitlines() if not line.startswith("#"))
+    return {name: float(number) for name, number in lines}
+
+
+def metrics_are_right(deployment: Deployment) -> None:
+    """In every web process; a title that is made meanwhile is charged a moment later."""
     for web in (0, 1):
-        page = httpx.get(f"{deployment.url(web)}/metrics", timeout=30).text
-        said = dict(line.rsplit(" ", 1) for line in page.splitlines() if not line.startswith("#"))
-        with psycopg.connect(deployment.database_url) as database:
-            for metric, query in TRUTHS.items():
-                for *labels, number in database.execute(query).fetchall():
-                    assert float(said[metric.format(*labels)]) == pytest.approx(float(number)), metric
-        assert float(said['ratchet_turns{end_reason="done",status="completed"}']) > 3
-        assert said["ratchet_workers"] == "4.0"
+        eventually(
+            partial(has_right_metrics, deployment, web), what=f"other than {wrong_metrics(deployment, web)}"
+        )
+        assert metrics_of(deployment, web)['ratchet_turns_total{end_reason="done",status="completed"}'] > 3
+
+
+def has_right_metrics(deployment: Deployment, web: int) -> bool:
+    return not wrong_metrics(deployment, web) and metrics_of(deployment, web)["ratchet_workers"] == 5
+
+
+def test_metrics_equal_what_the_database_says_after_the_load(deployment: Deployment) -> None:
+    metrics_are_right(deployment)
+
+
+def test_metrics_equal_what_the_database_says_after_a_worker_was_killed_under_load(
+    deployment: Deployment,
+) -> None:
+    with Load(deployment, people=PEOPLE) as load:
+        load.go_on("answers before the kill")
+        client = deployment.through_proxy("bob")
+        steps = [{"tool_calls": [CALL]}, {"chunks": 4, "gate": "killed", "gate_at": 2}]
+        turn = client.send(client.new_session(), {"id": "killed", "steps": steps})
+        kill_holder(deployment, turn["id"])
+        deployment.start_role("worker")
+        deployment.release("killed")
+        assert client.wait(turn["id"])["end_reason"] == "done"
+        load.go_on("answers after the kill")
+    load.check()
+    metrics_are_right(deployment)
+    assert metrics_of(deployment, 0)['ratchet_takeovers_total{cause="worker_lost"}'] >= 1
+
+
+def kill_holder(deployment: Deployment, turn_id: str) -> None:
+    """With -9, once it has asked the model for the second time."""
+    at = "SELECT owner FROM chat_turn JOIN chat_step ON turn_id = chat_turn.id WHERE chat_turn.id = ?"
+    [(owner,)] = eventually(lambda: deployment.sql(at, turn_id), what="the first step of the turn")
+    pid = int(owner.split(":")[1])
+    name = next(name for name in deployment.live if deployment.processes[name].pid == pid)
+    deployment.kill(name)
+    del deployment.live[name], deployment.processes[name]
 
 
 def test_a_canary_appears_in_no_log_and_no_metric(deployment: Deployment) -> None:
@@ -185,10 +228,63 @@ def test_a_canary_appears_in_no_log_and_no_metric(deployment: Deployment) -> Non
     assert canary not in httpx.get(f"{deployment.url()}/metrics").text
 
 
+AS_ROOT = re.compile(  # Celery says it to those who run it so, before there is a log
+    r"\S+celery/platforms\.py:\d+: SecurityWarning: You're running the worker with superuser privileges.*?"
+    r"_warn_or_raise_security_error\(egid, euid, gid, uid,\n",
+    re.DOTALL,
+)
+
+
+def lines_of(deployment: Deployment, name: str) -> list[str]:
+    """Everything a process has said so far, but for the warning to root."""
+    text = (deployment.home / f"{name}.log").read_text()
+    return [line for line in AS_ROOT.sub("", text).splitlines() if line]
+
+
 def test_every_log_line_of_the_product_in_production_is_json(deployment: Deployment) -> None:
-    name = next(name for name, role in deployment.live.items() if role == "worker")
-    lines = [line for line in deployment.log(name, 500).splitlines() if line.startswith("{")]
-    assert lines and all({"at", "level", "logger", "message"} <= set(json.loads(line)) for line in lines)
+    client = deployment.through_proxy()
+    client.wait(client.send(client.new_session(), "Hello")["id"])
+    said = {(name, line) for name in deployment.live for line in lines_of(deployment, name)}
+    assert {role for name, role in deployment.live.items() if any(found == name for found, _ in said)} >= {
+        "web",
+        "worker",
+        "beat",
+    }
+    assert [(name, line) for name, line in said if not is_json_line(line)] == []
+
+
+def is_json_line(line: str) -> bool:
+    try:
+        return {"at", "level", "logger", "message", "process"} <= set(json.loads(line))
+    except ValueError:
+        return False
+
+
+def test_the_lines_of_a_turn_name_it_its_session_its_attempt_and_the_request_that_asked_for_it(
+    deployment: Deployment,
+) -> None:
+    client = deployment.through_proxy()
+    session = client.new_session()
+    client.http.headers["X-Request-ID"] = "request-of-this-test"
+    turn = client.send(session, {"id": "logged", "steps": [{"text": "Here.", "fault": {"status": 503}}]})
+    client.wait(turn["id"])
+
+    def told() -> list[dict[str, Any]]:
+        workers = [name for name, role in deployment.live.items() if role == "worker"]
+        lines = [json.loads(line) for name in workers for line in lines_of(deployment, name)]
+        return [line for line in lines if line.get("job_id") == turn["id"]]
+
+    eventually(lambda: "job ended" in {line["message"] for line in told()}, what="the line of the turn's end")
+    ids = {
+        "job": "turn",
+        "job_id": turn["id"],
+        "session_id": session,
+        "attempt": 1,
+        "request_id": "request-of-this-test",
+    }
+    assert [{name: line.get(name) for name in ids} for line in told()] == [ids] * len(told())
+    [end] = [line for line in told() if line["message"] == "job ended"]
+    assert (end["status"], end["end_reason"]) == ("completed", "done")
 
 
 def test_flower_does_not_start_without_a_password(deployment: Deployment) -> None:
@@ -198,4 +294,4 @@ def test_flower_does_not_start_without_a_password(deployment: Deployment) -> Non
 
 def test_a_request_without_a_key_is_refused_through_the_proxy(deployment: Deployment) -> None:
     assert deployment.proxy is not None
-    assert httpx.get(f"http://127.0.0.1:{deployment.proxy.port}/api/sessions").status_code == 401
+    assert httpx.get(f"{deployment.proxy.url}/api/sessions").status_code == 401

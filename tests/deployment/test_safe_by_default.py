@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from inspect import signature
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from cryptography.fernet import Fernet
 from django.test import Client
 
 from accounts.models import User
+from copilot_project.celery import app
 from copilot_project.env import ROOT
 
 GOOD = {
@@ -108,3 +110,46 @@ def test_no_page_needs_an_inline_script_or_style(client: Client, address: str) -
     text = client.get(address, follow=True).content.decode()
     assert "<script>" not in text
     assert " onclick=" not in text and "javascript:" not in text
+
+
+ADMIN_ELSEWHERE = """
+import django; django.setup()
+from django.test import Client
+from django.urls import reverse
+print(reverse("admin:index"), Client().get("/admin/", headers={"host": "ratchet.example.com"}, secure=True).status_code)
+"""
+
+
+def test_the_admin_is_where_the_environment_says_and_nowhere_else(tmp_path: Path) -> None:
+    result = subprocess.run(
+        [sys.executable, "-c", ADMIN_ELSEWHERE],
+        cwd=ROOT,
+        env=environment(tmp_path)
+        | {"ADMIN_PATH": "control-room", "DJANGO_SETTINGS_MODULE": "copilot_project.settings"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert result.stdout.split() == ["/control-room/", "404"], result.stderr
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "address", ["/admin/nowhere/", "/admin/chat/turn/nonsense/change/", "/admin/timeline/x/"]
+)
+def test_an_error_page_of_the_admin_says_nothing_of_its_inside(client: Client, address: str) -> None:
+    client.force_login(User.objects.create_superuser("root"))
+    answer = client.get(address, follow=True)
+    text = answer.content.decode()
+    assert answer.status_code in (200, 404)
+    assert "Traceback" not in text and "SECRET_KEY" not in text and "urlpatterns" not in text
+
+
+def test_messages_between_processes_are_json_and_carry_ids_alone() -> None:
+    assert app.conf.accept_content == ["json"] and app.conf.task_serializer == "json"
+    app.loader.import_default_modules()
+    ours = {name: task for name, task in app.tasks.items() if not name.startswith(("celery.", "tests."))}
+    assert "chat.run_turn" in ours
+    for name, task in ours.items():
+        assert all(word.endswith("_id") for word in signature(task.run).parameters), name

@@ -128,6 +128,7 @@ GOOD = {
         ({"SECRET_KEY": ""}, "Production needs SECRET_KEY"),
         ({"ENCRYPTION_KEYS": ""}, "Production needs ENCRYPTION_KEYS"),
         ({"DEBUG": "1"}, "Production refuses DEBUG"),
+        ({"COPILOT_CRASH_AT": "after_claim:/tmp/x"}, "Production refuses COPILOT_CRASH_AT"),
         ({"ALLOWED_HOSTS": "*"}, "Production refuses a wildcard"),
         ({"ALLOWED_HOSTS": "a.example,*"}, "Production refuses a wildcard"),
         ({"PORT": "http"}, "PORT='http'"),

@@ -185,14 +185,14 @@ OPTIONAL = lambda: broken("UI build", "missing", "Build it", needed=False)  # no
 
 def test_doctor_is_well_when_only_something_optional_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(catalog, "ALL", (GOOD, OPTIONAL))
-    assert doctor() == (0, "ok       database    fine\nmissing  UI build    missing. Build it.\n")
+    assert doctor() == (0, "ok       database      fine\nmissing  UI build      missing. Build it.\n")
 
 
 def test_doctor_fails_when_something_needed_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(catalog, "ALL", (GOOD, BAD))
     code, text = doctor()
     assert code == 1
-    assert text.splitlines()[1] == "BROKEN   redis       away. Start it."
+    assert text.splitlines()[1] == "BROKEN   redis         away. Start it."
 
 
 def test_doctor_speaks_json(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The pages of the composition root: the chat page and the metrics."""
+"""The pages of the composition root: the chat page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from django.test import Client
 from pytest_django import Settings
 
 from accounts.models import User
-from chat.models import Session, Turn
 
 pytestmark = pytest.mark.django_db
 
@@ -55,15 +54,3 @@ def test_every_deep_link_serves_the_same_page(
     (tmp_path / "index.html").write_text("<!doctype html><title>built</title>")
     settings.UI_BUILD = tmp_path
     assert b"built" in visitor.get(address).content
-
-
-def test_metrics_count_what_the_database_says(client: Client) -> None:
-    session = Session.objects.create(user=User.objects.create_user("ann"))
-    for reason in ("done", "done", "model_error"):
-        Turn.objects.create(
-            session=session, status="completed" if reason == "done" else "failed", end_reason=reason
-        )
-    text = client.get("/metrics").content.decode()
-    assert 'ratchet_turns{end_reason="done",status="completed"} 2.0' in text
-    assert 'ratchet_turns{end_reason="model_error",status="failed"} 1.0' in text
-    assert "ratchet_workers 0.0" in text

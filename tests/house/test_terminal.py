@@ -207,6 +207,13 @@ def test_text_of_a_lost_attempt_is_taken_back_on_a_terminal() -> None:
     ]
 
 
+def test_who_waits_in_line_is_told_so() -> None:
+    chunks = [{"type": "data-turn", "data": {"attempt": 0, "queue_position": 2}}, *answer("Hi")]
+    _, out, notes = shown(chunks, live=False)
+    assert out == "Hi\n"
+    assert "Waiting to begin: number 2 in your queue." in notes
+
+
 def test_a_first_attempt_takes_nothing_back() -> None:
     chunks = [{"type": "data-turn", "data": {"attempt": 1, "reset_to_step": 0}}, *answer("Hi")]
     _, out, _ = shown(chunks, live=True)

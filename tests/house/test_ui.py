@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,17 @@ def test_a_build_without_a_page_is_no_build(frontend: Path) -> None:
     (frontend / "build.js").write_text("")
     with pytest.raises(ui.CannotBuild, match=r"no dist/index.html"):
         ui.build(frontend)
+
+
+@pytest.mark.skipif(not shutil.which("npm"), reason="needs npm")
+def test_of_many_that_build_at_once_one_does(frontend: Path) -> None:
+    (frontend / "build.js").write_text(f"require('fs').appendFileSync('dist/builds', 'x');{BUILD}")
+    (frontend / "dist").mkdir()
+    with ThreadPoolExecutor(3) as crowd:
+        for done in [crowd.submit(ui.build, frontend) for _ in range(3)]:
+            done.result(120)
+    assert (frontend / "dist" / "builds").read_text() == "x"
+    assert ui.state(frontend) == "fresh"
 
 
 def program(folder: Path, name: str, script: str) -> None:

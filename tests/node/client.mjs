@@ -1,7 +1,7 @@
 // A stock AI SDK chat, version 6 or 7, driven by commands on standard input; one JSON line out per command.
 //   node client.mjs <6|7> <sse|ws> <base url> <api key> <chat id>
 // Commands: {"do": "send", "text"}, {"do": "wait", "for": "text"|"tool"|"ready"|"error", "value"?},
-//           {"do": "drop"}, {"do": "resume"}, {"do": "stop"}, {"do": "state"}
+//           {"do": "approve", "approved"}, {"do": "drop"}, {"do": "resume"}, {"do": "stop"}, {"do": "state"}
 import { createInterface } from 'node:readline';
 import WebSocket from 'ws';
 
@@ -77,6 +77,11 @@ const actions = {
   drop: async () => { cuts.forEach((cut) => cut()); cuts = []; },
   resume: async () => { start(chat.resumeStream()); },
   stop: async () => { await chat.stop(); },
+  approve: async ({ approved }) => {
+    const asked = tools().find((part) => part.state === 'approval-requested');
+    await chat.addToolApprovalResponse({ id: asked.approval.id, approved });
+    start(chat.sendMessage());
+  },
   regenerate: async () => { start(chat.regenerate()); },
   state: async () => {},
 };

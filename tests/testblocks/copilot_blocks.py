@@ -35,7 +35,9 @@ def leave_mark(key: str) -> None:
 
 def is_marked(key: str) -> bool:
     folder = os.environ.get(MARKS)
-    return folder is not None and (Path(folder) / key).exists()
+    if folder is None or not (Path(folder) / key).exists():
+        return False
+    return (Path(folder) / key).stat().st_size > 0  # whoever was killed before it wrote has left an empty one
 
 
 @block(

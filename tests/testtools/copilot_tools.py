@@ -114,6 +114,12 @@ def test_fail(args: FailArgs, context: ToolContext) -> Value:
             raise RuntimeError("the secret is hunter2")
 
 
+@tool()
+def test_quoting_crash(args: NoteArgs, context: ToolContext) -> Value:
+    """Fail with an error that quotes what it was given, as careless code does."""
+    raise ValueError(f"cannot make sense of {args.note!r}")
+
+
 class BigArgs(ToolArgs):
     characters: int = Field(default=0, ge=0, le=100_000_000)
     items: int = Field(default=0, ge=0, le=1_000_000)
