@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from pathlib import Path
 
 from django.conf import settings
 
-KILLED = 137
+_one_at_a_time = threading.Lock()
 
 
 def reached(name: str) -> None:
     """Die here, as by kill -9, when COPILOT_CRASH_AT says `name:marker` and the file `marker` is not there yet.
 
     The marker makes the crash happen once: the process that takes the job over passes the same place alive.
+    No other thread passes it before the process is dead.
     """
     place, _, marker = settings.COPILOT_CRASH_AT.partition(":")
     if place != name:
         return
-    try:
-        Path(marker).open("x").close()
-    except FileExistsError:
-        return
-    os.kill(os.getpid(), signal.SIGKILL)
+    with _one_at_a_time:
+        try:
+            Path(marker).open("x").close()
+        except FileExistsError:
+            return
+        os.kill(os.getpid(), signal.SIGKILL)

@@ -6,10 +6,13 @@ Loaded by `-p` in pyproject.toml, because settings are read before the first con
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import re
 import shutil
+import sys
 import tempfile
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -30,6 +33,20 @@ os.environ.update(
 for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "CELERY_BROKER_URL", "COPILOT_PRODUCTION", "DEBUG"):
     os.environ.pop(name, None)
 atexit.register(shutil.rmtree, TEST_HOME, ignore_errors=True)
+
+
+def pytest_configure() -> None:
+    """A line for each request of a test that polls would bury what is worth reading of a failure."""
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A failure of a test with processes of its own shows what they said."""
+    report = yield
+    if report.failed and (rig := sys.modules.get("tests.rig")):
+        report.sections += rig.last_words()
+    return report
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import httpx
 import psycopg
@@ -35,6 +35,7 @@ LEASH = (
 )  # nothing outlives the tests, not even a killed run
 START_SECONDS = 90.0  # generous: a loaded machine is slow, not broken
 SETTLE_SECONDS = 90.0
+LOG_LINES = 25
 ALL_QUEUES = "turns,operations,executions,webhooks"
 PEOPLE = ("ann", "bob")
 PREPARE = """
@@ -423,13 +424,23 @@ class Kinds:
 
     chosen: type[Stack] = Stack
     patience: float = 1.0  # how much longer everything may take
+    running: ClassVar[list[Stack]] = []
 
 
 @contextmanager
 def running_stack(home: Path, *, workers: int = 1, webs: int = 1, **options: Any) -> Iterator[Stack]:
     stack = Kinds.chosen(home, **options)
+    Kinds.running.append(stack)
     try:
         stack.start(workers=workers, webs=webs)
         yield stack
     finally:
+        Kinds.running.remove(stack)
         stack.stop()
+
+
+def last_words() -> list[tuple[str, str]]:
+    """What the processes of the running stacks said last."""
+    return [
+        (f"Log of {name}", stack.log(name, LOG_LINES)) for stack in Kinds.running for name in stack.processes
+    ]

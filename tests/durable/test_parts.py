@@ -129,6 +129,34 @@ def test_a_crash_point_kills_once_and_only_where_it_was_told_to(tmp_path: Path) 
     assert die("there").stdout == "alive\n"
 
 
+def test_no_other_thread_passes_a_crash_point_while_the_process_dies(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings, tmp_path: Path
+) -> None:
+    settings.COPILOT_CRASH_AT = f"here:{tmp_path / 'crashed'}"
+    dying, dead = threading.Event(), threading.Event()
+    passed: list[str] = []
+
+    def die_slowly(pid: int, how: int) -> None:
+        assert (pid, how) == (os.getpid(), signal.SIGKILL)
+        dying.set()
+        dead.wait(SECONDS)
+
+    def come(name: str) -> None:
+        crashpoints.reached("here")
+        passed.append(name)
+
+    monkeypatch.setattr(os, "kill", die_slowly)
+    threads = [threading.Thread(target=come, args=(name,)) for name in ("first", "second")]
+    threads[0].start()
+    assert dying.wait(SECONDS)
+    threads[1].start()
+    threads[1].join(0.2)
+    assert passed == []
+    dead.set()
+    for thread in threads:
+        thread.join(SECONDS)
+
+
 def test_without_being_told_a_crash_point_does_nothing(settings: Settings) -> None:
     settings.COPILOT_CRASH_AT = ""
     crashpoints.reached("here")
