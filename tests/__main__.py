@@ -51,9 +51,13 @@ def main(arguments: list[str]) -> int:
 
 
 def spread(arguments: list[str]) -> list[str]:
-    """One process a core and one more, since many tests wait; unless some were chosen or it was said otherwise."""
+    """One process a core and one more, since many tests wait; unless some were chosen or it was said otherwise.
+
+    A file stays in one process, for it may have started a whole system; they come in the order of collection.
+    """
     chosen = any(not word.startswith("-") or word.startswith(ALONE) for word in arguments)
-    return [] if chosen else ["-n", str((os.cpu_count() or 1) + 1), "--dist", "worksteal"]
+    processes = str((os.cpu_count() or 1) + 1)
+    return [] if chosen else ["-n", processes, "--dist", "loadfile", "--no-loadscope-reorder"]
 
 
 def in_browser(arguments: list[str], out: IO[str] | None = None) -> Run:

@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pytest
 
+TESTS = Path(__file__).parent
+SLOW = ("deployment", "acceptance", "house", "chaos", "benchmarks")
 UUID_TEXT = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}")
 TEST_HOME = Path(tempfile.mkdtemp(prefix="ratchet-test-"))
 os.environ.update(
@@ -38,6 +40,11 @@ atexit.register(shutil.rmtree, TEST_HOME, ignore_errors=True)
 def pytest_configure() -> None:
     """A line for each request of a test that polls would bury what is worth reading of a failure."""
     logging.getLogger("httpx").setLevel(logging.WARNING)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files that take minutes come first: begun last, one of them would hold up the end while other cores are idle."""
+    items.sort(key=lambda item: (*item.path.relative_to(TESTS).parts, "")[0] not in SLOW)
 
 
 @pytest.hookimpl(wrapper=True)
