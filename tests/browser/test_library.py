@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from durable.limits import PAGE_SIZE
 from tests.browser.pages import DESK, PHONE
 from tests.browser.samples import GREETER, answer_of, asking_agent, greeter, slow_agent, twice_asking_agent
 from tests.browser.steps import answers, script, send, wait_until_idle
@@ -233,3 +234,25 @@ def test_account_shows_usage_and_keeps_what_is_chosen(page: Page, stack: Stack) 
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
     page.get_by_role("tab", name="Settings").click()
     page.get_by_role("radio", name="System").check(force=True)
+
+
+def test_a_long_list_goes_on_after_its_first_page(page: Page, stack: Stack) -> None:
+    http = stack.client().http
+    kept = [
+        answer_of(
+            http.post(
+                "/api/credentials",
+                json={"provider": "listed", "kind": "api_key", "title": f"key {number}", "api_key": "x" * 12},
+            )
+        )["id"]
+        for number in range(PAGE_SIZE + 1)
+    ]
+    page.goto(f"{stack.url()}/library/credentials")
+    oldest = page.get_by_text("key 0", exact=True)
+    expect(page.get_by_text(f"key {PAGE_SIZE}", exact=True)).to_be_visible()
+    expect(oldest).to_have_count(0)
+    page.get_by_role("button", name="Show more").click()
+    expect(oldest).to_be_visible()
+    expect(page.get_by_role("button", name="Show more")).to_have_count(0)
+    for one in kept:
+        assert http.delete(f"/api/credentials/{one}").status_code == 204

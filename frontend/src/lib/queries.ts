@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef } from 'react';
 import { api } from './api';
 import { type Hint, useHints } from './hints';
 import { ApiError } from './http';
-import type { SessionRow } from './types';
+import type { Page, SessionRow } from './types';
 
 export const queryClient = new QueryClient({
   defaultOptions: {
@@ -32,6 +32,20 @@ export function useSessions(search: string) {
   });
   const sessions = useMemo(() => unique(found.data?.pages.flatMap((page) => page.results) ?? []), [found.data]);
   return { ...found, sessions };
+}
+
+/** A list of the API: the pages asked for so far as one, and `more` where there are others. `steady`: a new search shows the old rows until it has its own. */
+export function usePages<T>(queryKey: readonly unknown[], fetch: (cursor: string | null) => Promise<Page<T>>, { steady = false } = {}) {
+  const found = useInfiniteQuery({
+    queryKey,
+    queryFn: ({ pageParam }) => fetch(pageParam),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next,
+    placeholderData: steady ? (before) => before : undefined,
+  });
+  const data = useMemo(() => found.data?.pages.flatMap((page) => page.results), [found.data]);
+  const more = found.hasNextPage ? () => void found.fetchNextPage() : undefined;
+  return { data, error: found.error, refetch: found.refetch, more, busy: found.isFetchingNextPage };
 }
 
 /** A session that became active between two pages is on both. */

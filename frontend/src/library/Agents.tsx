@@ -1,12 +1,11 @@
-import { useInfiniteQuery } from '@tanstack/react-query';
-import { useMemo, useRef, useState } from 'react';
+import { useRef, useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { Button } from '../components/Button';
 import { Icon } from '../components/icons';
 import { Ago, Badge } from '../components/Pieces';
 import { useT } from '../i18n';
 import { useSettled } from '../lib/debounce';
-import { queryClient, useGathered } from '../lib/queries';
+import { queryClient, useGathered, usePages } from '../lib/queries';
 import { toast } from '../lib/toasts';
 import { type Agent, libraryApi } from './api';
 import { Heading, Listed, useAttempt } from './Screen';
@@ -18,22 +17,15 @@ export function Agents() {
   const t = useT();
   const [search, setSearch] = useState('');
   const words = useSettled(search.trim(), 250);
-  const found = useInfiniteQuery({
-    queryKey: ['agents', words],
-    queryFn: ({ pageParam }) => libraryApi.agents(words, pageParam),
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.next,
-    placeholderData: (before) => before,
-  });
+  const found = usePages(['agents', words], (cursor) => libraryApi.agents(words, cursor), { steady: true });
   useGathered((hint) => NEWS.has(hint.type), () => void found.refetch()); // agents are built in chats
-  const agents = useMemo(() => found.data?.pages.flatMap((page) => page.results), [found.data]);
   return (
     <>
       <Heading title={t('library.agents')} about={t('agents.about')}>
         <SearchField label={t('agents.search')} value={search} onChange={setSearch} />
         <Import />
       </Heading>
-      <Listed answer={{ data: agents, error: found.error, refetch: found.refetch }} icon="agent" empty={t(words ? 'agents.nothingFound' : 'agents.none')} hint={t('agents.hint')}>
+      <Listed answer={found} icon="agent" empty={t(words ? 'agents.nothingFound' : 'agents.none')} hint={t('agents.hint')}>
         {(rows) => (
           <ul className="grid gap-4 sm:grid-cols-2 lg:grid-cols-3">
             {rows.map((agent) => (
@@ -42,11 +34,6 @@ export function Agents() {
           </ul>
         )}
       </Listed>
-      {found.hasNextPage && (
-        <Button className="mx-auto mt-6 flex" busy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
-          {t('common.more')}
-        </Button>
-      )}
     </>
   );
 }

@@ -4,7 +4,7 @@ import { Button, IconButton } from '../components/Button';
 import { Confirm, Dialog } from '../components/Dialog';
 import { Ago, Badge } from '../components/Pieces';
 import { useT } from '../i18n';
-import { queryClient } from '../lib/queries';
+import { queryClient, usePages } from '../lib/queries';
 import { type Credential, libraryApi } from './api';
 import { CredentialForm } from './CredentialForm';
 import { Heading, Listed, useAttempt } from './Screen';
@@ -12,7 +12,7 @@ import { Heading, Listed, useAttempt } from './Screen';
 export function Credentials() {
   const t = useT();
   const [adding, setAdding] = useState(false);
-  const found = useQuery({ queryKey: ['credentials'], queryFn: libraryApi.credentials });
+  const found = usePages(['credentials'], libraryApi.credentials);
   const providers = useQuery({ queryKey: ['providers'], queryFn: libraryApi.providers, staleTime: Infinity }).data?.results ?? [];
   return (
     <>
@@ -26,7 +26,7 @@ export function Credentials() {
           {t('credentials.add')}
         </Button>
       </Heading>
-      <Listed answer={{ data: found.data?.results, error: found.error, refetch: found.refetch }} icon="key" empty={t('credentials.none')} hint={t('credentials.hint')}>
+      <Listed answer={found} icon="key" empty={t('credentials.none')} hint={t('credentials.hint')}>
         {(rows) => (
           <ul className="panel divide-y divide-line">
             {rows.map((credential) => (

@@ -1,11 +1,8 @@
-import { useInfiniteQuery } from '@tanstack/react-query';
-import { useMemo } from 'react';
 import { Link } from 'wouter';
-import { Button } from '../components/Button';
 import { Ago, Badge } from '../components/Pieces';
 import { useT } from '../i18n';
 import { useFormat } from '../lib/format';
-import { useGathered } from '../lib/queries';
+import { useGathered, usePages } from '../lib/queries';
 import { type Execution, libraryApi } from './api';
 import { Heading, Listed } from './Screen';
 import { statusKey, toneOf } from './status';
@@ -22,17 +19,11 @@ export function Executions() {
 
 export function ExecutionList({ agent }: { agent?: string }) {
   const t = useT();
-  const found = useInfiniteQuery({
-    queryKey: ['executions', agent ?? ''],
-    queryFn: ({ pageParam }) => libraryApi.executions(agent, pageParam),
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.next,
-  });
+  const found = usePages(['executions', agent ?? ''], (cursor) => libraryApi.executions(agent, cursor));
   useGathered((hint) => hint.type === 'execution.updated' || hint.type === 'reconnected', () => void found.refetch());
-  const rows = useMemo(() => found.data?.pages.flatMap((page) => page.results), [found.data]);
   return (
     <>
-      <Listed answer={{ data: rows, error: found.error, refetch: found.refetch }} icon="play" empty={t('runs.none')} hint={t('runs.hint')}>
+      <Listed answer={found} icon="play" empty={t('runs.none')} hint={t('runs.hint')}>
         {(list) => (
           <ul className="panel divide-y divide-line">
             {list.map((execution) => (
@@ -41,11 +32,6 @@ export function ExecutionList({ agent }: { agent?: string }) {
           </ul>
         )}
       </Listed>
-      {found.hasNextPage && (
-        <Button className="mx-auto mt-6 flex" busy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
-          {t('common.more')}
-        </Button>
-      )}
     </>
   );
 }

@@ -1,8 +1,7 @@
-import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Button } from '../components/Button';
 import { useT } from '../i18n';
-import { useGathered } from '../lib/queries';
+import { useGathered, usePages } from '../lib/queries';
 import { libraryApi } from './api';
 import { ReviewCard } from './ReviewCard';
 import { Heading, Listed } from './Screen';
@@ -11,7 +10,7 @@ export function Reviews() {
   const t = useT();
   const [all, setAll] = useState(false);
   const state = all ? '' : 'waiting';
-  const found = useQuery({ queryKey: ['reviews', state], queryFn: () => libraryApi.reviews(state) });
+  const found = usePages(['reviews', state], (cursor) => libraryApi.reviews(state, cursor));
   useGathered((hint) => hint.type === 'review.requested' || hint.type === 'review.decided' || hint.type === 'reconnected', () => void found.refetch());
   return (
     <>
@@ -20,7 +19,7 @@ export function Reviews() {
           {t(all ? 'reviews.showWaiting' : 'reviews.showAll')}
         </Button>
       </Heading>
-      <Listed answer={{ data: found.data?.results, error: found.error, refetch: found.refetch }} icon="shield" empty={t('reviews.none')} hint={t('reviews.hint')}>
+      <Listed answer={found} icon="shield" empty={t('reviews.none')} hint={t('reviews.hint')}>
         {(rows) => (
           <div className="flex max-w-3xl flex-col gap-4">
             {rows.map((review) => (

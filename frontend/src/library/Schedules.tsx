@@ -1,20 +1,19 @@
-import { useQuery } from '@tanstack/react-query';
 import { Link, useLocation } from 'wouter';
 import { Button, IconButton } from '../components/Button';
 import { Ago, Badge } from '../components/Pieces';
 import { useT } from '../i18n';
 import { useFormat } from '../lib/format';
-import { queryClient } from '../lib/queries';
+import { queryClient, usePages } from '../lib/queries';
 import { libraryApi, type Schedule } from './api';
 import { Heading, Listed, useAttempt } from './Screen';
 
 export function Schedules() {
   const t = useT();
-  const found = useQuery({ queryKey: ['schedules'], queryFn: libraryApi.schedules });
+  const found = usePages(['schedules'], libraryApi.schedules);
   return (
     <>
       <Heading title={t('library.schedules')} about={t('schedules.about')} />
-      <Listed answer={{ data: found.data?.results, error: found.error, refetch: found.refetch }} icon="clock" empty={t('schedules.none')} hint={t('schedules.hint')}>
+      <Listed answer={found} icon="clock" empty={t('schedules.none')} hint={t('schedules.hint')}>
         {(rows) => (
           <ul className="panel divide-y divide-line">
             {rows.map((schedule) => (

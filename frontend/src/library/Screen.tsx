@@ -1,5 +1,6 @@
 // What every screen of the library does: a heading with actions, and a list that loads, fails, or is empty.
 import { type ReactNode, useEffect } from 'react';
+import { Button } from '../components/Button';
 import { Empty, Failed, Loading } from '../components/Pieces';
 import type { IconName } from '../components/icons';
 import { useT } from '../i18n';
@@ -22,7 +23,7 @@ export function Heading({ title, about, children }: { title: string; about?: Rea
 }
 
 type ListProps<T> = {
-  answer: { data?: readonly T[]; error: Error | null; refetch: () => unknown };
+  answer: { data?: readonly T[]; error: Error | null; refetch: () => unknown; more?: () => void; busy?: boolean };
   icon: IconName;
   empty: string;
   hint?: ReactNode;
@@ -40,7 +41,23 @@ export function Listed<T>({ answer, icon, empty, hint, children }: ListProps<T>)
       </Empty>
     );
   }
-  return children(answer.data);
+  return (
+    <>
+      {children(answer.data)}
+      <More {...answer} />
+    </>
+  );
+}
+
+/** The way to the next page of a list, where there is one. */
+export function More({ more, busy }: { more?: () => void; busy?: boolean }) {
+  const t = useT();
+  if (!more) return null;
+  return (
+    <Button className="mx-auto mt-6 flex" busy={busy} onClick={more}>
+      {t('common.more')}
+    </Button>
+  );
 }
 
 /** Do something on the server; what goes wrong is said at the edge of the page. */

@@ -1,4 +1,3 @@
-import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useLocation, useSearchParams } from 'wouter';
 import { Button } from '../components/Button';
@@ -6,7 +5,7 @@ import { Icon } from '../components/icons';
 import { Badge } from '../components/Pieces';
 import { useT } from '../i18n';
 import { useSettled } from '../lib/debounce';
-import { queryClient, useMe } from '../lib/queries';
+import { queryClient, useMe, usePages } from '../lib/queries';
 import { type Listing, libraryApi } from './api';
 import { Heading, Listed, useAttempt } from './Screen';
 import { SearchField } from './SearchField';
@@ -16,13 +15,13 @@ export function Store() {
   const [asked] = useSearchParams();
   const [search, setSearch] = useState(asked.get('search') ?? '');
   const words = useSettled(search.trim(), 250);
-  const found = useQuery({ queryKey: ['store', words], queryFn: () => libraryApi.store(words), placeholderData: (before) => before });
+  const found = usePages(['store', words], (cursor) => libraryApi.store(words, cursor), { steady: true });
   return (
     <>
       <Heading title={t('library.store')} about={t('store.about')}>
         <SearchField label={t('store.search')} value={search} onChange={setSearch} />
       </Heading>
-      <Listed answer={{ data: found.data?.results, error: found.error, refetch: found.refetch }} icon="store" empty={t(words ? 'store.nothingFound' : 'store.none')} hint={t('store.hint')}>
+      <Listed answer={found} icon="store" empty={t(words ? 'store.nothingFound' : 'store.none')} hint={t('store.hint')}>
         {(rows) => (
           <ul className="grid gap-4 sm:grid-cols-2 lg:grid-cols-3">
             {rows.map((listing) => (

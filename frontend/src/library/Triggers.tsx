@@ -1,25 +1,25 @@
-import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { Button, IconButton } from '../components/Button';
 import { Confirm } from '../components/Dialog';
 import { Menu } from '../components/Menu';
-import { Ago, Badge, CopyButton, Fold, Loading, Notice, Raw } from '../components/Pieces';
+import { Ago, Badge, CopyButton, Failed, Fold, Loading, Notice, Raw } from '../components/Pieces';
 import { type Key, useT } from '../i18n';
-import { queryClient } from '../lib/queries';
+import { queryClient, usePages } from '../lib/queries';
+import { inWords } from '../lib/words';
 import { libraryApi, type Trigger } from './api';
-import { Heading, Listed, useAttempt } from './Screen';
+import { Heading, Listed, More, useAttempt } from './Screen';
 
 export const SCHEMES: Record<string, Key> = { standard_webhooks: 'scheme.standard_webhooks', hmac_sha256: 'scheme.hmac_sha256', none: 'scheme.none' };
 const STATES: Record<string, Key> = { stored: 'delivery.stored', started: 'delivery.started', refused: 'delivery.refused', failed: 'delivery.failed' };
 
 export function Triggers() {
   const t = useT();
-  const found = useQuery({ queryKey: ['triggers'], queryFn: libraryApi.triggers });
+  const found = usePages(['triggers'], libraryApi.triggers);
   return (
     <>
       <Heading title={t('library.triggers')} about={t('triggers.about')} />
-      <Listed answer={{ data: found.data?.results, error: found.error, refetch: found.refetch }} icon="bolt" empty={t('triggers.none')} hint={t('triggers.hint')}>
+      <Listed answer={found} icon="bolt" empty={t('triggers.none')} hint={t('triggers.hint')}>
         {(rows) => (
           <ul className="flex flex-col gap-3">
             {rows.map((trigger) => (
@@ -105,31 +105,35 @@ export function Shown({ trigger }: { trigger: Trigger }) {
 function Deliveries({ trigger }: { trigger: string }) {
   const t = useT();
   const attempt = useAttempt();
-  const { data, refetch } = useQuery({ queryKey: ['deliveries', trigger], queryFn: () => libraryApi.deliveries(trigger) });
-  if (!data) return <Loading />;
-  if (data.results.length === 0) return <p className="text-quiet">{t('triggers.noCalls')}</p>;
+  const found = usePages(['deliveries', trigger], (cursor) => libraryApi.deliveries(trigger, cursor));
+  if (found.error) return <Failed words={inWords(found.error, t)} onRetry={() => void found.refetch()} />;
+  if (!found.data) return <Loading />;
+  if (found.data.length === 0) return <p className="text-quiet">{t('triggers.noCalls')}</p>;
   return (
-    <ol className="flex flex-col divide-y divide-line">
-      {data.results.map((delivery) => (
-        <li key={delivery.id} className="flex flex-wrap items-center gap-2 py-2">
-          <Badge tone={delivery.error ? 'wrong' : 'calm'}>{t(STATES[delivery.state] ?? 'delivery.stored')}</Badge>
-          <Ago when={delivery.received_at} />
-          {delivery.execution_id && (
-            <Link href={`/library/runs/${delivery.execution_id}`} className="link">
-              {t('run.title')}
-            </Link>
-          )}
-          <span className="min-w-0 flex-1 text-wrong">{delivery.error}</span>
-          <Button small icon="refresh" onClick={() => void attempt(libraryApi.replay(trigger, delivery.id)).then(() => refetch())}>
-            {t('triggers.replay')}
-          </Button>
-          <div className="w-full">
-            <Fold title={t('triggers.payload')}>
-              <Raw value={delivery.payload} />
-            </Fold>
-          </div>
-        </li>
-      ))}
-    </ol>
+    <>
+      <ol className="flex flex-col divide-y divide-line">
+        {found.data.map((delivery) => (
+          <li key={delivery.id} className="flex flex-wrap items-center gap-2 py-2">
+            <Badge tone={delivery.error ? 'wrong' : 'calm'}>{t(STATES[delivery.state] ?? 'delivery.stored')}</Badge>
+            <Ago when={delivery.received_at} />
+            {delivery.execution_id && (
+              <Link href={`/library/runs/${delivery.execution_id}`} className="link">
+                {t('run.title')}
+              </Link>
+            )}
+            <span className="min-w-0 flex-1 text-wrong">{delivery.error}</span>
+            <Button small icon="refresh" onClick={() => void attempt(libraryApi.replay(trigger, delivery.id)).then(() => found.refetch())}>
+              {t('triggers.replay')}
+            </Button>
+            <div className="w-full">
+              <Fold title={t('triggers.payload')}>
+                <Raw value={delivery.payload} />
+              </Fold>
+            </div>
+          </li>
+        ))}
+      </ol>
+      <More more={found.more} busy={found.busy} />
+    </>
   );
 }

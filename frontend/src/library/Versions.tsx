@@ -1,27 +1,29 @@
-import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Button } from '../components/Button';
 import { Confirm } from '../components/Dialog';
 import { Ago, Badge, Failed, Loading } from '../components/Pieces';
 import { useT } from '../i18n';
-import { queryClient } from '../lib/queries';
+import { queryClient, usePages } from '../lib/queries';
 import { inWords } from '../lib/words';
 import { type AgentDetail, libraryApi, type Version } from './api';
 import { DifferenceView } from './DifferenceView';
-import { useAttempt } from './Screen';
+import { More, useAttempt } from './Screen';
 
 /** What the agent was: each version with what changed in it, and the way back. */
 export function Versions({ agent }: { agent: AgentDetail }) {
   const t = useT();
-  const { data, error, refetch } = useQuery({ queryKey: ['agent', agent.id, 'versions', agent.version], queryFn: () => libraryApi.versions(agent.id) });
+  const { data, error, refetch, more, busy } = usePages(['agent', agent.id, 'versions', agent.version], (cursor) => libraryApi.versions(agent.id, cursor));
   if (error) return <Failed words={inWords(error, t)} onRetry={() => void refetch()} />;
   if (!data) return <Loading />;
   return (
-    <ol className="flex flex-col gap-3">
-      {data.results.map((version, place) => (
-        <Row key={version.version} agent={agent} version={version} older={data.results[place + 1]} newest={place === 0} />
-      ))}
-    </ol>
+    <>
+      <ol className="flex flex-col gap-3">
+        {data.map((version, place) => (
+          <Row key={version.version} agent={agent} version={version} older={data[place + 1]} newest={place === 0} />
+        ))}
+      </ol>
+      <More more={more} busy={busy} />
+    </>
   );
 }
 
