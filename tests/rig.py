@@ -286,7 +286,7 @@ class Stack:
 
     def send_task(self, name: str, *words: str, queue: str) -> None:
         """A message to the workers that nobody sent."""
-        app = Celery(broker=self.broker_url or f"redis+socket://{self.socket}")
+        app = Celery(broker=self.broker_url or f"redis+socket://{self.socket}", set_as_current=False)
         if not self.broker_url:
             app.conf.broker_transport_options = {"global_keyprefix": "ratchet:"}
         app.send_task(name, args=words, queue=queue)
