@@ -30,6 +30,7 @@ MAX_SPARE_CONNECTIONS = 16  # to SQLite, of one process
 WORKER_FORGET_SECONDS = 3600.0
 TALLY_SPAN_SECONDS = 600.0  # counts of what leaves no row are kept by spans of so long
 TALLY_KEEP_SECONDS = 25 * 3600.0
+TALLY_FORGET_SECONDS = 90 * 86_400.0  # that of all time, when nothing was counted for so long
 
 # --- event log and delivery ---------------------------------------------------------------------
 GATHER_SECONDS = 0.004

@@ -144,6 +144,9 @@ class WorkerBeat(models.Model):
     started_at = models.DateTimeField(auto_now_add=True)
     seen_at = models.DateTimeField()
     jobs = models.PositiveIntegerField(default=0)
+    process = models.CharField(
+        max_length=200, blank=True, default="", help_text="By which its neighbours see whether it lives."
+    )
     drain_requested_at = models.DateTimeField(
         null=True, blank=True, help_text="Asked to give its jobs away and to take no more."
     )

@@ -19,7 +19,7 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError, close_old_connections, connection
 from django.db.models import Q
 
-from durable import alive, bell, jobs, limits, tallies, tracing
+from durable import alive, bell, jobs, limits, neighbours, tallies, tracing
 from durable.errors import HandOver, LeaseLost
 from durable.lease import Lease
 from durable.log_context import working_on
@@ -51,6 +51,7 @@ class Runtime:
         self._local = ThreadPoolExecutor(LOCAL_JOBS, thread_name_prefix="local-job")
         self._local_ids: set[uuid.UUID] = set()
         self.pauses = Pauses()
+        self._buried: set[str] = set()
         self.asked_to_drain = False
         self.on_drain: Callable[[bool], None] = lambda drain: None
 
@@ -196,7 +197,7 @@ class Runtime:
         kind = ",".join(sorted(self.queues))[:MAX_KIND_CHARACTERS]
         values = {"kind": kind, "seen_at": Job.clock.now(), "jobs": len(self.held())}
         if not WorkerBeat.objects.filter(name=self.owner).update(**values):
-            WorkerBeat.objects.create(name=self.owner, **values)
+            WorkerBeat.objects.create(name=self.owner, process=str(neighbours.mine() or ""), **values)
             gone = Job.clock.after(-limits.WORKER_FORGET_SECONDS)
             WorkerBeat.objects.filter(seen_at__lt=gone).delete()
 
@@ -215,6 +216,7 @@ class Runtime:
             for lease in leases:
                 self._compare(lease, mine)
         self._obey()
+        self._bury_neighbours()
         if not self.draining.is_set():
             for model in self._served():
                 self._sweep_one(model)
@@ -232,6 +234,16 @@ class Runtime:
         else:
             self.draining.clear()
         self.on_drain(wanted)
+
+    def _bury_neighbours(self) -> None:
+        """What a process of this machine held that is seen to be dead is free now, not when its leases are over."""
+        others = WorkerBeat.objects.exclude(name__in=[self.owner, *self._buried]).exclude(process="")
+        for name, process in others.values_list("name", "process"):
+            other = neighbours.Identity.parse(process)
+            if other is not None and neighbours.is_dead(other):
+                freed = sum(jobs.free(model, owner=name) for model in jobs.job_models())
+                self._buried.add(name)
+                logger.warning("The worker %s is dead; it held %d jobs", name, freed)
 
     def _sweep_one(self, model: type[Job]) -> None:
         try:

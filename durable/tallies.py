@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from durable.limits import TALLY_KEEP_SECONDS, TALLY_SPAN_SECONDS
+from durable.limits import TALLY_FORGET_SECONDS, TALLY_KEEP_SECONDS, TALLY_SPAN_SECONDS
 from durable.loop import submit
 from durable.redis import RedisError, answer, async_client, client, key
 
@@ -33,10 +33,11 @@ def count(tally: Tally, label: str = "") -> None:
 
 
 async def _add(field: str) -> None:
-    """Into the count of all time, and into that of these minutes, which is forgotten after a day."""
+    """Into the count of all time, forgotten when nothing comes for long, and into that of these minutes."""
     lately = key_of(span_of(time.time()))
     pipeline = async_client().pipeline(transaction=False)
     pipeline.hincrby(KEY, field, 1)
+    pipeline.expire(KEY, int(TALLY_FORGET_SECONDS))
     pipeline.hincrby(lately, field, 1)
     pipeline.expire(lately, int(TALLY_KEEP_SECONDS))
     try:

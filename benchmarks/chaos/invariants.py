@@ -18,6 +18,7 @@ from tools.models import ToolCall, calls_of
 
 EFFECT = "test_effect"
 FOREIGN_EFFECT = "test_foreign_effect"
+INTERRUPTED = ToolCall.State.INTERRUPTED
 BROKERS_OWN = ("_kombu", "unacked", ".pidbox", ".reply.celery")
 
 
@@ -96,6 +97,7 @@ def check_rows(turn: Turn, findings: Findings) -> None:
 
 def check_effects(turn: Turn, foreign: Counter[str], findings: Findings) -> None:
     """An effect happened once where its call succeeded, and never twice; one in doubt is said to be."""
+    given_up = turn.end_reason == Turn.EndReason.WORKER_LOST  # nobody was left to look it up
     own = Counter(TestEffect.objects.filter(key__startswith=f"{turn.pk}:").values_list("key", flat=True))
     for call in calls_of(turn.pk):
         if not call.is_finished:
@@ -107,7 +109,7 @@ def check_effects(turn: Turn, foreign: Counter[str], findings: Findings) -> None
             findings.doubled.append(f"{call.key}: {call.name} happened {times} times")
         elif times == 0 and call.state == ToolCall.State.SUCCEEDED:
             findings.lost.append(f"{call.key}: {call.name} succeeded, but nothing happened")
-        elif call.name == EFFECT and times and call.state == ToolCall.State.INTERRUPTED:
+        elif call.name == EFFECT and times and call.state == INTERRUPTED and not given_up:
             findings.other.append(
                 f"{call.key}: {call.name} happened and could be looked up, but was called in doubt"
             )

@@ -28,11 +28,10 @@ class TurnJournal:
         self._touch = touch
 
     def commit(self, work: Callable[[], T], *, finished: FinishedCall | None = None) -> T:
-        events = []
-        if finished is not None and finished.call_id not in self._told:
-            told = result_events(finished.call_id, finished.output, finished.error_text or "")
-            events += [Framed(event) for event in told]
-        return self._lease.commit(work, events=events)
+        if finished is None or finished.call_id in self._told:
+            return self._lease.commit(work)
+        told = result_events(finished.call_id, finished.output, finished.error_text or "")
+        return self._lease.commit(work, events=[Framed(event) for event in told], crashes=0)
 
     def progress(self, call_id: str, name: str, output: dict[str, Any]) -> None:
         self._touch()

@@ -241,7 +241,10 @@ class Answering:
             self.end_done(events, work=lambda: self.write_step(number, parts, completion))
             return []
         self.lease.commit(
-            lambda: self.write_step(number, parts, completion), events=framed(events), **self.totals()
+            lambda: self.write_step(number, parts, completion),
+            events=framed(events),
+            crashes=0,
+            **self.totals(),
         )
         self.round = None
         return calls

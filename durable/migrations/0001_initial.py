@@ -20,6 +20,7 @@ class Migration(migrations.Migration):
                 ('started_at', models.DateTimeField(auto_now_add=True)),
                 ('seen_at', models.DateTimeField()),
                 ('jobs', models.PositiveIntegerField(default=0)),
+                ('process', models.CharField(blank=True, default='', help_text='By which its neighbours see whether it lives.', max_length=200)),
                 ('drain_requested_at', models.DateTimeField(blank=True, help_text='Asked to give its jobs away and to take no more.', null=True)),
             ],
             options={

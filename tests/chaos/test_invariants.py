@@ -149,6 +149,8 @@ def test_effect_that_never_happened_is_lost_unless_it_is_said_to_be_in_doubt(
     assert check(stack, turn).all == []
     TestEffect.objects.create(key=key)
     assert check(stack, turn).other
+    Turn.objects.filter(pk=turn.pk).update(end_reason=Turn.EndReason.WORKER_LOST)
+    assert check(stack, turn).all == [], "given up: nobody was left to look it up"
 
 
 def test_call_of_an_ended_turn_without_an_end_is_seen(stack: FakeStack, turn: Turn) -> None:

@@ -14,7 +14,7 @@ import pytest
 from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
-from durable import bell, jobs, limits
+from durable import bell, jobs, limits, neighbours
 from durable.errors import HandOver, JobCancelled, LeaseLost
 from durable.lease import Lease
 from durable.models import Job, WorkerBeat
@@ -149,6 +149,7 @@ def test_a_heartbeat_renews_what_is_held_and_gives_a_sign_of_life(runtime: Runti
     assert chore.lease_until > timezone.now()
     beat = WorkerBeat.objects.get(name=runtime.owner)
     assert (beat.kind, beat.jobs) == ("chores", 1)
+    assert beat.process == str(neighbours.mine() or "")
     runtime._beat()
     runtime.sign_off()
     assert not WorkerBeat.objects.exists()
@@ -169,6 +170,24 @@ def test_a_worker_of_very_many_queues_still_gives_its_sign(runtime: Runtime) -> 
     runtime.queues = frozenset(f"queue{number}" for number in range(100))
     runtime._beat()
     assert len(WorkerBeat.objects.get().kind) == 255
+
+
+def test_what_a_dead_neighbour_held_is_free_and_what_others_hold_is_not(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dead, alive = (neighbours.Identity(machine="m", space="s", pid=pid, born="1") for pid in (1, 2))
+    monkeypatch.setattr(neighbours, "is_dead", lambda other: other == dead)
+    for name, process in (("dead", str(dead)), ("alive", str(alive)), ("elsewhere", "")):
+        WorkerBeat.objects.create(name=name, kind="chores", seen_at=timezone.now(), process=process)
+    held = {name: queue() for name in ("dead", "alive", "elsewhere", runtime.owner)}
+    for name, chore in held.items():
+        assert jobs.claim(Chore, chore.pk, owner=name) is not None
+    runtime._bury_neighbours()
+    free = [name for name, chore in held.items() if jobs.claim(Chore, chore.pk, owner="next") is not None]
+    assert free == ["dead"]
+    assert Chore.objects.get(pk=held["dead"].pk).crashes == 1
+    monkeypatch.setattr(neighbours, "is_dead", lambda other: other == dead and pytest.fail("asked again"))
+    runtime._bury_neighbours()
 
 
 def test_a_new_worker_forgets_those_that_died_long_ago(runtime: Runtime) -> None:

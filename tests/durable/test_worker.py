@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -162,6 +163,26 @@ def test_a_job_of_a_killed_worker_is_taken_over_and_nothing_is_done_twice(make_s
     is_whole(chore)
     assert (chore.attempt, chore.crashes) == (2, 1)
     assert second.process.poll() is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells that a process is dead")
+@pytest.mark.parametrize("alone", [False, True], ids=["a neighbour goes on", "the next one goes on"])
+def test_on_one_machine_nobody_waits_for_the_lease_of_a_killed_worker(
+    make_site: MakeSite, alone: bool
+) -> None:
+    """The lease is far longer than the test may take."""
+    site = make_site(COPILOT_LEASE_SECONDS="3600", COPILOT_HEARTBEAT_SECONDS="1")
+    chore, first, second = run_at_one_of_two(site)
+    if alone:
+        second.kill()
+    first.kill()
+    killed_at = time.monotonic()
+    if alone:
+        site.start()
+    take_over(chore, after=killed_at)
+    eventually(finished(chore), seconds=SECONDS)
+    is_whole(chore)
+    assert (chore.attempt, chore.crashes) == (2, 1)
 
 
 def test_a_job_that_kills_its_workers_ends_as_worker_lost(make_site: MakeSite) -> None:

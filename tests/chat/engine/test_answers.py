@@ -13,10 +13,11 @@ from chat import replay, turns
 from chat.engine import history, steering
 from chat.models import Message, Session, Step, Turn
 from chat.protocol import Framed
-from durable import log
+from durable import limits, log
 from llm.offline.embedded import OfflineServer
 from tests.chat.delivery.fake_worker import FakeWorker
 from tests.chat.delivery.ui_reducer import Reducer
+from tests.chat.engine.conftest import run_turn
 from tools.models import calls_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -52,6 +53,19 @@ def test_tool_calls_run_and_their_results_reach_the_model(send: Send, model: Off
     kinds = [chunk["type"] for chunk in chunks(turn)]
     assert kinds.index("tool-input-available") < kinds.index("finish-step")
     assert kinds.count("start-step") == kinds.count("finish-step") == 2
+
+
+def test_only_deaths_without_progress_between_them_count(session: Session, model: OfflineServer) -> None:
+    died = limits.MAX_ATTEMPTS - 1
+    call = {"name": "test_pure", "arguments": {}, "id": "call_1"}
+    seen: list[int] = []
+    for steps in ([{"text": "At once."}], [{"tool_calls": [call]}, {"text": "Step by step."}]):
+        turn = turns.submit(session, turns.Input(text="SCRIPT:\n" + json.dumps({"steps": steps}))).turn
+        Turn.objects.filter(pk=turn.pk).update(crashes=died)
+        run_turn(turn)
+        assert turn.end_reason == "done"
+        seen.append(turn.crashes)
+    assert seen == [died, 0]
 
 
 def test_same_call_id_in_two_steps_becomes_two_ids(send: Send) -> None:
