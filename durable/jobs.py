@@ -224,8 +224,12 @@ def release(model: type[Job], job_id: uuid.UUID) -> bool:
 
 
 def free(model: type[Job], *, owner: str) -> int:
-    """End the leases of a worker that is known to be dead. How many; a second time none."""
-    running = model._default_manager.filter(owner=owner, status=model.RUNNING)
+    """End the leases of a worker that is known to be dead. How many; a second time none.
+
+    Not of a job that saw another worker die just before: it may be what kills them, or it is in the middle of
+    something that does. It waits for its lease, so that neither workers nor its own attempts are used up in seconds.
+    """
+    running = model._default_manager.filter(owner=owner, status=model.RUNNING, crashes=0)
     return running.filter(lease_until__gt=model.clock.now()).update(lease_until=model.clock.after(-0.01))
 
 
