@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import uuid
 from collections.abc import Sequence
 from datetime import datetime
@@ -226,11 +227,16 @@ def release(model: type[Job], job_id: uuid.UUID) -> bool:
 def free(model: type[Job], *, owner: str) -> int:
     """End the leases of a worker that is known to be dead. How many; a second time none.
 
-    Not of a job that saw another worker die just before: it may be what kills them, or it is in the middle of
-    something that does. It waits for its lease, so that neither workers nor its own attempts are used up in seconds.
+    A job that saw another worker die just before may be what kills them, or be beside one that does: such jobs
+    come back one by one within the length of a lease, so that they do not all die together again.
     """
-    running = model._default_manager.filter(owner=owner, status=model.RUNNING, crashes=0)
-    return running.filter(lease_until__gt=model.clock.now()).update(lease_until=model.clock.after(-0.01))
+    held = model._default_manager.filter(owner=owner, status=model.RUNNING, lease_until__gt=model.clock.now())
+    suspects = list(held.filter(crashes__gt=0).values_list("pk", flat=True))
+    freed = held.filter(crashes=0).update(lease_until=model.clock.after(-0.01))
+    for job_id in suspects:
+        pause = random.uniform(0, float(settings.COPILOT_LEASE_SECONDS))  # noqa: S311
+        freed += held.filter(pk=job_id).update(lease_until=model.clock.after(pause))
+    return freed
 
 
 def mark_failed(model: type[Job], job_id: uuid.UUID) -> bool:
