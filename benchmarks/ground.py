@@ -20,6 +20,7 @@ from tests.rig import Stack, prepared_sqlite
 LIFTED = {
     "COPILOT_MAX_RUNNING_TURNS_PER_USER": "100000",
     "COPILOT_MAX_IN_FLIGHT_TURNS_PER_USER": "100000",
+    "COPILOT_MAX_WRITES_PER_MINUTE": "1000000",
     "LOG_LEVEL": "WARNING",
 }
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
+
+from durable import limits
 
 Prose: TypeAlias = Literal["text", "reasoning"]
 FinishReason: TypeAlias = Literal["stop", "length", "content-filter", "error", "other"]
@@ -50,6 +53,12 @@ class ProseDelta:
     kind: Prose
     part_id: str
     text: str
+
+
+def prose_deltas(kind: Prose, part_id: str, text: str) -> Iterator[ProseDelta]:
+    """A text of any length as deltas that can be sent."""
+    most = limits.MAX_DELTA_CHARACTERS
+    return (ProseDelta(kind, part_id, text[begin : begin + most]) for begin in range(0, len(text), most))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from django.db import transaction
 from chat import closing, long_work
 from chat.events import (
     ApprovalAsked,
-    ProseDelta,
     ProseEnded,
     ProseStarted,
     Steered,
@@ -22,6 +21,7 @@ from chat.events import (
     ToolInputReady,
     ToolOutput,
     TurnEvent,
+    prose_deltas,
 )
 from chat.fold import tool_input
 from chat.models import Message, Step, Turn
@@ -73,7 +73,7 @@ def read_snapshot(turn_id: uuid.UUID) -> Snapshot:
 
 
 def committed_events(turn: Turn) -> list[TurnEvent]:
-    """Exactly what the log had said up to the same commit, each part in one piece."""
+    """Exactly what the log had said up to the same commit, each part in as few pieces as may be."""
     events = closing.opening_events(turn)
     steps = list(turn.steps.all())
     calls = by_id(turn)
@@ -107,7 +107,7 @@ def step_events(step: Step, calls: dict[tuple[int, str], ToolCall], steers: list
                 part_id = f"s{step.number}-p{place}"
                 events += [
                     ProseStarted(kind, part_id),
-                    ProseDelta(kind, part_id, part["text"]),
+                    *prose_deltas(kind, part_id, part["text"]),
                     ProseEnded(kind, part_id),
                 ]
             case "tool":

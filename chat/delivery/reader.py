@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
+from typing import Any
 
 from django.db import InterfaceError, OperationalError
 
 from chat import protocol, replay
 from chat.delivery.inbox import Inbox
 from chat.delivery.looks import Look, loop_looks
+from chat.delivery.sharing import Shared
 from chat.delivery.threads import in_thread
 from chat.events import InLine
 from durable import limits, log, tallies
@@ -24,6 +27,18 @@ from durable.redis import RedisError
 Batch = list[Entry]  # entries that came together, in order; an empty one is a sign of silence
 MANY_ENTRIES = 20  # so many at once are a past that is caught up with, not the pace of an answer
 QUIET_CHECKS_PER_READ = 5  # of the database's row, before the log is read again although nobody said so
+
+
+class Past(list[Entry]):
+    """What was said of a turn; a list that can be shared."""
+
+
+def has_ended(snapshot: replay.Snapshot) -> bool:
+    return snapshot.ended
+
+
+_pasts: Shared[Any, Past | None] = Shared()
+_snapshots: Shared[uuid.UUID, replay.Snapshot] = Shared()
 
 
 async def read(turn_id: uuid.UUID, *, after: Position = START) -> AsyncGenerator[Batch]:
@@ -75,7 +90,7 @@ async def read_compact(turn_id: uuid.UUID) -> AsyncGenerator[Batch]:
     When something that was shown is void, the reading ends without `finish`: such clients cannot take words
     back, and a resume replays only what stands.
     """
-    snapshot = await in_thread(replay.snapshot, turn_id)
+    snapshot = await _snapshots.get(turn_id, partial(in_thread, replay.snapshot, turn_id), lasts=has_ended)
     shown = snapshot.at
     if snapshot.chunks:
         yield [Entry(snapshot.at, snapshot.at, body) for body in snapshot.chunks]
@@ -103,13 +118,24 @@ def merged(batch: Batch) -> Batch:
     """The same with neighbouring deltas of one part as one: a reader that comes late gets few chunks."""
     fewer: Batch = []
     for part, run in groupby(batch, key=lambda entry: protocol.part_of(entry.body)):
-        entries = list(run)
-        if not part or len(entries) == 1:
-            fewer += entries
-        else:
-            joined = protocol.join([entry.body for entry in entries])
+        for entries in handfuls(run) if part else ([entry] for entry in run):
+            joined = protocol.join([entry.body for entry in entries]) if len(entries) > 1 else entries[0].body
             fewer.append(Entry(entries[-1].at, entries[0].after, joined))
     return fewer
+
+
+def handfuls(entries: Iterable[Entry]) -> Iterator[Batch]:
+    """Entries by as many as may be sent as one."""
+    hand: Batch = []
+    size = 0
+    for entry in entries:
+        if hand and size + len(entry.body) > limits.MAX_DELTA_CHARACTERS:
+            yield hand
+            hand, size = [], 0
+        hand.append(entry)
+        size += len(entry.body)
+    if hand:
+        yield hand
 
 
 @dataclass
@@ -152,18 +178,23 @@ class Place:
 
     async def catch_up(self, look: Look | None) -> AsyncIterator[Batch]:
         """What the log has and, where it does not join on or the turn is over, what the database has."""
-        past = standing(await self._from_log())
+        is_over = look is not None and look.is_over
+        past = await self._past(("log", self.at), self._from_log, is_over) or Past()
         if fresh := self.accept(past):
             yield fresh
         has_hole = bool(past) and self.at < past[-1].at
         if not self.ended and (has_hole or self.lacks(look)):
-            stored = await self._from_database(self.at)
+            stored = await self._past(("stored", self.at), partial(self._from_database, self.at), is_over)
             if fresh := self.accept(stored or []) + self.accept(past):
                 yield fresh
-            if look is not None and look.is_over and stored is not None and not self.ended:
+            if look is not None and is_over and stored is not None and not self.ended:
                 if end := await self._last_word(look):
                     yield end
                 self.ended = True
+
+    async def _past(self, of: Any, load: Callable[[], Awaitable[Past | None]], is_over: bool) -> Past | None:
+        """What a turn that is over said does not change any more: its readers hold it together."""
+        return await (_pasts.get((self.turn_id, of), load) if is_over else load())
 
     async def _last_word(self, look: Look) -> Batch:
         """The end once more, for a reader whose place is not in what is left of the log."""
@@ -176,12 +207,14 @@ class Place:
 
     async def _from_rows(self, look: Look) -> Batch:
         """A turn so old that its events were thrown away: what its rows say; only the end for who has begun it."""
-        chunks = (await in_thread(replay.snapshot, self.turn_id)).chunks
+        load = partial(in_thread, replay.snapshot, self.turn_id)
+        chunks = (await _snapshots.get(self.turn_id, load, lasts=has_ended)).chunks
         places = [Position(look.attempt, number) for number in range(len(chunks) + 1)]
         entries = [Entry(places[n + 1], places[n], chunk) for n, chunk in enumerate(chunks)]
         return entries if self.at == START else entries[-1:]
 
-    async def _from_log(self) -> Batch:
+    async def _from_log(self) -> Past:
+        """What stands of it; nothing while Redis is away."""
         entries: Batch = []
         at = self.at
         try:
@@ -191,12 +224,12 @@ class Place:
                 if len(page) < limits.LOG_PAGE:
                     break
         except (RedisError, OSError):
-            return []
-        return entries
+            return Past()
+        return Past(standing(entries))
 
-    async def _from_database(self, after: Position) -> Batch | None:
+    async def _from_database(self, after: Position) -> Past | None:
         """None while the database is away."""
         try:
-            return await in_thread(log.stored, self.turn_id, after)
+            return Past(await in_thread(log.stored, self.turn_id, after))
         except (OperationalError, InterfaceError):
             return None

@@ -66,13 +66,24 @@ async def events(batches: AsyncGenerator[reader.Batch], *, ends_anyway: bool) ->
 
 
 def pieces(batch: reader.Batch) -> Iterator[bytes]:
-    """A batch as bytes, cut between events: what is not sent yet is not made yet."""
-    lines, size = [], 0
-    for entry in batch:
-        lines.append(f"id: {entry.at}\ndata: {entry.body}\n\n")
-        size += len(entry.body)
+    """A batch as bytes, cut anywhere: what is not sent yet is not made yet."""
+    ready, size = [], 0
+    for text in texts(batch):
+        ready.append(text)
+        size += len(text)
         if size >= limits.STREAM_PIECE_BYTES:
-            yield "".join(lines).encode()
-            lines, size = [], 0
-    if lines:
-        yield "".join(lines).encode()
+            yield "".join(ready).encode()
+            ready, size = [], 0
+    if ready:
+        yield "".join(ready).encode()
+
+
+def texts(batch: reader.Batch) -> Iterator[str]:
+    for entry in batch:
+        if len(entry.body) <= limits.STREAM_PIECE_BYTES:
+            yield f"id: {entry.at}\ndata: {entry.body}\n\n"
+            continue
+        yield f"id: {entry.at}\ndata: "
+        for begin in range(0, len(entry.body), limits.STREAM_PIECE_BYTES):
+            yield entry.body[begin : begin + limits.STREAM_PIECE_BYTES]
+        yield "\n\n"

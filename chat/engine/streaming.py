@@ -12,7 +12,6 @@ from chat.engine.silence import Silence
 from chat.events import (
     AttemptStarted,
     Prose,
-    ProseDelta,
     ProseEnded,
     ProseStarted,
     Status,
@@ -20,6 +19,7 @@ from chat.events import (
     ToolInputReady,
     ToolInputStarted,
     TurnEvent,
+    prose_deltas,
 )
 from chat.fold import Part, cut_off, tool_input
 from chat.protocol import Framed
@@ -138,7 +138,8 @@ class StepStream:
             self.parts.append({"kind": kind, "text": ""})
             self._emitter.emit(Framed(ProseStarted(*self._open)))
         self.parts[-1]["text"] += text
-        self._emitter.emit(Framed(ProseDelta(*self._open, text)))
+        for event in prose_deltas(*self._open, text):
+            self._emitter.emit(Framed(event))
 
     def _close_prose(self) -> None:
         for event in self._closing_prose():

@@ -188,7 +188,9 @@ def test_what_a_dead_neighbour_held_is_free_and_what_others_hold_is_not(
     runtime._bury_neighbours()
     free = [name for name, chore in held.items() if jobs.claim(Chore, chore.pk, owner="next") is not None]
     assert free == ["dead"]
-    assert jobs.claim(Chore, suspect.pk, owner="next") is None, "it saw two workers die: it comes back later, alone"
+    assert jobs.claim(Chore, suspect.pk, owner="next") is None, (
+        "it saw two workers die: it comes back later, alone"
+    )
     assert Chore.objects.get(pk=held["dead"].pk).crashes == 1
     monkeypatch.setattr(neighbours, "is_dead", lambda other: other == dead and pytest.fail("asked again"))
     runtime._bury_neighbours()

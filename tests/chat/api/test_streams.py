@@ -251,6 +251,14 @@ def test_a_large_batch_is_written_in_pieces_between_events() -> None:
     assert list(sse.pieces([])) == []
 
 
+def test_one_huge_event_is_written_in_pieces_too() -> None:
+    body = "ä" * 1_000_000
+    found = list(sse.pieces([Entry(Position(1, 1), Position(1, 0), body)]))
+    assert len(found) > 10
+    assert max(map(len, found)) < 3 * limits.STREAM_PIECE_BYTES
+    assert b"".join(found).decode() == f"id: 1-1\ndata: {body}\n\n"
+
+
 async def test_a_request_that_a_proxy_sends_twice_is_one_turn(browser: AsyncClient) -> None:
     body = {"id": "chat-1", "messages": [user_message("Hi", "m-1")]}
     first = await chat(browser, body)

@@ -8,6 +8,7 @@ import threading
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -16,10 +17,10 @@ from django.db import connection
 
 from chat import turns
 from chat.delivery import reader
-from chat.events import AttemptStarted, ProseDelta, ProseStarted
+from chat.events import AttemptStarted, ProseDelta, ProseStarted, prose_deltas
 from chat.models import Session, Turn
 from chat.protocol import Framed
-from durable import jobs, log
+from durable import jobs, limits, log
 from durable.events import START, Entry, Position
 from durable.redis import client
 from tests.chat.delivery.fake_worker import FakeWorker, answer
@@ -533,3 +534,26 @@ def test_a_commit_in_the_middle_of_a_snapshot_shows_nothing_twice(
     assert texts[0] == "one"
     assert texts == [step.text for step in turn.steps.all()]
     assert len(set(texts)) == len(texts)
+
+
+# --- long answers ---------------------------------------------------------------------------------
+
+
+async def test_a_late_reader_gets_a_long_part_in_few_chunks_none_of_them_huge() -> None:
+    body = Framed(ProseDelta("text", "s0-p0", "word " * 100)).encode()
+    places = [Position(1, number) for number in range(1_001)]
+    batch = [Entry(places[n + 1], places[n], body) for n in range(1_000)]
+    fewer = reader.merged(batch)
+    assert 10 < len(fewer) < 30
+    assert max(len(entry.body) for entry in fewer) <= limits.MAX_DELTA_CHARACTERS
+    assert "".join(json.loads(entry.body)["delta"] for entry in fewer) == "word " * 100_000
+    assert (fewer[0].after, fewer[-1].at) == (places[0], places[-1])
+    assert all(left.at == right.after for left, right in pairwise(fewer))
+
+
+def test_an_answer_of_any_length_is_replayed_in_deltas_that_can_be_sent() -> None:
+    text = "ä" * (limits.MAX_DELTA_CHARACTERS * 2 + 1)
+    deltas = list(prose_deltas("text", "s0-p0", text))
+    assert [len(delta.text) for delta in deltas] == [limits.MAX_DELTA_CHARACTERS] * 2 + [1]
+    assert "".join(delta.text for delta in deltas) == text
+    assert list(prose_deltas("text", "s0-p0", "")) == []
