@@ -46,7 +46,9 @@ REDIS_POOL_SECONDS = 10.0
 MAX_MERGED_EVENTS = 64  # small ones in one; without Redis a text must not grow by copying itself for ever
 MAX_UNSENT_RINGS = 1_000
 STREAM_PIECE_BYTES = 64 * 1024
-MAX_DELTA_CHARACTERS = 32_000  # of what is sent at once: a reader that stalls holds no more than a few of them
+MAX_DELTA_CHARACTERS = (
+    32_000  # of what is sent at once: a reader that stalls holds no more than a few of them
+)
 SOCKET_STALL_SECONDS = 30.0
 RESUME_EXCHANGE_SECONDS = 0.5
 MAX_SOCKETS_PER_USER = 20
