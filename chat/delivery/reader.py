@@ -33,12 +33,7 @@ class Past(list[Entry]):
     """What was said of a turn; a list that can be shared."""
 
 
-def has_ended(snapshot: replay.Snapshot) -> bool:
-    return snapshot.ended
-
-
 _pasts: Shared[Any, Past | None] = Shared()
-_snapshots: Shared[uuid.UUID, replay.Snapshot] = Shared()
 
 
 async def read(turn_id: uuid.UUID, *, after: Position = START) -> AsyncGenerator[Batch]:
@@ -90,7 +85,7 @@ async def read_compact(turn_id: uuid.UUID) -> AsyncGenerator[Batch]:
     When something that was shown is void, the reading ends without `finish`: such clients cannot take words
     back, and a resume replays only what stands.
     """
-    snapshot = await _snapshots.get(turn_id, partial(in_thread, replay.snapshot, turn_id), lasts=has_ended)
+    snapshot = await in_thread(replay.snapshot, turn_id)
     shown = snapshot.at
     if snapshot.chunks:
         yield [Entry(snapshot.at, snapshot.at, body) for body in snapshot.chunks]
@@ -207,8 +202,7 @@ class Place:
 
     async def _from_rows(self, look: Look) -> Batch:
         """A turn so old that its events were thrown away: what its rows say; only the end for who has begun it."""
-        load = partial(in_thread, replay.snapshot, self.turn_id)
-        chunks = (await _snapshots.get(self.turn_id, load, lasts=has_ended)).chunks
+        chunks = (await in_thread(replay.snapshot, self.turn_id)).chunks
         places = [Position(look.attempt, number) for number in range(len(chunks) + 1)]
         entries = [Entry(places[n + 1], places[n], chunk) for n, chunk in enumerate(chunks)]
         return entries if self.at == START else entries[-1:]

@@ -18,16 +18,14 @@ class Shared(Generic[K, V]):
         self._held: WeakValueDictionary[tuple[int, K], Any] = WeakValueDictionary()
         self._locks: WeakValueDictionary[tuple[int, K], asyncio.Lock] = WeakValueDictionary()
 
-    async def get(
-        self, key: K, load: Callable[[], Awaitable[V]], *, lasts: Callable[[V], bool] = lambda _: True
-    ) -> V:
-        """The value somebody holds, else a loaded one, which others may have too if it is one that `lasts`."""
+    async def get(self, key: K, load: Callable[[], Awaitable[V]]) -> V:
+        """The value somebody holds, else a loaded one; for what does not change any more."""
         place = (id(asyncio.get_running_loop()), key)  # a lock is good for one loop only
         lock = self._locks.setdefault(place, asyncio.Lock())
         async with lock:  # those that come together load once
             found: V | None = self._held.get(place)
             if found is None:
                 found = await load()
-                if found is not None and lasts(found):
+                if found is not None:
                     self._held[place] = found
             return found

@@ -45,13 +45,6 @@ async def test_what_nobody_holds_any_more_is_loaded_anew() -> None:
     assert await shared.get("turn", source.load) == [2]
 
 
-async def test_what_may_still_change_is_nobody_elses() -> None:
-    shared: Shared[str, Loaded] = Shared()
-    source = Source()
-    held = [await shared.get("turn", source.load, lasts=lambda _: False) for _ in range(2)]
-    assert held == [[1], [2]]
-
-
 def test_readers_on_different_loops_do_not_get_into_each_others_way() -> None:
     shared: Shared[str, Loaded] = Shared()
     source = Source()
