@@ -9,6 +9,7 @@ import sentry_sdk
 from sentry_sdk.integrations.celery import CeleryIntegration
 from sentry_sdk.integrations.django import DjangoIntegration
 from sentry_sdk.integrations.logging import LoggingIntegration
+from sentry_sdk.integrations.stdlib import StdlibIntegration
 
 from copilot_project import tracebacks
 from copilot_project.request_id import current_request_id
@@ -36,6 +37,7 @@ def start(dsn: str, *, environment: str, transport: Any = None) -> bool:
             CeleryIntegration(),
             LoggingIntegration(event_level=logging.ERROR),
         ],
+        disabled_integrations=[StdlibIntegration()],  # it would put ids into the environment of every sandbox
         before_send=scrubbed,
     )
     return True

@@ -248,8 +248,8 @@ def test_a_long_list_goes_on_after_its_first_page(page: Page, stack: Stack) -> N
         for number in range(PAGE_SIZE + 1)
     ]
     page.goto(f"{stack.url()}/library/credentials")
-    oldest = page.get_by_text("key 0", exact=True)
-    expect(page.get_by_text(f"key {PAGE_SIZE}", exact=True)).to_be_visible()
+    oldest = page.get_by_role("button", name="Delete key 0", exact=True)
+    expect(page.get_by_role("button", name=f"Delete key {PAGE_SIZE}", exact=True)).to_be_visible()
     expect(oldest).to_have_count(0)
     page.get_by_role("button", name="Show more").click()
     expect(oldest).to_be_visible()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import subprocess
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -18,6 +19,7 @@ from copilot_project.log_lines import Ids, JsonLines, PlainLines
 from copilot_project.request_id import request_id
 from durable.log_context import working_on
 from llm.errors import ModelUnavailable
+from tests.rig import ROOT
 
 CANARY = "canary-7f3a9c"
 
@@ -109,7 +111,7 @@ def wire() -> Iterator[type[Wire]]:
     Wire.sent = []
     yield Wire
     sentry_sdk.get_client().close()
-    sentry_sdk.init()
+    sentry_sdk.get_global_scope().set_client(None)
 
 
 def test_sentry_hears_of_an_error_without_what_was_secret(wire: type[Wire], in_a_turn: None) -> None:
@@ -124,6 +126,19 @@ def test_sentry_hears_of_an_error_without_what_was_secret(wire: type[Wire], in_a
     assert '"RuntimeError"' in text and "turn failed" in text and '"job_id":"t1"' in text
     assert "test_logs_and_errors.py" in text
     assert CANARY not in text
+
+
+def test_what_is_started_is_told_nothing_of_sentry() -> None:
+    """Its library would add ids to the environment of every process, and the sandbox lets no such thing in."""
+    code = """
+import subprocess
+from copilot_project import sentry
+assert sentry.start("https://key@sentry.invalid/1", environment="test")
+print(subprocess.run(["/usr/bin/env"], env={"A": "1"}, capture_output=True, text=True).stdout, end="")
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "A=1\n"
 
 
 def test_what_a_request_carried_stays_here() -> None:
