@@ -35,7 +35,8 @@ LEASH = (
 )  # nothing outlives the tests, not even a killed run
 START_SECONDS = 90.0  # generous: a loaded machine is slow, not broken
 SETTLE_SECONDS = 90.0
-LOG_LINES = 25
+LOG_LINES = 400  # with the stacks of a worker's threads
+CRY_SECONDS = 1.0
 ALL_QUEUES = "turns,operations,executions,webhooks"
 PEOPLE = ("ann", "bob")
 PREPARE = """
@@ -440,7 +441,12 @@ def running_stack(home: Path, *, workers: int = 1, webs: int = 1, **options: Any
 
 
 def last_words() -> list[tuple[str, str]]:
-    """What the processes of the running stacks said last."""
+    """What the processes of the running stacks said last; workers are asked what each of their threads is at."""
+    for stack in Kinds.running:
+        for name, process in stack.processes.items():
+            if name.startswith("worker") and process.poll() is None:
+                process.send_signal(signal.SIGUSR1)  # Celery's own: it prints all stacks
+    time.sleep(CRY_SECONDS if Kinds.running else 0)
     return [
         (f"Log of {name}", stack.log(name, LOG_LINES)) for stack in Kinds.running for name in stack.processes
     ]

@@ -194,9 +194,11 @@ class Run:
             raise SandboxBroken("A command could not be ended.") from None
         if self.init_fd is not None and not has_ended(self.init_fd):
             raise SandboxBroken("A command could not be ended.")
+        deadline = time.monotonic() + caps.SANDBOX_KILL_SECONDS
         for descriptor, output in self.outputs():
-            while self.read(descriptor, output):
-                continue  # every writer is gone, so this ends
+            while self.read(descriptor, output):  # every writer is gone, so this ends
+                if time.monotonic() > deadline:
+                    raise SandboxBroken("A command could not be ended.")
 
     def result(self) -> SandboxResult:
         code = self.process.returncode
