@@ -11,13 +11,18 @@ from celery import shared_task, signals
 import llm
 from chat import engine, titles
 from chat.models import Turn
+from durable import limits
 from durable.runtime import runtime
 from tools import registry
+
+_warmed = threading.Event()  # two threads that load the same for the first time get into each other's way
+_warmed.set()
 
 
 @shared_task(name="chat.run_turn")
 def run_turn(turn_id: str) -> None:
     """Run one turn. Once: a second delivery finds the lease held and returns."""
+    _warmed.wait(limits.WARM_UP_SECONDS)
     runtime().run(Turn, uuid.UUID(turn_id), engine.run)
 
 
@@ -32,7 +37,11 @@ def warm_up(**kwargs: Any) -> None:
     """Load what the first turn needs (the model client, the tools, the sandbox's self-test) before it comes."""
 
     def load() -> None:
-        llm.warm_up()
-        registry.prepare()
+        try:
+            llm.warm_up()
+            registry.prepare()
+        finally:
+            _warmed.set()
 
+    _warmed.clear()
     threading.Thread(target=load, name="warm-up", daemon=True).start()

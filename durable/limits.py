@@ -46,6 +46,7 @@ REDIS_POOL_SECONDS = 10.0
 MAX_MERGED_EVENTS = 64  # small ones in one; without Redis a text must not grow by copying itself for ever
 MAX_UNSENT_RINGS = 1_000
 STREAM_PIECE_BYTES = 64 * 1024
+WARM_UP_SECONDS = 15.0  # at most, for the first turns of a worker
 MAX_DELTA_CHARACTERS = (
     32_000  # of what is sent at once: a reader that stalls holds no more than a few of them
 )
