@@ -243,7 +243,8 @@ class Runtime:
             if other is not None and neighbours.is_dead(other):
                 freed = sum(jobs.free(model, owner=name) for model in jobs.job_models())
                 self._buried.add(name)
-                logger.warning("The worker %s is dead; it held %d jobs", name, freed)
+                if freed:  # its other neighbours find nothing left to free
+                    logger.warning("The worker %s is dead; %d of its jobs go on elsewhere", name, freed)
 
     def _sweep_one(self, model: type[Job]) -> None:
         try:

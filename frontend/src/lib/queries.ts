@@ -23,14 +23,8 @@ export const useMe = () => useQuery({ queryKey: ['me'], queryFn: api.me, staleTi
 export const useConfig = () => useQuery({ queryKey: ['config'], queryFn: api.config, staleTime: 300_000 });
 
 export function useSessions(search: string) {
-  const found = useInfiniteQuery({
-    queryKey: ['sessions', search],
-    queryFn: ({ pageParam }) => api.sessions(search, pageParam),
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.next,
-    placeholderData: (before) => before,
-  });
-  const sessions = useMemo(() => unique(found.data?.pages.flatMap((page) => page.results) ?? []), [found.data]);
+  const found = usePages(['sessions', search], (cursor) => api.sessions(search, cursor), { steady: true });
+  const sessions = useMemo(() => unique(found.data ?? []), [found.data]);
   return { ...found, sessions };
 }
 

@@ -10,7 +10,7 @@ import { SessionItem } from './SessionItem';
 export function SessionList({ search }: { search: string }) {
   const t = useT();
   const [path] = useLocation();
-  const { sessions, error, isPending, hasNextPage, isFetchingNextPage, fetchNextPage } = useSessions(search);
+  const { data, sessions, error, more, busy } = useSessions(search);
   return (
     <div className="min-h-0 flex-1 overflow-y-auto px-2 pb-3">
       {grouped(sessions).map((group) => (
@@ -23,11 +23,11 @@ export function SessionList({ search }: { search: string }) {
           </ul>
         </section>
       ))}
-      {!isPending && !error && sessions.length === 0 && (
+      {data && !error && sessions.length === 0 && (
         <p className="px-2.5 py-6 text-sm text-quiet">{t(search ? 'sessions.nothingFound' : 'sessions.none')}</p>
       )}
       {error && sessions.length === 0 && <p className="px-2.5 py-6 text-sm text-wrong">{inWords(error, t)}</p>}
-      {hasNextPage && <More onSeen={() => void fetchNextPage()} busy={isFetchingNextPage} />}
+      {more && <More onSeen={more} busy={busy} />}
     </div>
   );
 }
