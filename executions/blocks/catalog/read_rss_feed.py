@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from calendar import timegm
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -123,7 +124,8 @@ def read_feed(url: str, since: datetime, context: BlockContext) -> Iterator[Obje
         raise BlockFailed("The feed declares entities of its own, which are not read.")
     import feedparser  # type: ignore[import-untyped]  # 0.1 s to import, and few agents read feeds
 
-    for raw in feedparser.parse(response.body).entries:
+    # As a stream: feedparser would open the file or the URL that bare bytes or text name.
+    for raw in feedparser.parse(io.BytesIO(response.body)).entries:
         published = read_date(raw)
         if published > since:
             yield make_entry(raw, published)
