@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import atexit
+import faulthandler
 import logging
 import subprocess
+import sys
 import time
+from collections.abc import Iterator
 
 import pytest
 
@@ -27,3 +30,15 @@ def redis_server() -> subprocess.Popen[bytes]:
             raise RuntimeError("The embedded Redis did not start.")
         time.sleep(0.01)
     return server
+
+
+@pytest.fixture
+def frozen_process_ends() -> Iterator[None]:
+    """End the test run, with a traceback, when the test holds the interpreter for good.
+
+    A regular expression that never ends runs neither signal handlers nor other threads, so no timeout of pytest
+    can stop it; this watchdog needs no interpreter.
+    """
+    faulthandler.dump_traceback_later(120, exit=True, file=sys.__stderr__)
+    yield
+    faulthandler.cancel_dump_traceback_later()

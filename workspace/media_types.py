@@ -8,11 +8,12 @@ import re
 HEAD_BYTES = 8 * 1024
 UNKNOWN = "application/octet-stream"
 ZIP = "application/zip"
-HTML = re.compile(
-    rb"\s*(<!--.*?-->\s*)*<(!doctype\s+html|html|head|body|script|iframe|h1|div|font|table|a|style|title|b|br|p|img|svg)"
-    rb"[\s/>]",
-    re.IGNORECASE | re.DOTALL,
+HTML_TAG = (
+    rb"<(?:!doctype\s+html|html|head|body|script|iframe|h1|div|font|table|a|style|title|b|br|p|img|svg)[\s/>]"
 )
+HTML = re.compile(rb"\s*" + HTML_TAG, re.IGNORECASE)
+COMMENT = re.compile(rb"\s*<!--")
+HTML_AFTER_COMMENT = re.compile(rb"-->\s*" + HTML_TAG, re.IGNORECASE)
 SVG = re.compile(rb"<svg[\s>]", re.IGNORECASE)
 XML = re.compile(rb"\s*<\?xml\s", re.IGNORECASE)
 # Text kinds that a name may claim for content that is text anyway; none of them runs in a browser.
@@ -63,10 +64,22 @@ def is_text(head: bytes) -> bool:
 def text_kind(head: bytes, name: str) -> str:
     if SVG.search(head):
         return "image/svg+xml"
-    if HTML.match(head.removeprefix(b"\xef\xbb\xbf")):
+    if is_html(head.removeprefix(b"\xef\xbb\xbf")):
         return "text/html"
     if XML.match(head):
         return "application/xml"
     if head.startswith(b"%PDF-"):
         return "application/pdf"
     return TEXT_BY_NAME.get(name.rpartition(".")[2].lower(), "text/plain")
+
+
+def is_html(head: bytes) -> bool:
+    """Whether it begins with a tag of HTML, or with a comment and has such a tag behind a comment's end.
+
+    Three searches that each pass over the text once: one pattern for it all would try every way to pair the
+    beginnings and the ends of comments.
+    """
+    if HTML.match(head):
+        return True
+    comment = COMMENT.match(head)
+    return comment is not None and HTML_AFTER_COMMENT.search(head, comment.end()) is not None

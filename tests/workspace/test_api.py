@@ -321,3 +321,10 @@ def test_the_admin_shows_files_without_their_content(ada: AbstractBaseUser, admi
         assert response.status_code == 200
         assert b"a.txt" in response.content
         assert b"needle-in-content" not in response.content
+
+
+@pytest.mark.usefixtures("frozen_process_ends")
+@pytest.mark.parametrize("claimed", ["image/png", "text/html", "text/plain"])
+def test_an_upload_of_comments_only_is_answered(client: APIClient, claimed: str) -> None:
+    response = upload(client, "a.png", b"<!---->" * 1000, claimed)
+    assert (response.status_code, response.json()["media_type"]) == (201, "text/plain")

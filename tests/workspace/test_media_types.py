@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import zipfile
 
 import pytest
@@ -89,3 +90,48 @@ def test_any_content_has_a_type(content: bytes, name: str) -> None:
     assert "/" in kind and len(kind) <= 127
     if kind in ("text/plain", "text/csv"):
         content.decode()
+
+
+# The rule as one pattern: right, but exponential in the number of comments, so only for texts of a few of them.
+HTML_RULE = re.compile(
+    rb"\s*(<!--.*?-->\s*)*<(!doctype\s+html|html|script|b)[\s/>]",
+    re.IGNORECASE | re.DOTALL,
+)
+PIECES = st.sampled_from(
+    [b"<!--", b"-->", b" ", b"\n", b"-", b"<", b"<b>", b"<!doctype  html>", b"<HTML/", b"x"]
+)
+
+
+@given(st.lists(PIECES, max_size=8).map(b"".join))
+def test_case_66_html_is_found_behind_comments_as_the_rule_says(content: bytes) -> None:
+    assert (detect(content, "a") == "text/html") == bool(HTML_RULE.match(content))
+
+
+@pytest.mark.usefixtures("frozen_process_ends")
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"<!---->" * (HEAD_BYTES // 7),
+        b"<!-- -->\n" * (HEAD_BYTES // 9),
+        b"<!--" * (HEAD_BYTES // 4),
+        b"<!--" + b"-->" * (HEAD_BYTES // 3),
+        b" " * HEAD_BYTES,
+        b"<!--" + b"--> " * (HEAD_BYTES // 4),
+        b"<!doctype" + b" " * HEAD_BYTES,
+        b"<?xml" + b" " * HEAD_BYTES,
+        b"<svg" * (HEAD_BYTES // 4),
+    ],
+    ids=[
+        "comments",
+        "lines of comments",
+        "open",
+        "closed",
+        "spaces",
+        "closed lines",
+        "doctype",
+        "xml",
+        "svg",
+    ],
+)
+def test_content_made_to_be_slow_has_its_type_at_once(content: bytes) -> None:
+    assert detect(content[:HEAD_BYTES], "a") in ("text/plain", "application/xml")
