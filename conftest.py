@@ -6,7 +6,6 @@ import atexit
 import faulthandler
 import logging
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 
@@ -39,6 +38,6 @@ def frozen_process_ends() -> Iterator[None]:
     A regular expression that never ends runs neither signal handlers nor other threads, so no timeout of pytest
     can stop it; this watchdog needs no interpreter.
     """
-    faulthandler.dump_traceback_later(120, exit=True, file=sys.__stderr__)
+    faulthandler.dump_traceback_later(120, exit=True, file=2)  # standard error, past pytest's capture
     yield
     faulthandler.cancel_dump_traceback_later()

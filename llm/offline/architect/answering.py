@@ -13,10 +13,10 @@ from llm.offline.architect.task import Task
 from llm.offline.conversation import Conversation
 from llm.offline.reply import Reply, say
 
-VAGUE = re.compile(
-    r"^\W*(?:(?:that|which|to)\s+)?(?:help\w*|do(?:es)?|something|anything|stuff|things?|useful|cool|good|work\w*|"
-    r"me|my|with|it|an?|the|some|nice|everything|\W)*\W*$",
-    re.IGNORECASE,
+OPENING_WORDS = frozenset({"that", "which", "to"})
+VAGUE_WORD = re.compile(
+    r"help\w*|do(?:es)?|something|anything|stuff|things?|useful|cool|good|work\w*|"
+    r"me|my|with|it|an?|the|some|nice|everything"
 )
 IMPOSSIBLE = re.compile(
     r"\b(coffee|cook\w*|drive\w*|fly|flies|clean\w* my|walk\w*|phone call|lottery|teleport\w*|read\w* minds?)\b",
@@ -39,7 +39,7 @@ def answer(conversation: Conversation) -> Reply | None:
 
 
 def plan(task: Task) -> dict[str, Any]:
-    if VAGUE.match(task.goal):
+    if is_vague(task.goal):
         reason = "It does not say what goes in and what should come out."
         return {"type": "vague_goal", "suggested_goal": SUGGESTED, "reason": reason}
     if IMPOSSIBLE.search(task.goal):
@@ -58,6 +58,13 @@ def plan(task: Task) -> dict[str, Any]:
         "type": "instructions",
         "steps": [*steps, *(["Ask a person first"] if asks_first(task, recipe) else [])],
     }
+
+
+def is_vague(goal: str) -> bool:
+    """Whether every word of it could stand in any goal."""
+    words = re.findall(r"\w+", goal.lower())
+    opened = words[1:] if words and words[0] in OPENING_WORDS else words
+    return all(VAGUE_WORD.fullmatch(word) for word in opened)
 
 
 def draw(task: Task) -> dict[str, Any]:

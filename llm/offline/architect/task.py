@@ -16,7 +16,9 @@ BLOCK = re.compile(r"^(?P<name>[^|\n]+?) \| (?P<id>[0-9a-f-]{36}) \|", re.MULTIL
 END = r"(?=\n\n(?:Context: |Agents that may |Steps:|The agent as it is:)|\Z)"
 GOAL = re.compile(rf"\AGoal: (?P<goal>.*?){END}", re.DOTALL)
 CONTEXT = re.compile(rf"^Context: (?P<context>.*?){END}", re.DOTALL | re.MULTILINE)
-PARTS = re.compile(r"^Agents that may be run with Agent Executor:\n(?P<lines>(?:\{.*\}\n?)+)", re.MULTILINE)
+PARTS = re.compile(
+    r"^Agents that may be run with Agent Executor:\n(?P<lines>(?:\{[^\n]*\}\n)*\{[^\n]*\})", re.MULTILINE
+)
 BASE = "The agent as it is:\n"
 ADDRESS = re.compile(r"https?://[^\s\"'<>)\]]+")
 
