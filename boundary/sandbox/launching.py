@@ -7,6 +7,7 @@ import functools
 import json
 import math
 import os
+import re
 import select
 import selectors
 import signal
@@ -91,8 +92,15 @@ def start(
             os.set_blocking(pipe.fileno(), False)
             cleanup.callback(pipe.close)
     os.set_blocking(status.fileno(), False)
+    process_fd = os.pidfd_open(process.pid)
+    cleanup.callback(os.close, process_fd)
     return Run(
-        process=process, status_fd=status.fileno(), stdin=memoryview(stdin), limits=limits, cleanup=cleanup
+        process=process,
+        process_fd=process_fd,
+        status_fd=status.fileno(),
+        stdin=memoryview(stdin),
+        limits=limits,
+        cleanup=cleanup,
     )
 
 
@@ -100,7 +108,10 @@ def start(
 class Run:
     """One running command: what it said so far, and how to end it."""
 
-    process: subprocess.Popen[bytes]
+    process: subprocess.Popen[
+        bytes
+    ]  # bubblewrap; collected at the very end, so that its number stays its own
+    process_fd: int
     status_fd: int
     stdin: memoryview
     limits: SandboxLimits
@@ -108,9 +119,9 @@ class Run:
     stdout: bytearray = field(default_factory=bytearray)
     stderr: bytearray = field(default_factory=bytearray)
     status: bytearray = field(default_factory=bytearray)
-    init_fd: int | None = (
-        None  # a pidfd of the box's first process: when it ends, the kernel has ended all others
-    )
+    # A pidfd of the box's first process: when it ends, the kernel has ended all others.
+    init_fd: int | None = None
+    closed: set[int] = field(default_factory=set)  # pipes that nobody can write to any more
     truncated: bool = False
     killed: KilledReason | None = None
 
@@ -118,24 +129,20 @@ class Run:
         """Move bytes until the command has ended or must be ended."""
         with selectors.DefaultSelector() as selector:
             self.register(selector)
-            while self.process.poll() is None and self.killed is None:
-                for key, _ in selector.select(caps.SANDBOX_TICK_SECONDS):
-                    if not key.data():
-                        selector.unregister(key.fileobj)
-                if self.process.poll() is None:
+            while not has_ended(self.process_fd) and self.killed is None:
+                handle_ready(selector)
+                if not has_ended(self.process_fd):
                     self.killed = reason_to_kill(deadline, watch, cancelled)
 
     def register(self, selector: selectors.BaseSelector) -> None:
         """Each pipe with what to do when it is ready; False from that means: no more."""
-        ended = os.pidfd_open(self.process.pid)
-        self.cleanup.callback(os.close, ended)
-        selector.register(ended, selectors.EVENT_READ, lambda: False)
+        selector.register(self.process_fd, selectors.EVENT_READ, lambda: False)
         selector.register(self.status_fd, selectors.EVENT_READ, self.read_status)
         for descriptor, output in self.outputs():
             selector.register(
                 descriptor, selectors.EVENT_READ, functools.partial(self.read, descriptor, output)
             )
-        if self.process.stdin:
+        if self.process.stdin and not self.process.stdin.closed:
             selector.register(self.process.stdin, selectors.EVENT_WRITE, self.write)
 
     def outputs(self) -> list[tuple[int, bytearray]]:
@@ -151,6 +158,12 @@ class Run:
         room = self.limits.output_bytes - len(output)
         output += data[:room]
         self.truncated |= len(data) > room
+        return self.is_open(descriptor, data)
+
+    def is_open(self, descriptor: int, data: bytes) -> bool:
+        """Whether more may come: no data is the end, when the last process that could write is gone."""
+        if not data:
+            self.closed.add(descriptor)
         return bool(data)
 
     def write(self) -> bool:
@@ -174,31 +187,60 @@ class Run:
         except BlockingIOError:
             return True
         self.status += data
-        if self.init_fd is None and b"\n" in self.status:
-            with contextlib.suppress(ProcessLookupError):  # gone already
-                self.init_fd = os.pidfd_open(json.loads(self.status.splitlines()[0])["child-pid"])
+        if self.init_fd is None and self.is_named():
+            self.init_fd = open_first_process(json.loads(self.status.splitlines()[0])["child-pid"])
+            if self.init_fd is not None:
                 self.cleanup.callback(os.close, self.init_fd)
-        return bool(data)
+        return self.is_open(self.status_fd, data)
 
     def end(self) -> None:
-        """Kill whatever is left and wait until it is gone; then read the last of its output."""
-        self.read_status()
+        """Kill whatever is left and wait until it is gone; then read the last of its output.
+
+        bubblewrap names the box's first process before it lets it run. Killed in between, it would leave one that
+        nobody knows, with our pipes in its hands. So its word is waited for, and only that process is killed:
+        bubblewrap collects it and ends too. The process group, which a process has not left before it is named,
+        is for a bubblewrap that does not.
+        """
+        if not has_ended(self.process_fd):
+            self.read_until(self.is_named, caps.SANDBOX_START_SECONDS)
+            self.kill_first_process()
+            self.read_until(lambda: has_ended(self.process_fd), caps.SANDBOX_START_SECONDS)
+        self.kill_group()
+        self.read_until(self.is_over, caps.SANDBOX_KILL_SECONDS, each=self.kill_first_process)
+        if not self.is_over():
+            raise SandboxBroken("A command could not be ended.")
+        self.process.wait(caps.SANDBOX_KILL_SECONDS)
+
+    def read_until(
+        self, done: Callable[[], bool], seconds: float, each: Callable[[], None] = lambda: None
+    ) -> None:
+        """Read on until that is so or the time is over."""
+        deadline = time.monotonic() + seconds
+        with selectors.DefaultSelector() as selector:
+            self.register(selector)
+            while not done() and time.monotonic() < deadline:
+                handle_ready(selector)
+                each()
+
+    def is_over(self) -> bool:
+        """Whether every process is gone: those that are known, and those that only our pipes know of."""
+        pipes = {self.status_fd, *(descriptor for descriptor, _ in self.outputs())}
+        known = [self.process_fd, *([] if self.init_fd is None else [self.init_fd])]
+        return pipes <= self.closed and all(map(has_ended, known))
+
+    def is_named(self) -> bool:
+        """Whether bubblewrap has said which process is the box's first."""
+        return b"\n" in self.status
+
+    def kill_first_process(self) -> None:
         if self.init_fd is not None:
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self.init_fd, signal.SIGKILL)
+
+    def kill_group(self) -> None:
+        """The number cannot be another's yet: bubblewrap has not been collected."""
         with contextlib.suppress(ProcessLookupError):
-            self.process.kill()
-        try:
-            self.process.wait(caps.SANDBOX_KILL_SECONDS)
-        except subprocess.TimeoutExpired:
-            raise SandboxBroken("A command could not be ended.") from None
-        if self.init_fd is not None and not has_ended(self.init_fd):
-            raise SandboxBroken("A command could not be ended.")
-        deadline = time.monotonic() + caps.SANDBOX_KILL_SECONDS
-        for descriptor, output in self.outputs():
-            while self.read(descriptor, output):  # every writer is gone, so this ends
-                if time.monotonic() > deadline:
-                    raise SandboxBroken("A command could not be ended.")
+            os.killpg(self.process.pid, signal.SIGKILL)
 
     def result(self) -> SandboxResult:
         code = self.process.returncode
@@ -208,7 +250,7 @@ class Run:
             self.killed is None
             and code != 0
             and not stdout
-            and (self.init_fd is None or stderr.startswith("bwrap: "))
+            and (not self.is_named() or stderr.startswith("bwrap: "))
         ):
             raise SandboxBroken(f"The sandbox could not be set up: {stderr.strip()[:500]}.")
         killed = self.killed or (KilledReason.LIMIT if code in KERNEL_KILLS else None)
@@ -230,8 +272,28 @@ def reason_to_kill(deadline: float, watch: Watch, cancelled: Callable[[], bool])
     return watch.exceeded()
 
 
+def handle_ready(selector: selectors.BaseSelector) -> None:
+    """Do what is to be done for each pipe that is ready; leave alone those that are over."""
+    for key, _ in selector.select(caps.SANDBOX_TICK_SECONDS):
+        if not key.data():
+            selector.unregister(key.fileobj)
+
+
 def has_ended(pidfd: int) -> bool:
-    """Wait, with a deadline, until a process is gone."""
+    """Whether a process is gone, collected or not."""
     poll = select.poll()
     poll.register(pidfd, select.POLLIN)
-    return bool(poll.poll(caps.SANDBOX_KILL_SECONDS * 1000))
+    return bool(poll.poll(0))
+
+
+def open_first_process(number: int) -> int | None:
+    """A pidfd of a box's first process; None when it is gone already and its number may be another's."""
+    try:
+        pidfd = os.pidfd_open(number)
+        numbers = re.search(r"^NSpid:(.*)$", Path(f"/proc/{number}/status").read_text(), re.MULTILINE)
+    except (ProcessLookupError, FileNotFoundError):
+        return None
+    if numbers and numbers[1].split()[-1] != "1":
+        os.close(pidfd)
+        return None
+    return pidfd

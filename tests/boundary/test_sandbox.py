@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
+import random
 import shutil
 import stat
 import subprocess
@@ -26,6 +27,7 @@ from boundary.sandbox import (
     SandboxResult,
     available,
     collect,
+    launching,
     mode,
     open_box,
     probes,
@@ -35,6 +37,8 @@ from boundary.sandbox import (
     unavailable_reason,
 )
 from boundary.sandbox import command as command_module
+from boundary.sandbox.boxes import hand_over
+from boundary.sandbox.launching import launch
 from boundary.sandbox.slots import claim_slot, scratch, slot_uid
 from durable import limits
 from tests.boundary.servers import listen
@@ -42,6 +46,7 @@ from tests.boundary.servers import listen
 ROOT = Path(__file__).resolve().parents[2]
 MB = 1024 * 1024
 SLEEP = f"sleep {700_000 + os.getpid()}"  # long, and known to be of this run
+LAUNCHES = int(os.environ.get("COPILOT_TEST_SANDBOX_LAUNCHES", "60"))  # 300 and more in the long form
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become another user")
 
 
@@ -619,6 +624,41 @@ def test_a_killed_host_process_takes_its_box_along(tmp_path: Path) -> None:
     worker.stdout.close()
     wait_until(lambda: not alive())
     subprocess.run(["rm", "-rf", str(box)], check=True)
+
+
+def test_a_command_that_is_ended_while_it_starts_leaves_nothing_behind() -> None:
+    """At any moment of its start, that between the birth of the box's first process and its naming included."""
+    moments = random.Random(51)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    for _ in range(LAUNCHES):
+        with open_box() as box:
+            result = launch(
+                f"exec {SLEEP}", box=box, timeout=moments.uniform(0, 0.04), limits=SandboxLimits()
+            )
+        assert result.killed_reason == KilledReason.TIMEOUT
+        assert not alive()
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_a_command_whose_launcher_is_killed_while_it_starts_is_ended_too() -> None:
+    """bubblewrap dies by another hand: its child, which nobody else knows of, is still found."""
+    with contextlib.ExitStack() as cleanup:
+        box = cleanup.enter_context(open_box())
+        for _ in range(LAUNCHES // 10):
+            with contextlib.ExitStack() as pipes:
+                run = start_in(box, f"exec {SLEEP}", pipes)
+                time.sleep(random.uniform(0, 0.02))
+                run.process.kill()
+                run.end()
+            assert not alive()
+
+
+def start_in(box: Path, script: str, cleanup: contextlib.ExitStack) -> launching.Run:
+    bounds = SandboxLimits(cpu_seconds=5)
+    uid = slot_uid(0)
+    hand_over(box, uid)
+    argv = ["/bin/bash", "-c", script]
+    return launching.start(argv, box=box, uid=uid, stdin=b"", limits=bounds, cleanup=cleanup)
 
 
 def wait_until(ready: Any) -> None:
