@@ -7,8 +7,8 @@ from decimal import Decimal
 from typing import Any, ClassVar
 
 from django.conf import settings
-from django.db import connection, models
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
+from django.db import connection, models, transaction
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from accounts.models import User
@@ -78,10 +78,14 @@ class Session(models.Model):
         return f"user:{self.user_id}" if self.user_id else f"visitor:{self.visitor_id}"
 
     def take_places(self, count: int) -> int:
-        """Reserve places for messages; only the session's running turn may call it, inside its transaction."""
-        first = Session.objects.values_list("next_seq", flat=True).get(pk=self.pk)
-        Session.objects.filter(pk=self.pk).update(next_seq=first + count)
-        return first
+        """Reserve consecutive places for messages and return the first; no two callers get the same one.
+
+        The UPDATE keeps the session's row locked until the surrounding transaction ends.
+        """
+        own = Session.objects.filter(pk=self.pk)
+        with transaction.atomic(savepoint=False):
+            own.update(next_seq=F("next_seq") + count)
+            return own.values_list("next_seq", flat=True).get() - count
 
 
 class Message(models.Model):
@@ -244,12 +248,20 @@ class Turn(Job):
         """
         needed = ("status", "user_id", "session__user_id", "session__visitor_id")
         held = cls.objects.select_related("session").select_for_update(of=("session",), no_key=True)
-        turn = held.only(*needed).get(pk=job_id)
+        turn = held.only(*needed).filter(pk=job_id).first()
+        if turn is None:
+            return False  # removed from the queue meanwhile
         if turn.status != cls.QUEUED:
             return True
         if turn.user_id and connection.features.has_select_for_update:
             User.objects.select_for_update(no_key=True).only("pk").get(pk=turn.user_id)
         return job_id in cls.next_up(turn.session)
+
+    @classmethod
+    def lock_before(cls, job_id: uuid.UUID) -> None:
+        """Lock the session, as a claim does before it locks the turn."""
+        session = Session.objects.select_for_update(of=("self",), no_key=True).filter(turns=job_id)
+        session.values_list("pk", flat=True).first()
 
     @classmethod
     def next_up(cls, session: Session) -> list[uuid.UUID]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import uuid
+from collections.abc import Sequence
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -16,6 +17,7 @@ from chat.owners import Owner
 from chat.sub_sessions import listening
 from durable import limits, log
 from durable.models import EventPage
+from durable.retrying import in_transaction
 from tools.models import Operation, ToolCall
 from tools.operations.cancelling import stop_all as stop_operations
 from tools.permissions import Permissions
@@ -98,16 +100,23 @@ def delete(session: Session) -> None:
     stop_operations(session.pk)
     waiting = listening.who_waits_for(session)
     ids = list(session.turns.values_list("pk", flat=True))
-    with transaction.atomic():
-        EventPage.objects.filter(job_id__in=ids).delete()
-        Operation.objects.filter(session_id=session.pk).delete()
-        ToolCall.objects.filter(session_id=session.pk).delete()
-        forget_delivered(session.user_id, session.pk)
-        news.session_changed(session, deleted=True)
-        session.delete()
-        waiting.tell_gone()
+    _delete_rows(session, ids, waiting)
     for turn_id in ids:
         log.nudge(turn_id)
+
+
+@in_transaction
+def _delete_rows(session: Session, turn_ids: Sequence[uuid.UUID], waiting: listening.Waiting) -> None:
+    """Lock the session and its turns before anything of them goes, in the order in which claims take them."""
+    list(Session.objects.select_for_update().filter(pk=session.pk).values_list("pk"))
+    list(Turn.objects.select_for_update().filter(session=session.pk).order_by("pk").values_list("pk"))
+    EventPage.objects.filter(job_id__in=turn_ids).delete()
+    Operation.objects.filter(session_id=session.pk).delete()
+    ToolCall.objects.filter(session_id=session.pk).delete()
+    forget_delivered(session.user_id, session.pk)
+    news.session_changed(session, deleted=True)
+    Session.objects.filter(pk=session.pk).delete()
+    waiting.tell_gone()
 
 
 def claim(user: User, visitor_id: uuid.UUID | None, key: str) -> Session:
@@ -118,21 +127,23 @@ def claim(user: User, visitor_id: uuid.UUID | None, key: str) -> Session:
         return find(owner, key)
     except Http404:
         session = find(visitor, key)
-    with transaction.atomic():
-        family = [session.pk]
-        for _ in range(limits.MAX_SESSION_DEPTH):
-            family += (
-                visitor.sessions()
-                .filter(parent__in=family)
-                .exclude(pk__in=family)
-                .values_list("pk", flat=True)
-            )
-        taken = owner.sessions().exclude(client_key=None).values("client_key")
-        visitor.sessions().filter(pk__in=family, client_key__in=taken).update(client_key=None)
-        visitor.sessions().filter(pk__in=family).update(user=user, visitor_id=None)
-        Turn.objects.filter(session__in=family).update(user=user)
-        ToolCall.objects.filter(session_id__in=family).update(user=user)
-        Operation.objects.filter(session_id__in=family).update(user=user)
+    _give(session, visitor, owner)
     session = find(owner, str(session.pk))
     news.session_changed(session)
     return session
+
+
+@in_transaction
+def _give(session: Session, visitor: Owner, owner: Owner) -> None:
+    user = owner.user
+    family = [session.pk]
+    for _ in range(limits.MAX_SESSION_DEPTH):
+        family += (
+            visitor.sessions().filter(parent__in=family).exclude(pk__in=family).values_list("pk", flat=True)
+        )
+    taken = owner.sessions().exclude(client_key=None).values("client_key")
+    visitor.sessions().filter(pk__in=family, client_key__in=taken).update(client_key=None)
+    visitor.sessions().filter(pk__in=family).update(user=user, visitor_id=None)
+    Turn.objects.filter(session__in=family).update(user=user)
+    ToolCall.objects.filter(session_id__in=family).update(user=user)
+    Operation.objects.filter(session_id__in=family).update(user=user)

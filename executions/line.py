@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
 def may_start(model: type[Execution], execution_id: uuid.UUID) -> bool:
     """Whether a worker may take it now. Holds the user's row, so that claims of one user wait for each other."""
-    execution = model.objects.get(pk=execution_id)
+    execution = model.objects.filter(pk=execution_id).first()
+    if execution is None:
+        return False  # deleted meanwhile
     User.objects.select_for_update(no_key=True).get(pk=execution.user_id)
     if held(model).filter(user_id=execution.user_id).count() >= limits.MAX_HELD_EXECUTIONS_PER_USER:
         return False

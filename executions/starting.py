@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from django.db import transaction
-from django.utils import timezone
 
 from accounts.ledger import check_budget
 from accounts.models import User
 from durable import limits
 from durable.poke import poke
+from durable.retrying import in_transaction
 from executions import news, permissions
 from executions.blocks.base import BlockType
 from executions.blocks.registry import get_registry
@@ -65,11 +65,17 @@ def start(user: User, agent: Agent, inputs: Mapping[str, JSON], order: Order = P
     fitted = fit_inputs(inputs, version.input_schema)
     depth = check_depth(order)
     check_budget(user)
-    with transaction.atomic():
-        check_room(user, order)
-        execution, created = write(user, version, fitted, depth, order)
-        if created:
-            transaction.on_commit(partial(announce, execution), robust=True)
+    return _write_if_room(user, version, fitted, depth, order)
+
+
+@in_transaction
+def _write_if_room(
+    user: User, version: AgentVersion, inputs: Mapping[str, JSON], depth: int, order: Order
+) -> Started:
+    check_room(user, order)
+    execution, created = write(user, version, inputs, depth, order)
+    if created:
+        transaction.on_commit(partial(announce, execution), robust=True)
     return Started(execution=execution, created=created)
 
 
@@ -138,7 +144,7 @@ def write(
         "safe_mode": order.safe_mode,
         "session_id": order.session_id,
         "tell_session": order.tell_session,
-        "poked_at": timezone.now(),
+        "poked_at": Execution.clock.now(),
     }
     if order.client_id:
         return Execution.objects.get_or_create(user=user, client_id=order.client_id, defaults=values)

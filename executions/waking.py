@@ -8,10 +8,10 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import F
-from django.utils import timezone
 
 from durable import log
 from durable.poke import poke
+from durable.retrying import in_transaction
 from executions.models import Execution
 
 
@@ -20,6 +20,7 @@ def resume(execution_id: uuid.UUID) -> None:
     wake(execution_id)
 
 
+@in_transaction
 def wake(execution_id: uuid.UUID) -> None:
     """Have the execution look again. Call it inside the transaction of what it waits for; once is enough, more is
     harmless.
@@ -28,20 +29,19 @@ def wake(execution_id: uuid.UUID) -> None:
     waits already and is called back: there is no moment between. One that waits for a sub-agent that goes on is
     told too, so that its own status is true.
     """
-    with transaction.atomic():
-        found = Execution.objects.select_for_update(of=("self",), no_key=True).filter(pk=execution_id).first()
-        if found is None or found.is_terminal:
-            return
-        is_parked = found.status == Execution.RUNNING and not found.owner
-        changes: dict[str, Any] = {"wakes": F("wakes") + 1}
-        if found.status == Execution.WAITING:
-            changes |= {"status": Execution.QUEUED, "run_at": None, "poked_at": timezone.now()}
-        elif is_parked:
-            changes |= {"lease_until": None, "poked_at": timezone.now()}
-        Execution.objects.filter(pk=execution_id).update(**changes)
-        if is_parked or found.status == Execution.WAITING:
-            transaction.on_commit(partial(poke, Execution, execution_id), robust=True)
-        else:
-            transaction.on_commit(partial(log.nudge, execution_id), robust=True)
-        if found.status == Execution.WAITING and found.parent is not None:
-            wake(found.parent.execution_id)
+    found = Execution.objects.select_for_update(of=("self",), no_key=True).filter(pk=execution_id).first()
+    if found is None or found.is_terminal:
+        return
+    is_parked = found.status == Execution.RUNNING and not found.owner
+    changes: dict[str, Any] = {"wakes": F("wakes") + 1}
+    if found.status == Execution.WAITING:
+        changes |= {"status": Execution.QUEUED, "run_at": None, "poked_at": Execution.clock.now()}
+    elif is_parked:
+        changes |= {"lease_until": None, "poked_at": Execution.clock.now()}
+    Execution.objects.filter(pk=execution_id).update(**changes)
+    if is_parked or found.status == Execution.WAITING:
+        transaction.on_commit(partial(poke, Execution, execution_id), robust=True)
+    else:
+        transaction.on_commit(partial(log.nudge, execution_id), robust=True)
+    if found.status == Execution.WAITING and found.parent is not None:
+        wake(found.parent.execution_id)

@@ -22,7 +22,7 @@ def take_in(turn: Turn, lease: Lease, step: int) -> bool:
         for other in waiting:
             absorb(other, turn, step)
 
-    lease.commit(take)
+    lease.commit(take, lock_before=True)
     for other in waiting:
         log.nudge(other.pk)
         if other.is_terminal:

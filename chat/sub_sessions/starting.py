@@ -15,6 +15,7 @@ from chat.models import Session, Turn
 from chat.owners import Owner
 from chat.sub_sessions import names
 from durable import crashpoints, limits
+from durable.retrying import in_transaction
 from tools.permissions import Permissions
 
 NAMES = uuid.UUID("8a6f2f0e-6c0a-5f5e-9d0b-3c1f5b7a4e21")  # of sessions and turns made under a key
@@ -108,12 +109,12 @@ def find_or_open(order: Order) -> Session:
     return found
 
 
+@in_transaction
 def drop_if_empty(session: Session) -> None:
     """A session whose first task was refused was never there."""
-    with transaction.atomic():
-        turns.lock(session)
-        if not session.turns.exists():
-            sessions.delete(session)
+    turns.lock(session)
+    if not session.turns.exists():
+        sessions.delete(session)
 
 
 def descends_from(ancestor: Session, session: Session) -> bool:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import enum
 import uuid
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
-from django.db import transaction
 from django.db.models import F, Q
-from django.utils import timezone
 
 from accounts.models import User
 from durable import limits
+from durable.retrying import in_transaction
 from executions.models import Execution, Review
 from executions.ports import JSON
 from executions.reviews import news
@@ -50,22 +49,26 @@ def decide(
     """
     if data is not UNCHANGED and not review.editable and data != review.data:
         raise NotEditable
-    now = timezone.now()
-    in_time = Q(expires_at=None) | Q(expires_at__gt=now)
-    with transaction.atomic():
-        hold_execution(review)
-        decided = Review.objects.filter(in_time, pk=review.pk, state=Review.State.WAITING).update(
-            state=Review.State.APPROVED if approved else Review.State.REJECTED,
-            decided_data=F("data") if data is UNCHANGED else data,
-            message=message,
-            decided_at=now,
-            decided_by=by,
-        )
-        if decided:
-            tell(review)
-    if not decided:
+    decision = {
+        "state": Review.State.APPROVED if approved else Review.State.REJECTED,
+        "decided_data": F("data") if data is UNCHANGED else data,
+        "message": message,
+        "decided_by": by,
+    }
+    if not _write(review, Q(expires_at=None) | Q(expires_at__gt=Execution.clock.now()), **decision):
         raise too_late(review)
     return review
+
+
+@in_transaction
+def _write(review: Review, condition: Q, **decision: Any) -> bool:
+    """Once: False when somebody was faster or the condition does not hold."""
+    hold_execution(review)
+    waiting = Review.objects.filter(condition, pk=review.pk, state=Review.State.WAITING)
+    decided = waiting.update(decided_at=Execution.clock.now(), **decision)
+    if decided:
+        tell(review)
+    return bool(decided)
 
 
 def hold_execution(review: Review) -> None:
@@ -95,25 +98,14 @@ def tell(review: Review) -> None:
 
 def expire_due() -> int:
     """Reject what nobody decided in time; how many there were."""
-    due = Review.objects.filter(state=Review.State.WAITING, expires_at__lte=timezone.now())
+    due = Review.objects.filter(state=Review.State.WAITING, expires_at__lte=Execution.clock.now())
     return sum(expire(review) for review in due.order_by("expires_at")[: limits.SWEEP_BATCH])
 
 
 def expire(review: Review) -> bool:
     """Once: False when somebody was faster."""
-    with transaction.atomic():
-        hold_execution(review)
-        expired = Review.objects.filter(
-            pk=review.pk, state=Review.State.WAITING, expires_at__lte=timezone.now()
-        ).update(
-            state=Review.State.EXPIRED,
-            decided_data=F("data"),
-            message=NOBODY_IN_TIME,
-            decided_at=timezone.now(),
-        )
-        if expired:
-            tell(review)
-    return bool(expired)
+    late = Q(expires_at__lte=Execution.clock.now())
+    return _write(review, late, state=Review.State.EXPIRED, decided_data=F("data"), message=NOBODY_IN_TIME)
 
 
 def withdraw(execution_id: uuid.UUID) -> None:
@@ -121,6 +113,6 @@ def withdraw(execution_id: uuid.UUID) -> None:
     waiting = Review.objects.filter(execution_id=execution_id, state=Review.State.WAITING)
     for review in waiting:
         taken_back = Review.objects.filter(pk=review.pk, state=Review.State.WAITING)
-        if taken_back.update(state=Review.State.WITHDRAWN, decided_at=timezone.now()):
+        if taken_back.update(state=Review.State.WITHDRAWN, decided_at=Execution.clock.now()):
             review.state = Review.State.WITHDRAWN
             news.tell_decided(review)

@@ -11,6 +11,7 @@ from django.utils import timezone
 from rest_framework.exceptions import APIException
 
 from durable import limits
+from durable.retrying import in_transaction
 from executions.errors import CannotRun
 from executions.models import Execution, Schedule
 from executions.schedules.cron import Cron, read_cron
@@ -28,12 +29,16 @@ def run_due(schedule_id: uuid.UUID) -> Execution | None:
     """
     if not is_due(schedule_id):
         return None  # looked at before the transaction: on SQLite that would keep all other writers out
-    with transaction.atomic():
-        schedule = Schedule.objects.select_for_update(of=("self",), no_key=True).get(pk=schedule_id)
-        now = timezone.now()
-        if not schedule.enabled or schedule.next_run_at is None or schedule.next_run_at > now:
-            return None
-        return run_for(schedule, now)
+    return _run_locked(schedule_id)
+
+
+@in_transaction
+def _run_locked(schedule_id: uuid.UUID) -> Execution | None:
+    schedule = Schedule.objects.select_for_update(of=("self",), no_key=True).get(pk=schedule_id)
+    now = timezone.now()
+    if not schedule.enabled or schedule.next_run_at is None or schedule.next_run_at > now:
+        return None
+    return run_for(schedule, now)
 
 
 def is_due(schedule_id: uuid.UUID) -> bool:

@@ -12,6 +12,7 @@ from rest_framework import status
 from rest_framework.exceptions import APIException
 
 from durable import limits
+from durable.retrying import in_transaction
 from executions.models import TriggerDelivery
 from executions.triggers.errors import NotReplayable
 from executions.triggers.feeding import start_agent
@@ -21,26 +22,26 @@ State = TriggerDelivery.State
 UNFORESEEN = "It could not be started for a reason nobody foresaw. The log has the details."
 
 
+@in_transaction
 def start_delivery(delivery_id: uuid.UUID) -> None:
     """Start the agent of a stored call. Once: its state and the execution are one transaction."""
-    with transaction.atomic():
-        rows = TriggerDelivery.objects.select_for_update(of=("self",), no_key=True)
-        delivery = rows.select_related("trigger__user", "trigger__agent").filter(pk=delivery_id).first()
-        if delivery is None or delivery.state != State.STORED:
-            return
-        delivery.tries += 1
-        try:
-            with transaction.atomic():
-                delivery.execution = start_agent(delivery)
-            delivery.state, delivery.error = State.STARTED, ""
-        except APIException as error:
-            put_aside(delivery, str(error), for_now=error.status_code == status.HTTP_429_TOO_MANY_REQUESTS)
-        except (OperationalError, InterfaceError):
-            raise  # the database is away; the row is as it was
-        except Exception:  # whatever an agent's graph makes happen, the call is not lost
-            logger.exception("delivery %s could not be started", delivery.pk)
-            put_aside(delivery, UNFORESEEN, for_now=True)
-        delivery.save(update_fields=["execution", "state", "error", "tries", "due_at"])
+    rows = TriggerDelivery.objects.select_for_update(of=("self",), no_key=True)
+    delivery = rows.select_related("trigger__user", "trigger__agent").filter(pk=delivery_id).first()
+    if delivery is None or delivery.state != State.STORED:
+        return
+    delivery.tries += 1
+    try:
+        with transaction.atomic():
+            delivery.execution = start_agent(delivery)
+        delivery.state, delivery.error = State.STARTED, ""
+    except APIException as error:
+        put_aside(delivery, str(error), for_now=error.status_code == status.HTTP_429_TOO_MANY_REQUESTS)
+    except (OperationalError, InterfaceError):
+        raise  # the database is away; the row is as it was
+    except Exception:  # whatever an agent's graph makes happen, the call is not lost
+        logger.exception("delivery %s could not be started", delivery.pk)
+        put_aside(delivery, UNFORESEEN, for_now=True)
+    delivery.save(update_fields=["execution", "state", "error", "tries", "due_at"])
 
 
 def put_aside(delivery: TriggerDelivery, reason: str, *, for_now: bool) -> None:

@@ -10,10 +10,10 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import F, Q
-from django.utils import timezone
 
 from durable import jobs, limits
 from durable.poke import poke
+from durable.retrying import in_transaction
 from tools import output, registry
 from tools.errors import UnknownOperation
 from tools.models import Operation, find_operation
@@ -68,7 +68,7 @@ def _keep(operation: Operation, answer: OutsideAnswer, by: str) -> bool:
             owner="",
             lease_until=None,
             run_at=None,
-            poked_at=timezone.now(),
+            poked_at=Operation.clock.now(),
         )
         if kept:
             transaction.on_commit(partial(_go_on, operation.pk), robust=True)
@@ -81,15 +81,18 @@ def _go_on(operation_id: uuid.UUID) -> None:
 
 
 def _end(operation: Operation, answer: OutsideAnswer, by: str) -> bool:
-    success = answer.success
-    values = _completed(operation, answer.result) if success else _failed(answer.error)
-    with transaction.atomic():
-        live = Operation.objects.filter(pk=operation.pk).exclude(status__in=Operation.TERMINAL)
-        if not live.update(completed_by=by, **values):
-            return False
-        status = Operation.COMPLETED if success else Operation.FAILED
-        reason = "done" if success else "failed"
-        return jobs.end_unowned(Operation, operation.pk, Q(), status=status, reason=reason)
+    values = _completed(operation, answer.result) if answer.success else _failed(answer.error)
+    return _end_once(operation, values | {"completed_by": by}, success=answer.success)
+
+
+@in_transaction
+def _end_once(operation: Operation, values: dict[str, Any], *, success: bool) -> bool:
+    live = Operation.objects.filter(pk=operation.pk).exclude(status__in=Operation.TERMINAL)
+    if not live.update(**values):
+        return False
+    status = Operation.COMPLETED if success else Operation.FAILED
+    reason = "done" if success else "failed"
+    return jobs.end_unowned(Operation, operation.pk, Q(), status=status, reason=reason)
 
 
 def _completed(operation: Operation, result: Any) -> dict[str, Any]:
