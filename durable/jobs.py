@@ -18,7 +18,7 @@ from durable import limits, log
 from durable.events import START
 from durable.lease import Lease
 from durable.models import Cause, Job
-from durable.retrying import in_transaction
+from durable.retrying import bounded, in_transaction
 from durable.stop import StopReason
 
 BY_OPERATOR = "operator"
@@ -144,14 +144,26 @@ def exhausted(model: type[Job]) -> Q:
 
 
 def renew(model: type[Job], job_ids: Sequence[uuid.UUID], *, owner: str) -> dict[uuid.UUID, tuple[int, bool]]:
-    """Renew all leases of one worker in one UPDATE; answers attempt and "cancel wanted" of those still its own."""
-    mine = model._default_manager.filter(pk__in=job_ids, owner=owner, status=model.RUNNING)
-    mine.update(lease_until=model.clock.after(float(settings.COPILOT_LEASE_SECONDS)))
-    return held(model, job_ids, owner=owner)
+    """Renew the leases of one worker in one UPDATE; answers attempt and "cancel wanted" of those it renewed.
+
+    A row that another transaction has locked is left out, so that it keeps no other lease from being renewed:
+    nobody can claim it meanwhile, and the next beat tries it again. `held` says whether it is still the worker's.
+    """
+    seconds = float(settings.COPILOT_LEASE_SECONDS)
+    with bounded(seconds / 3):
+        mine = model._default_manager.filter(owner=owner, status=model.RUNNING)
+        locked = mine.filter(pk__in=job_ids).select_for_update(skip_locked=True, of=("self",), no_key=True)
+        renewed = _attempts(locked)
+        mine.filter(pk__in=renewed).update(lease_until=model.clock.after(seconds))
+    return renewed
 
 
 def held(model: type[Job], job_ids: Sequence[uuid.UUID], *, owner: str) -> dict[uuid.UUID, tuple[int, bool]]:
-    rows = model._default_manager.filter(pk__in=job_ids, owner=owner, status=model.RUNNING)
+    """Attempt and "cancel wanted" of those jobs that are the worker's."""
+    return _attempts(model._default_manager.filter(pk__in=job_ids, owner=owner, status=model.RUNNING))
+
+
+def _attempts(rows: QuerySet[Job]) -> dict[uuid.UUID, tuple[int, bool]]:
     return {
         pk: (attempt, asked_at is not None)
         for pk, attempt, asked_at in rows.values_list("pk", "attempt", "cancel_requested_at")

@@ -150,7 +150,12 @@ class Lease:
         **changes: Any,
     ) -> None:
         """End the job: the final status is committed first, the closing events go out after it."""
-        end = {"status": status, "end_reason": reason, "error": error, "ended_at": self.model.clock.now()}
+        end: dict[str, Any] = {
+            "status": status,
+            "end_reason": reason,
+            "error": error,
+            "ended_at": self.model.clock.now(),
+        }
 
         def ending() -> None:
             work()
@@ -173,7 +178,7 @@ class Lease:
     ) -> None:
         """Free this worker: the job waits in the database and is poked again when it is due."""
         self.emitter.abandon()
-        due = {"status": self.model.WAITING, "run_at": self.model.clock.after(seconds)}
+        due: dict[str, Any] = {"status": self.model.WAITING, "run_at": self.model.clock.after(seconds)}
         self.commit(work, events=events, **changes, **due, **given_back())
         self._is_over()
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
@@ -63,6 +64,20 @@ def in_transaction(function: Callable[P, T]) -> Callable[P, T]:
         raise AssertionError("unreachable: the last try returns or raises")
 
     return run
+
+
+@contextmanager
+def bounded(seconds: float) -> Iterator[None]:
+    """A transaction whose statements wait no longer than that, for locks or at all: for what must not stand still."""
+    with transaction.atomic():
+        if connection.vendor == "postgresql":
+            milliseconds = str(max(int(seconds * 1000), 1))
+            with connection.cursor() as cursor:
+                cursor.execute(
+                    "SELECT set_config('statement_timeout', %s, true), set_config('lock_timeout', %s, true)",
+                    [milliseconds, milliseconds],
+                )
+        yield
 
 
 def is_conflict(error: BaseException) -> bool:

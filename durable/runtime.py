@@ -27,6 +27,7 @@ from durable.models import Job, WorkerBeat
 from durable.pausing import Pauses, has_user
 from durable.poke import poke
 from durable.process import PerProcess
+from durable.retrying import bounded
 from durable.signals import swept
 from durable.stop import StopReason
 
@@ -165,18 +166,28 @@ class Runtime:
         if not self.queues and not self.held():
             return
         close_old_connections()
-        for model, leases in self._by_model().items():
-            asked_at = time.monotonic()
-            try:
-                mine = jobs.renew(model, [lease.job_id for lease in leases], owner=self.owner)
-            except (DatabaseError, InterfaceError):
-                self._stop_overdue(leases)
-                raise
-            for lease in leases:
-                self._compare(lease, mine)
-                lease.renewed_at = max(lease.renewed_at, asked_at)
+        failures = [self._renew(model, leases) for model, leases in self._by_model().items()]
         if self.queues:  # a pool's child only holds jobs: its parent is the worker
             self._sign_of_life()
+        for failure in filter(None, failures):
+            raise failure
+
+    def _renew(self, model: type[Job], leases: Sequence[Lease]) -> Exception | None:
+        """Renew the leases of one kind of job; answers why it failed, so that the others are renewed all the same."""
+        asked_at = time.monotonic()
+        ids = [lease.job_id for lease in leases]
+        try:
+            renewed = jobs.renew(model, ids, owner=self.owner)
+            left_out = [job_id for job_id in ids if job_id not in renewed]
+            mine = renewed | (jobs.held(model, left_out, owner=self.owner) if left_out else {})
+        except (DatabaseError, InterfaceError) as error:
+            self._stop_overdue(leases)
+            return error
+        for lease in leases:
+            self._compare(lease, mine)
+            if lease.job_id in renewed:
+                lease.renewed_at = max(lease.renewed_at, asked_at)
+        return None
 
     def _stop_overdue(self, leases: Sequence[Lease]) -> None:
         """Without the database a lease runs out: by now another worker may be at work on the same job."""
@@ -196,7 +207,9 @@ class Runtime:
     def _sign_of_life(self) -> None:
         kind = ",".join(sorted(self.queues))[:MAX_KIND_CHARACTERS]
         values = {"kind": kind, "seen_at": Job.clock.now(), "jobs": len(self.held())}
-        if not WorkerBeat.objects.filter(name=self.owner).update(**values):
+        with bounded(float(settings.COPILOT_HEARTBEAT_SECONDS)):
+            known = WorkerBeat.objects.filter(name=self.owner).update(**values)
+        if not known:
             WorkerBeat.objects.create(name=self.owner, process=str(neighbours.mine() or ""), **values)
             gone = Job.clock.after(-limits.WORKER_FORGET_SECONDS)
             WorkerBeat.objects.filter(seen_at__lt=gone).delete()

@@ -96,7 +96,7 @@ def queue(session: Session, *texts: str, mode: str = Turn.Mode.QUEUE) -> list[Tu
 
 
 def places(session: Session) -> list[int]:
-    return list(session.messages.exclude(seq=None).order_by("seq").values_list("seq", flat=True))
+    return [seq for seq in session.messages.order_by("seq").values_list("seq", flat=True) if seq is not None]
 
 
 @pytest.mark.django_db(transaction=True)

@@ -9,16 +9,19 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import pytest
-from django.db import InterfaceError, OperationalError, connection
+from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db.models import F
 
 from durable import jobs, log
 from durable.errors import LeaseLost
 from durable.events import START
 from durable.lease import Lease
-from durable.retrying import retry_database
+from durable.retrying import in_transaction, retry_database
+from durable.runtime import Runtime
 from tests.durable.testjobs.events import Mark
 from tests.durable.testjobs.models import Chore, Tick
 
@@ -387,3 +390,72 @@ def test_in_a_transaction_only_its_owner_may_try_again() -> None:
     with pytest.raises(OperationalError), transaction.atomic():
         retry_database(fail, seconds=5)
     assert runs == [1]
+
+
+# --- rows that others hold ----------------------------------------------------------------------
+
+ROW_LOCKS = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no locks of single rows")
+
+
+@contextmanager
+def locked_elsewhere(chore: Chore) -> Iterator[None]:
+    """Another transaction holds the row while inside."""
+    holding, over = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with transaction.atomic():
+            Chore.objects.select_for_update().get(pk=chore.pk)
+            holding.set()
+            over.wait(SECONDS)
+        connection.close()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    try:
+        assert holding.wait(SECONDS)
+        yield
+    finally:
+        over.set()
+        thread.join(SECONDS)
+
+
+@ROW_LOCKS
+def test_one_locked_row_keeps_no_other_lease_from_being_renewed() -> None:
+    free, locked = queue(), queue()
+    runtime = Runtime()
+    leases = [claimed(chore, runtime.owner) for chore in (free, locked)]
+    runtime._leases = {lease.job_id: lease for lease in leases}
+    for lease in leases:
+        lease.renewed_at = 0.0
+    Chore.objects.update(lease_until=Chore.clock.after(-60))
+    with locked_elsewhere(locked):
+        runtime._beat()
+    assert [lease.renewed_at > 0 for lease in leases] == [True, False]
+    assert [lease.stop.reason for lease in leases] == [None, None]
+    expired = Chore.objects.filter(lease_until__lt=Chore.clock.now())
+    assert set(expired.values_list("pk", flat=True)) == {locked.pk}
+    runtime._beat()
+    assert not expired.exists()
+    assert leases[1].renewed_at > 0
+
+
+@ROW_LOCKS
+def test_transactions_that_lock_the_same_rows_in_opposite_orders_both_take_effect() -> None:
+    one, other = queue(), queue()
+    gate = threading.Barrier(2)
+    tries: list[str] = []
+
+    def lock_both(name: str, first: Chore, second: Chore) -> None:
+        @in_transaction
+        def lock() -> None:
+            tries.append(name)
+            Chore.objects.filter(pk=first.pk).update(ticks=F("ticks") + 1)
+            if tries.count(name) == 1:
+                gate.wait(SECONDS)
+            Chore.objects.filter(pk=second.pk).update(ticks=F("ticks") + 1)
+
+        lock()
+
+    together([lambda: lock_both("a", one, other), lambda: lock_both("b", other, one)])
+    assert len(tries) > 2
+    assert set(Chore.objects.values_list("ticks", flat=True)) == {5}
