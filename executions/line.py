@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import (
@@ -64,18 +65,18 @@ def startable(model: type[Execution], queued: QuerySet[Any]) -> QuerySet[Any]:
     )
 
 
-def next_in_line(model: type[Execution], hint: uuid.UUID) -> uuid.UUID:
+def next_in_line(model: type[Execution], hint: uuid.UUID, *, paused: Collection[str] = ()) -> uuid.UUID:
     """The queued execution whose turn it is, seen from a poke for one of them: users take turns.
 
     A worker with a free hand takes the oldest of the user who has the fewest at work. Whoever has none at work is
-    not looked past, so the usual poke costs one count.
+    not looked past, so the usual poke costs one count. Users who are paused are passed over: what nobody may start
+    must not keep others from starting.
     """
     owner = model.objects.filter(pk=hint, status=model.QUEUED).values_list("user_id", flat=True).first()
     if owner is None or not held(model).filter(user_id=owner).exists():
         return hint
-    line = startable(model, model.objects.filter(status=model.QUEUED)).order_by(
-        "held_of_user", "queued_at", "id"
-    )
+    queued = model.objects.filter(status=model.QUEUED).exclude(user_id__in=paused)
+    line = startable(model, queued).order_by("held_of_user", "queued_at", "id")
     return line.values_list("pk", flat=True).first() or hint
 
 

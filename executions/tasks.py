@@ -21,8 +21,10 @@ def run_execution(execution_id: str) -> None:
 
     Once: a second delivery finds the lease held and returns. One that is passed over stands at the back now.
     """
-    hint = uuid.UUID(execution_id)
-    chosen = line.next_in_line(Execution, hint)
+    hint, pauses = uuid.UUID(execution_id), runtime().pauses
+    if pauses.hold(Execution, hint):
+        return  # a sweep pokes again when the pause is over
+    chosen = line.next_in_line(Execution, hint, paused=pauses.users)
     if chosen != hint:
         poke(Execution, hint)
     runtime().run(Execution, chosen, running.run)

@@ -11,8 +11,11 @@ from django.utils import timezone
 
 from accounts.models import User
 from durable import jobs, limits
+from durable.pausing import Pauses
+from durable.runtime import runtime
 from executions import line
 from executions.models import Agent, Execution
+from executions.tasks import run_execution
 
 pytestmark = pytest.mark.django_db
 
@@ -133,3 +136,35 @@ def test_when_one_ends_the_next_of_the_same_user_is_named(agent: Agent) -> None:
     assert line.next_of(running[0]) == []
     Execution.objects.filter(pk=running[0].pk).update(status=Execution.COMPLETED)
     assert line.next_of(running[0]) == [waiting[0].pk]
+
+
+def test_a_paused_person_keeps_nobody_from_starting(agent: Agent) -> None:
+    """They have the fewest at work and are first in line, but nothing of theirs may start."""
+    run(agent, 1)
+    bob = User.objects.create(username="bob")
+    [held] = queue(agent, user=bob)
+    [mine] = queue(agent)
+    assert line.next_in_line(Execution, mine.pk) == held.pk
+    runtime().pauses = Pauses(users=frozenset({str(bob.pk)}))
+    try:
+        run_execution(str(mine.pk))
+        run_execution(str(held.pk))
+    finally:
+        runtime().pauses = Pauses()
+    mine.refresh_from_db()
+    held.refresh_from_db()
+    assert (mine.status, held.status) == (Execution.COMPLETED, Execution.QUEUED)
+
+
+def test_pokes_for_a_paused_queue_bring_about_no_others(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(agent, 1)
+    queue(agent, user=User.objects.create(username="bob"))
+    [mine] = queue(agent)
+    monkeypatch.setattr("executions.tasks.poke", lambda *words: pytest.fail("poked"))
+    runtime().pauses = Pauses(queues=frozenset({Execution.queue}))
+    try:
+        run_execution(str(mine.pk))
+    finally:
+        runtime().pauses = Pauses()
