@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import QuerySet
-from django.utils import timezone
 
 from chat import fold, long_work
 from chat.events import (
@@ -45,6 +45,14 @@ SENTENCES = {
     "operator": "An operator ended this answer. Try again.",
     "internal_error": "Something went wrong on our side. It has been written down; try again.",
 }
+
+
+def rate_limited_until(moment: datetime) -> str:
+    """What a person is told when the model wants a longer pause than an answer may take."""
+    return (
+        f"The model is rate limited until {moment:%Y-%m-%d %H:%M} UTC, which is longer than an answer may take. "
+        "Ask again then, or choose another model."
+    )
 
 
 def open_attempt(turn: Turn, lease: Lease) -> None:
@@ -149,7 +157,7 @@ def close_calls(turn: Turn) -> list[TurnEvent]:
     state = ToolCall.State.CANCELLED if turn.status == turn.CANCELLED else ToolCall.State.INTERRUPTED
     text = without_result(turn)
     unanswered(turn).update(
-        state=state, error=text, result={"type": "error", "message": text}, ended_at=timezone.now()
+        state=state, error=text, result={"type": "error", "message": text}, ended_at=turn.clock.now()
     )
     return events
 

@@ -78,7 +78,8 @@ def left_by(model: type[Job], job_id: uuid.UUID) -> LeftBy | None:
 def _take(model: type[Job], job_id: uuid.UUID, owner: str, left: LeftBy) -> Lease | None:
     if not model.admit(job_id) or not _mark(model, job_id, owner, left):
         return None
-    job = model._default_manager.select_related(*model.reads_with).get(pk=job_id)
+    rows = model._default_manager.select_related(*model.reads_with)
+    job = rows.annotate(claimed_at=model.clock.now()).get(pk=job_id)
     after = log.last_stored(job_id) if job.attempt > 1 else START
     lease = Lease(job, seconds=float(settings.COPILOT_LEASE_SECONDS), after=after)
     lease.cause, lease.silent_since = left.cause(model), left.lease_until
@@ -127,8 +128,10 @@ def due(model: type[Job]) -> Q:
 
 
 def left_behind(model: type[Job]) -> Q:
-    """Running, but nobody holds it: its worker died or gave it back."""
-    return Q(status=model.RUNNING) & (Q(lease_until__lt=model.clock.now()) | Q(lease_until=None))
+    """Running, but nobody holds it: its worker died or gave it back. Who is asked to stop has waited long enough."""
+    nobody = Q(lease_until__lt=model.clock.now()) | Q(lease_until=None)
+    asked_to_stop = Q(owner="", cancel_requested_at__isnull=False)
+    return Q(status=model.RUNNING) & (nobody | asked_to_stop)
 
 
 def crashed(model: type[Job]) -> Q:
@@ -224,6 +227,15 @@ def request_cancel(model: type[Job], job_id: uuid.UUID) -> bool:
         ):
             return True
     return False
+
+
+def end_if_cancelled(model: type[Job], job_id: uuid.UUID) -> bool:
+    """End a job that was put aside although it had been asked to stop: nobody is at it who would hear of it."""
+    aside = Q(status=model.WAITING) | Q(status=model.RUNNING, owner="")
+    asked = Q(cancel_requested_at__isnull=False)
+    if not model._default_manager.filter(aside, asked, pk=job_id).exists():
+        return False
+    return end_unowned(model, job_id, aside & asked, status=model.CANCELLED, reason="cancelled")
 
 
 def force_cancel(model: type[Job], job_id: uuid.UUID) -> bool:

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
 
 from django.db import InterfaceError, OperationalError, transaction
+from django.utils import timezone
 
 from durable import crashpoints, log, tracing
 from durable.emitter import Emitter
@@ -48,7 +49,8 @@ class Lease:
         self._is_lost = False
         self.over = False  # this attempt has ended the job or given it away
         self.ended_as: tuple[str, str] | None = None  # status and reason, once this attempt has ended the job
-        self.renewed_at = time.monotonic()
+        self.renewed_at = self._claimed = time.monotonic()
+        self.claimed_at: datetime = getattr(job, "claimed_at", None) or timezone.now()
         self.stop = StopSignal()
         self.draining = False
         self.emitter = Emitter(self.job_id, self.attempt, after=after, wake=writer().wake)
@@ -70,6 +72,10 @@ class Lease:
             lost_from=job.started_at if lost_until and self.attempt == 2 else last_sign,
             lost_until=lost_until,
         )
+
+    def now(self) -> datetime:
+        """The database's time: what it said at the claim, and what has passed since."""
+        return self.claimed_at + timedelta(seconds=time.monotonic() - self._claimed)
 
     def check(self) -> None:
         """Raise when this attempt must stop; called between the pieces of the work."""

@@ -89,6 +89,8 @@ class Runtime:
         except HandOver:
             self._hand_over(lease)
             span.set({"ratchet.handed_over": True})
+        if lease.over and lease.ended_as is None:
+            jobs.end_if_cancelled(lease.model, lease.job_id)
         if lease.ended_as is not None:
             status, reason = lease.ended_as
             logger.info("job ended", extra={"status": status, "end_reason": reason})

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any
 
 from django.db import connection
-from django.utils import timezone
 
 import llm
 from accounts.ledger import OverBudget, charge_answer, check_budget
@@ -47,6 +47,13 @@ def run(lease: Lease) -> None:
         Answering(turn, lease, operations).run()
 
 
+def seconds_left(turn: Turn, lease: Lease) -> float:
+    """How much longer the turn may take."""
+    now = lease.now()
+    taken = now - (turn.started_at or now)
+    return max(limits.MAX_TURN_SECONDS - taken.total_seconds(), 0.0)
+
+
 class TooManySteps(Exception):
     """The turn has taken more steps than a turn may."""
 
@@ -55,9 +62,7 @@ class TimeCap:
     """Stops a turn whose time is over, wherever it is."""
 
     def __init__(self, turn: Turn, lease: Lease) -> None:
-        started = turn.started_at or timezone.now()
-        left = limits.MAX_TURN_SECONDS - (timezone.now() - started).total_seconds()
-        self._left = max(left, 0.0)
+        self._left = seconds_left(turn, lease)
         self._stop = lease.stop
         self._timer: Any = None
 
@@ -363,8 +368,12 @@ class Answering:
         crashpoints.reached("after_finish")
 
     def wait(self, error: llm.RateLimited) -> None:
-        """The model wants a long pause: free the worker and come back by ourselves."""
+        """The model wants a long pause: free the worker and come back by ourselves, unless it would be too late."""
         seconds = error.retry_after
+        if seconds >= seconds_left(self.turn, self.lease):
+            back_at = self.lease.now() + timedelta(seconds=min(seconds, limits.MAX_TOLD_PAUSE_SECONDS))
+            self.end(Turn.FAILED, Reason.MODEL_ERROR, closing.rate_limited_until(back_at))
+            return
         note = Status(
             f"The model is rate limited; the next try is in {int(seconds)} seconds.",
             {"waiting_for": "model", "seconds": seconds},

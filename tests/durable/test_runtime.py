@@ -137,6 +137,32 @@ def test_a_job_claimed_twice_by_a_thawed_worker_stops_its_older_attempt(runtime:
     assert runtime.held() == []
 
 
+@pytest.mark.parametrize("aside", ["waits", "parked"])
+def test_a_stop_that_meets_a_job_about_to_be_put_aside_is_not_forgotten(runtime: Runtime, aside: str) -> None:
+    chore = queue()
+
+    def work(lease: Lease) -> None:
+        jobs.request_cancel(Chore, lease.job_id)  # nobody has told the worker yet
+        if aside == "waits":
+            lease.wait_until_due(3600)
+        else:
+            lease.put_aside(lambda: None, lease_until=Chore.clock.after(3600))
+
+    runtime.run(Chore, chore.pk, work)
+    chore.refresh_from_db()
+    assert (chore.status, chore.end_reason) == ("cancelled", "cancelled")
+
+
+def test_a_parked_job_that_was_asked_to_stop_is_found_by_the_sweep(runtime: Runtime) -> None:
+    """Its worker died between putting it aside and ending it."""
+    chore = queue()
+    lease, held = holding(runtime, chore)
+    lease.put_aside(lambda: None, lease_until=Chore.clock.after(3600))
+    held.__exit__(None, None, None)
+    Chore.objects.update(cancel_requested_at=Chore.clock.now(), poked_at=None)
+    assert jobs.sweep(Chore) == [chore.pk]
+
+
 # --- heartbeat ----------------------------------------------------------------------------------
 
 

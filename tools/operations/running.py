@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, assert_never
 
 from django.db import InterfaceError, OperationalError, connection
-from django.utils import timezone
 
 from durable import crashpoints, limits
 from durable.errors import DurableError, HandOver, LeaseLost
@@ -225,7 +224,7 @@ class Working:
         if cancelled or not operation.external or operation.outside_answer is not None:
             return False
         due_at = operation.answer_due_at
-        left = (due_at - timezone.now()).total_seconds() if due_at else 0.0
+        left = (due_at - self.lease.now()).total_seconds() if due_at else 0.0
         if left > 0:
             self.lease.wait_until_due(left)
             return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -120,6 +121,18 @@ def test_long_rate_limit_frees_the_worker_and_the_turn_waits(send: Send) -> None
     turn = send({"id": "limited", "steps": [{"text": "later", "fault": {"status": 429, "retry_after": 120}}]})
     assert (turn.status, turn.owner) == ("waiting", "")
     assert turn.run_at is not None
+
+
+def test_a_rate_limit_longer_than_the_turns_time_left_ends_it_and_says_when_to_come_back(send: Send) -> None:
+    seconds = limits.MAX_TURN_SECONDS + 60
+    limited = {"text": "later", "fault": {"status": 429, "retry_after": seconds}}
+    turn = send({"id": "limited for long", "steps": [limited]})
+    assert (turn.status, turn.end_reason) == ("failed", "model_error")
+    assert turn.ended_at is not None
+    back_at = turn.ended_at + timedelta(seconds=seconds)
+    minutes = {f"{back_at + timedelta(minutes=near):%Y-%m-%d %H:%M} UTC" for near in (-1, 0)}
+    assert any(minute in turn.error for minute in minutes), turn.error
+    assert [chunk["type"] for chunk in chunks(turn)][-2:] == ["error", "finish"]
 
 
 def test_usage_is_counted_and_charged_once_per_step(send: Send, session: Session) -> None:

@@ -13,10 +13,15 @@ from django.utils import timezone
 from accounts.models import Budget, User
 from durable import jobs, limits
 from durable.cancelling import CancelAnswer
+from durable.lease import Lease
+from durable.runtime import Runtime
 from executions import cancelling, waking
+from executions.engine import running
+from executions.engine.equipment import Equipment
 from executions.models import Agent, Execution, NodeExecution, Review, StoredValue
 from executions.reviews import deciding
 from tests.executions.engine.conftest import InlineCrew, fresh, work_on
+from tests.executions.engine.graphs import registry
 
 pytestmark = pytest.mark.django_db
 Make = Callable[..., Execution]
@@ -296,3 +301,15 @@ def test_calling_one_that_ended_or_is_not_there_changes_nothing(execution_of: Ma
     waking.wake(done.pk)
     waking.wake(NodeExecution.objects.first().pk)  # type: ignore[union-attr]
     assert (fresh(done).status, fresh(done).wakes) == ("COMPLETED", 0)
+
+
+def test_a_stop_that_meets_an_execution_about_to_wait_for_a_time_is_not_forgotten(execution_of: Make) -> None:
+    """The wait would be a week long; nobody has told the worker of the stop when it puts the execution aside."""
+    execution = execution_of({"wait": ("Countdown Timer", {"input_message": "now", "hours": 7 * 24})})
+
+    def work(lease: Lease) -> None:
+        assert jobs.request_cancel(Execution, lease.job_id)
+        running.run(lease, Equipment(crew=InlineCrew(), registry=registry()))
+
+    Runtime().run(Execution, execution.pk, work)
+    assert (fresh(execution).status, fresh(execution).end_reason) == ("TERMINATED", "cancelled")
