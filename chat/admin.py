@@ -140,7 +140,7 @@ class SessionAdmin(ReadOnly, Acting, admin.ModelAdmin):  # type: ignore[type-arg
         button="Cancel everything in {rows}",
     )
     def cancel_all(self, request: HttpRequest, queryset: QuerySet[Session]) -> None:
-        live = Turn.objects.filter(session__in=queryset).exclude(status__in=Turn.TERMINAL)
+        live = Turn.live().filter(session__in=queryset)
         cancel_turns(self, request, live)
 
 

@@ -226,7 +226,23 @@ class Turn(Job):
         indexes = [
             *Job.Meta.indexes,
             models.Index(fields=["session", "queued_at"], name="chat_turn_of_session"),
-            models.Index(fields=["user", "status"], name="chat_turn_of_user"),
+            models.Index(fields=["queued_at"], name="chat_turn_recent"),
+            models.Index(
+                fields=["user", "status"], condition=Q(status__in=Job.LIVE), name="chat_turn_live_of_user"
+            ),
+            models.Index(
+                fields=["session", "status"],
+                condition=Q(status__in=Job.LIVE),
+                name="chat_turn_live_of_session",
+            ),
+            models.Index(
+                fields=["session"],
+                condition=Q(tell_session__isnull=False, told_at=None),
+                name="chat_turn_to_be_told",
+            ),
+            models.Index(
+                fields=["session"], condition=Q(execution_id__isnull=False), name="chat_turn_for_execution"
+            ),
         ]
 
     def log_context(self) -> dict[str, Any]:
@@ -266,7 +282,7 @@ class Turn(Job):
     @classmethod
     def next_up(cls, session: Session) -> list[uuid.UUID]:
         """The queued turns of the session's owner that may start now, in the order they came."""
-        live = cls.of_owner(session).exclude(status__in=cls.TERMINAL).order_by("-priority", "queued_at", "id")
+        live = cls.of_owner(session).filter(status__in=cls.LIVE).order_by("-priority", "queued_at", "id")
         rows = list(live.values_list("pk", "session_id", "status", Exists(waits_of("pk"))))
         taken = {session_id for _, session_id, status, _ in rows if status in cls.ACTIVE}
         room = settings.COPILOT_MAX_RUNNING_TURNS_PER_USER - sum(
@@ -288,11 +304,11 @@ class Turn(Job):
     @classmethod
     def startable(cls, queued: QuerySet[Any]) -> QuerySet[Any]:
         """Leave turns in peace that wait behind another of their session, or whose user has no room."""
-        same_session = cls.objects.filter(session=OuterRef("session")).exclude(pk=OuterRef("pk"))
+        same_session = cls.live().filter(session=OuterRef("session")).exclude(pk=OuterRef("pk"))
         earlier = Q(priority=OuterRef("priority"), queued_at__lt=OuterRef("queued_at"))
         goes_first = Q(status=cls.QUEUED) & (Q(priority__gt=OuterRef("priority")) | earlier)
         ahead = Q(status__in=cls.ACTIVE) | goes_first
-        running = cls.objects.filter(~Exists(waits_of("pk")), user=OuterRef("user"), status=cls.RUNNING)
+        running = cls.live().filter(~Exists(waits_of("pk")), user=OuterRef("user"), status=cls.RUNNING)
         count = Subquery(running.order_by().values("user").annotate(n=Count("pk")).values("n"))
         counted: QuerySet[Any] = queued.annotate(running_of_user=Coalesce(count, 0))
         return counted.filter(

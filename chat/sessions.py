@@ -94,7 +94,7 @@ def change(session: Session, *, title: str | None = None, pinned: bool | None = 
 
 def delete(session: Session) -> None:
     """Stop what runs in it and remove everything of it."""
-    for turn in session.turns.exclude(status__in=Turn.TERMINAL):
+    for turn in session.turns.filter(status__in=Turn.LIVE):
         waits.stop_awaited(turn)
         turns.stop(turn)
     stop_operations(session.pk)

@@ -91,7 +91,7 @@ def lock(session: Session) -> None:
 
 def sessions_in_flight(session: Session) -> list[uuid.UUID]:
     """The session of each turn that the owner has running or waiting."""
-    live = Turn.of_owner(session).exclude(status__in=Turn.TERMINAL)
+    live = Turn.of_owner(session).filter(status__in=Turn.LIVE)
     return list(live.values_list("session_id", flat=True))
 
 
@@ -141,7 +141,7 @@ def stop_interrupted(sender: Any, queues: Collection[str], **kwargs: Any) -> Non
     """Stop what a queued input interrupts and nobody has asked to stop: who accepted it may have died before."""
     if Turn.queue not in queues:
         return
-    waiting = Turn.objects.filter(
+    waiting = Turn.live().filter(
         status=Turn.QUEUED, interrupts__status__in=Turn.ACTIVE, interrupts__cancel_requested_at=None
     )
     for turn_id in list(waiting.values_list("interrupts_id", flat=True)[: limits.SWEEP_BATCH]):
@@ -171,7 +171,7 @@ def cancel_session(session: Session) -> CancelAnswer:
     active = active_turn(session)
     if active is not None:
         return cancel(active)
-    queued = list(session.turns.filter(status=Turn.QUEUED))
+    queued = list(session.turns.filter(status__in=Turn.LIVE).filter(status=Turn.QUEUED))
     if not queued:
         return CancelAnswer(cancelled=False, reason="no_active_turn")
     answers = [cancel(turn) for turn in queued]
@@ -210,7 +210,8 @@ def position_in_line(turn_id: uuid.UUID) -> int:
     if turn is None:
         return 0
     goes_first = Q(priority__gt=turn.priority) | Q(priority=turn.priority, queued_at__lt=turn.queued_at)
-    return 1 + Turn.of_owner(turn.session).filter(goes_first, status=Turn.QUEUED).count()
+    live = Turn.of_owner(turn.session).filter(status__in=Turn.LIVE)
+    return 1 + live.filter(goes_first, status=Turn.QUEUED).count()
 
 
 def remove_queued(turn: Turn) -> None:
@@ -254,7 +255,7 @@ def _write_again(
     session: Session, message_id: uuid.UUID | None, client_id: str | None, edited: Input | None
 ) -> Turn:
     lock(session)
-    if session.turns.exclude(status__in=Turn.TERMINAL).exists():
+    if session.turns.filter(status__in=Turn.LIVE).exists():
         raise SessionBusy
     turn = turn_to_redo(session, message_id)
     given = turn.messages.filter(role=Message.Role.USER, steered_step=None).first()

@@ -44,7 +44,9 @@ class Stuck(admin.SimpleListFilter):
         return [("yes", "over: nobody holds it")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset.filter(jobs.left_behind(queryset.model)) if self.value() == "yes" else queryset
+        if self.value() != "yes":
+            return queryset
+        return queryset.filter(jobs.left_behind(queryset.model), status__in=queryset.model.LIVE)
 
 
 class Age(admin.SimpleListFilter):

@@ -196,15 +196,15 @@ def sweep(model: type[Job], *, held: Q | None = None) -> list[uuid.UUID]:
 
 def to_poke(model: type[Job]) -> QuerySet[Job]:
     stale = Q(poked_at=None) | Q(poked_at__lt=model.clock.after(-limits.REPOKE_SECONDS))
-    queued = model.startable(model._default_manager.filter(status=model.QUEUED))
+    queued = model.startable(model.live().filter(status=model.QUEUED))
     wanted = Q(pk__in=queued.values("pk")) | due(model) | (left_behind(model) & ~exhausted(model))
-    return model._default_manager.filter(wanted & stale)
+    return model.live().filter(wanted & stale)
 
 
 def give_up(model: type[Job]) -> None:
     """End jobs whose attempts all died. Once: the status condition lets one caller win."""
     past_saving = left_behind(model) & exhausted(model)
-    found = model._default_manager.filter(past_saving).values_list("pk", "cancel_requested_at")
+    found = model.live().filter(past_saving).values_list("pk", "cancel_requested_at")
     for job_id, cancel_requested_at in list(found[: limits.SWEEP_BATCH]):
         if cancel_requested_at is not None:
             end_unowned(model, job_id, past_saving, status=model.CANCELLED, reason="cancelled")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from django.db import models
-from django.db.models import Q
 
-from durable import tracing
+from durable import statuses, tracing
 from durable.clock import Clock, DatabaseClock
 from durable.ids import new_id
+from durable.statuses import StatusField, job_indexes, live_of
 
 if TYPE_CHECKING:
     from durable.lease import Lease
@@ -29,7 +29,7 @@ class Job(models.Model):
     """A durable piece of work with a lease; the row is the queue of record, a Celery message only a poke."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    status = models.CharField(max_length=16)
+    status = StatusField(max_length=16)
     attempt = models.PositiveIntegerField(
         default=0, help_text="Raised by every claim; the fence of every write."
     )
@@ -61,7 +61,8 @@ class Job(models.Model):
     WAITING: ClassVar[str] = "waiting"
     CANCELLED: ClassVar[str] = "cancelled"
     FAILED: ClassVar[str] = "failed"
-    TERMINAL: ClassVar[frozenset[str]] = frozenset({"completed", "failed", "cancelled"})
+    TERMINAL: ClassVar[frozenset[str]] = statuses.TERMINAL
+    LIVE: ClassVar[tuple[str, ...]] = live_of(statuses.STATUSES, statuses.TERMINAL)
 
     clock: ClassVar[Clock] = DatabaseClock()
     reads_with: ClassVar[tuple[str, ...]] = ()  # foreign rows every attempt needs, read with its own
@@ -70,13 +71,7 @@ class Job(models.Model):
 
     class Meta:
         abstract = True
-        indexes = [
-            models.Index(fields=["status", "poked_at"], name="%(app_label)s_%(class)s_poke"),
-            models.Index(fields=["owner"], condition=~Q(owner=""), name="%(app_label)s_%(class)s_own"),
-            models.Index(
-                fields=["ended_at"], condition=Q(ended_at__isnull=False), name="%(app_label)s_%(class)s_end"
-            ),
-        ]
+        indexes = job_indexes(live_of(statuses.STATUSES, statuses.TERMINAL))
 
     def __str__(self) -> str:
         return f"{type(self).__name__} {self.pk}"
@@ -84,6 +79,11 @@ class Job(models.Model):
     @property
     def is_terminal(self) -> bool:
         return self.status in self.TERMINAL
+
+    @classmethod
+    def live(cls) -> models.QuerySet[Self]:
+        """Return the jobs that have not ended. Queries that start here cost what is live, not what ever was."""
+        return cls._default_manager.filter(status__in=cls.LIVE)
 
     def log_context(self) -> dict[str, Any]:
         return {"job": type(self).__name__.lower(), "job_id": str(self.pk), "attempt": self.attempt}

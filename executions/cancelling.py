@@ -30,6 +30,6 @@ def stop(execution_id: uuid.UUID) -> bool:
 
 def stop_children(execution_id: uuid.UUID) -> None:
     """Ask the sub-agents of an execution that has ended to stop."""
-    children = Execution.objects.filter(parent__execution_id=execution_id)
-    for child_id in children.exclude(status__in=Execution.TERMINAL).values_list("pk", flat=True):
+    children = Execution.live().filter(parent__execution_id=execution_id)
+    for child_id in children.values_list("pk", flat=True):
         stop(child_id)

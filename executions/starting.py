@@ -122,7 +122,7 @@ def check_depth(order: Order) -> int:
 def check_room(user: User, order: Order) -> None:
     if order.parent is not None:
         return
-    live = Execution.objects.filter(user=user).exclude(status__in=Execution.TERMINAL)
+    live = Execution.live().filter(user=user)
     if live.count() >= limits.MAX_LIVE_EXECUTIONS_PER_USER:
         raise TooManyExecutions
 

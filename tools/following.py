@@ -39,5 +39,5 @@ class Watch:
 
 def ask_to_be_told(execution: Execution) -> bool:
     """False when it has ended meanwhile, so that nobody waits for a call that never comes."""
-    going_on = Execution.objects.filter(pk=execution.pk).exclude(status__in=Execution.TERMINAL)
+    going_on = Execution.live().filter(pk=execution.pk)
     return bool(going_on.update(tell_session=True))

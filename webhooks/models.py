@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Count, OuterRef, Subquery
+from django.db.models import Count, OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce
 
 from durable import limits
@@ -73,6 +73,11 @@ class WebhookDelivery(Job):
         indexes = [
             *Job.Meta.indexes,
             models.Index(fields=["endpoint", "-queued_at"], name="webhooks_delivery_log"),
+            models.Index(
+                fields=["endpoint", "status"],
+                condition=Q(status__in=Job.LIVE),
+                name="webhooks_delivery_live_of",
+            ),
         ]
 
     def log_context(self) -> dict[str, Any]:
@@ -93,12 +98,12 @@ class WebhookDelivery(Job):
             WebhookEndpoint.objects.filter(user__in=owners).order_by("pk").select_for_update(no_key=True)
         )
         ids = [endpoint.pk for endpoint in endpoints]
-        busy = cls.objects.filter(endpoint__in=ids, status=cls.RUNNING).exclude(pk=job_id).count()
+        busy = cls.live().filter(endpoint__in=ids, status=cls.RUNNING).exclude(pk=job_id).count()
         return busy < limits.WEBHOOKS_AT_ONCE_PER_USER
 
     @classmethod
     def startable(cls, queued: models.QuerySet[Any]) -> models.QuerySet[Any]:
-        running = cls.objects.filter(endpoint__user=OuterRef("endpoint__user"), status=cls.RUNNING).order_by()
+        running = cls.live().filter(endpoint__user=OuterRef("endpoint__user"), status=cls.RUNNING).order_by()
         count = Subquery(running.values("endpoint__user").annotate(n=Count("pk")).values("n"))
         counted: models.QuerySet[Any] = queued.annotate(running_of_user=Coalesce(count, 0))
         return counted.filter(running_of_user__lt=limits.WEBHOOKS_AT_ONCE_PER_USER)
@@ -112,7 +117,7 @@ class WebhookDelivery(Job):
 
     def after_end(self) -> None:
         """There is room for another one of this user's."""
-        same_user = WebhookDelivery.objects.filter(endpoint__user=self.endpoint.user_id)
+        same_user = WebhookDelivery.live().filter(endpoint__user=self.endpoint.user_id)
         waiting = same_user.filter(status=self.QUEUED).order_by("queued_at").values_list("pk", flat=True)
         for delivery_id in waiting[:1]:
             poke(WebhookDelivery, delivery_id)

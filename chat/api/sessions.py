@@ -125,7 +125,7 @@ def shape(session: Session) -> dict[str, Any]:
 
 def with_status(rows: QuerySet[Session]) -> QuerySet[Session]:
     """Add `status` and `needs_you`, computed by the database."""
-    own = Turn.objects.filter(session=OuterRef("pk"))
+    own = Turn.live().filter(session=OuterRef("pk"))
     status = Case(
         When(Exists(own.filter(status__in=Turn.ACTIVE)), then=Value("running")),
         When(Exists(own.filter(status=Turn.QUEUED)), then=Value("queued")),
@@ -150,7 +150,7 @@ def filtered(rows: QuerySet[Session], request: Request) -> QuerySet[Session]:
 
 def live_turns(session: Session) -> list[Turn]:
     inputs = Prefetch("messages", Message.objects.filter(role=Message.Role.USER), to_attr="inputs")
-    rows = session.turns.exclude(status__in=Turn.TERMINAL).order_by("-priority", "queued_at", "id")
+    rows = session.turns.filter(status__in=Turn.LIVE).order_by("-priority", "queued_at", "id")
     return list(rows.prefetch_related(inputs))
 
 

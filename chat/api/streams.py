@@ -124,6 +124,6 @@ def resumed(session: Session) -> StreamingHttpResponse | HttpResponse:
 
 def current_turn(session: Session) -> Turn | None:
     """The running turn, else the one that will run next."""
-    live: Any = session.turns.exclude(status__in=Turn.TERMINAL).order_by("-priority", "queued_at", "id")
+    live: Any = session.turns.filter(status__in=Turn.LIVE).order_by("-priority", "queued_at", "id")
     found: Turn | None = live.filter(status__in=Turn.ACTIVE).first() or live.first()
     return found

@@ -13,7 +13,7 @@ def take_in(turn: Turn, lease: Lease, step: int) -> bool:
 
     Once: a message taken in is no longer queued.
     """
-    steers = turn.session.turns.filter(status=Turn.QUEUED, mode=Turn.Mode.STEER)
+    steers = turn.session.turns.filter(status__in=Turn.LIVE).filter(status=Turn.QUEUED, mode=Turn.Mode.STEER)
     if not steers.exists():
         return False  # asked before every step
     waiting = list(steers.order_by("queued_at"))

@@ -40,8 +40,8 @@ class OperationWatch:
 
     def look(self) -> None:
         """Watch what this turn has started and is not watched yet; called after a step's tools have run."""
-        live = Operation.objects.filter(session_id=self._turn.session_id, turn_id=self._turn.pk)
-        for operation_id in live.exclude(status__in=Operation.TERMINAL).values_list("pk", flat=True):
+        live = Operation.live().filter(session_id=self._turn.session_id, turn_id=self._turn.pk)
+        for operation_id in live.values_list("pk", flat=True):
             if operation_id not in self._watched:
                 self._watched[operation_id] = submit(self._follow(operation_id))
 

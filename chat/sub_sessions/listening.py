@@ -43,8 +43,8 @@ def after_turn(sender: Any, turn: Turn, **kwargs: Any) -> None:
 
 def executions_that_asked(session_id: uuid.UUID) -> set[uuid.UUID]:
     """The executions one of whose nodes asked for a turn of this session."""
-    asked = Turn.objects.filter(session=session_id).values_list("execution_id", flat=True).distinct()
-    return {execution_id for execution_id in asked if execution_id is not None}
+    asked = Turn.objects.filter(session=session_id, execution_id__isnull=False)
+    return {execution_id for execution_id in asked.values_list("execution_id", flat=True) if execution_id}
 
 
 def after_operation(sender: Any, operation: Operation, **kwargs: Any) -> None:
@@ -71,7 +71,7 @@ def after_execution(sender: Any, execution: Execution, **kwargs: Any) -> None:
 
 
 def live_turns_of(execution: Execution) -> list[Any]:
-    live = Turn.objects.filter(execution_id=execution.pk).exclude(status__in=Turn.TERMINAL)
+    live = Turn.live().filter(execution_id=execution.pk)
     return list(live.values_list("pk", flat=True))
 
 

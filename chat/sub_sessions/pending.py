@@ -16,7 +16,7 @@ from tools.operations.cancelling import stop_all as stop_operations
 
 def is_pending(session_id: uuid.UUID) -> bool:
     """Whether something will come back to the session."""
-    operations = Operation.objects.filter(session_id=session_id).exclude(status__in=Operation.TERMINAL)
+    operations = Operation.live().filter(session_id=session_id)
     return operations.exists() or executions_of(session_id).exists() or tasks_of(session_id).exists()
 
 
@@ -30,8 +30,7 @@ def stop_pending(session_id: uuid.UUID) -> None:
 
 
 def executions_of(session_id: uuid.UUID) -> QuerySet[Execution]:
-    told = Execution.objects.filter(session_id=session_id, tell_session=True)
-    return told.exclude(status__in=Execution.TERMINAL)
+    return Execution.live().filter(session_id=session_id, tell_session=True)
 
 
 def tasks_of(session_id: uuid.UUID) -> QuerySet[Turn]:

@@ -146,10 +146,11 @@ def job_rows(lengths: dict[str, int] | None) -> list[Row]:
 
 
 def row_of(model: type[Job], pauses: dict[str, Pause], lengths: dict[str, int] | None) -> Row:
-    rows: QuerySet[Any] = model._default_manager.all()
+    rows: QuerySet[Any] = model.live()
     counts = dict(rows.order_by().values_list("status").annotate(count=Count("pk")))
     oldest = rows.filter(status=model.QUEUED).aggregate(at=Min("queued_at"))["at"]
-    failed = rows.filter(status=model.FAILED, ended_at__gt=timezone.now() - HOUR).count()
+    ended = model._default_manager.filter(ended_at__gt=timezone.now() - HOUR)
+    failed = ended.filter(status=model.FAILED).count()
 
     def number(status: str) -> Number:
         return Number(count=counts.get(status, 0), url=listing(model, status=status))
@@ -173,7 +174,7 @@ def row_of(model: type[Job], pauses: dict[str, Pause], lengths: dict[str, int] |
 def late_jobs(model: type[Job]) -> QuerySet[Any]:
     """Queued for a while, though neither a rule for its person or session nor a pause holds it back."""
     since = timezone.now() - timedelta(seconds=LATE_SECONDS)
-    queued = model._default_manager.filter(status=model.QUEUED, queued_at__lt=since)
+    queued = model.live().filter(status=model.QUEUED, queued_at__lt=since)
     pauses = Pauses.read()
     if pauses.users and has_user(model):
         queued = queued.exclude(pauses.held_users())
@@ -194,9 +195,9 @@ def stuck_jobs() -> list[StuckJob]:
     found = [
         stuck_job(job)
         for model in kinds_of_job()
-        for job in model._default_manager.filter(jobs.left_behind(model)).order_by(
-            F("lease_until").asc(nulls_last=True)
-        )[:SHOWN_STUCK]
+        for job in model.live()
+        .filter(jobs.left_behind(model))
+        .order_by(F("lease_until").asc(nulls_last=True))[:SHOWN_STUCK]
     ]
     return sorted(found, key=lambda job: -(job.over_seconds or 0))[:SHOWN_STUCK]
 

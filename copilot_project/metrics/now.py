@@ -44,12 +44,12 @@ def live_jobs() -> Iterator[Metric]:
     for model in job_models():
         kind = model.__name__.lower()
         live = dict.fromkeys(live_statuses(model), 0)
-        live |= dict(by(model._default_manager.filter(status__in=live), "status"))
+        live |= dict(by(model.live(), "status"))
         for status, count in live.items():
             jobs.add_metric([kind, status], count)
-        waiting = model._default_manager.filter(status=model.QUEUED)
+        waiting = model.live().filter(status=model.QUEUED)
         oldest.add_metric([kind], age_of(waiting.aggregate(at=Min("queued_at"))["at"]))
-        stuck.add_metric([kind], model._default_manager.filter(left_behind(model)).count())
+        stuck.add_metric([kind], model.live().filter(left_behind(model)).count())
     yield from (jobs, oldest, stuck)
 
 

@@ -76,7 +76,7 @@ def add_charge(numbers: Numbers, row: Row) -> None:
 
 def calls_with_an_answer() -> QuerySet[Any]:
     """The call of an operation that is at work has a first answer only; it counts with the operation's end."""
-    live = Operation.objects.filter(key=OuterRef("key")).exclude(status__in=Operation.TERMINAL)
+    live = Operation.live().filter(key=OuterRef("key"))
     return ToolCall.objects.filter(~Exists(live))
 
 

@@ -36,7 +36,7 @@ def let_go(run_ids: Iterable[uuid.UUID]) -> set[uuid.UUID]:
 
 def live_children(run_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, str]:
     """The status of the sub-agents that these runs wait for and that have not ended, by run."""
-    children = Execution.objects.filter(parent_id__in=list(run_ids)).exclude(status__in=Execution.TERMINAL)
+    children = Execution.live().filter(parent_id__in=list(run_ids))
     return dict(children.values_list("parent_id", "status"))
 
 

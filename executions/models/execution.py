@@ -13,6 +13,7 @@ from django.db.models import Q, QuerySet
 from durable.ids import new_id
 from durable.models import Job
 from durable.poke import poke
+from durable.statuses import job_indexes, live_of
 from executions import closing, line, news
 from executions.models.agent import Agent
 from executions.models.fields import OrderedJSON
@@ -29,6 +30,10 @@ class Status(models.TextChoices):
     COMPLETED = "COMPLETED"
     FAILED = "FAILED"
     TERMINATED = "TERMINATED"
+
+
+TERMINAL = frozenset({Status.COMPLETED, Status.FAILED, Status.TERMINATED})
+LIVE = live_of(Status.values, TERMINAL)
 
 
 class Execution(Job):
@@ -49,7 +54,8 @@ class Execution(Job):
     COMPLETED: ClassVar[str] = Status.COMPLETED
     CANCELLED: ClassVar[str] = Status.TERMINATED
     FAILED: ClassVar[str] = Status.FAILED
-    TERMINAL: ClassVar[frozenset[str]] = frozenset({Status.COMPLETED, Status.FAILED, Status.TERMINATED})
+    TERMINAL: ClassVar[frozenset[str]] = TERMINAL
+    LIVE: ClassVar[tuple[str, ...]] = LIVE
     MOVES: ClassVar[dict[str, frozenset[str]]] = {  # to: from
         Status.QUEUED: frozenset({Status.INCOMPLETE, Status.TERMINATED, Status.REVIEW}),
         Status.RUNNING: frozenset({Status.INCOMPLETE, Status.QUEUED, Status.TERMINATED, Status.REVIEW}),
@@ -97,7 +103,7 @@ class Execution(Job):
             models.UniqueConstraint(fields=["user", "client_id"], name="executions_one_per_client_id"),
         ]
         indexes = [
-            *Job.Meta.indexes,
+            *job_indexes(LIVE),
             models.Index(fields=["user", "-queued_at"], name="executions_execution_recent"),
             models.Index(fields=["agent", "-queued_at"], name="executions_execution_agent"),
             models.Index(
@@ -107,6 +113,10 @@ class Execution(Job):
                 fields=["user", "agent", "queued_at"],
                 condition=Q(status="QUEUED"),
                 name="executions_execution_line",
+            ),
+            models.Index(fields=["user"], condition=Q(status__in=LIVE), name="executions_live_of_user"),
+            models.Index(
+                fields=["session_id"], condition=Q(status__in=LIVE), name="executions_live_of_session"
             ),
         ]
 

@@ -62,6 +62,7 @@ class Operation(Job):
         indexes = [
             *Job.Meta.indexes,
             models.Index(fields=["session_id", "status"], name="tools_operation_of_session"),
+            models.Index(fields=["turn_id"], name="tools_operation_of_turn"),
         ]
 
     def log_context(self) -> dict[str, Any]:

@@ -21,6 +21,6 @@ def stop(operation_id: uuid.UUID) -> bool:
 
 def stop_all(session_id: uuid.UUID) -> None:
     """Ask everything a session has started to stop; for a session that is about to be deleted."""
-    live = Operation.objects.filter(session_id=session_id).exclude(status__in=Operation.TERMINAL)
+    live = Operation.live().filter(session_id=session_id)
     for operation_id in live.values_list("pk", flat=True):
         stop(operation_id)

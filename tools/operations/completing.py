@@ -59,7 +59,7 @@ def _keep(operation: Operation, answer: OutsideAnswer, by: str) -> bool:
     """Keep the answer for the tool and put the operation back in the queue. Once: one answer is kept, the first."""
     unanswered = Operation.objects.filter(pk=operation.pk, outside_answer__isnull=True)
     with transaction.atomic():
-        kept = unanswered.exclude(status__in=Operation.TERMINAL).update(
+        kept = unanswered.filter(status__in=Operation.LIVE).update(
             outside_answer=answer.as_json(),
             completed_by=by,
             begun=False,
@@ -87,7 +87,7 @@ def _end(operation: Operation, answer: OutsideAnswer, by: str) -> bool:
 
 @in_transaction
 def _end_once(operation: Operation, values: dict[str, Any], *, success: bool) -> bool:
-    live = Operation.objects.filter(pk=operation.pk).exclude(status__in=Operation.TERMINAL)
+    live = Operation.live().filter(pk=operation.pk)
     if not live.update(**values):
         return False
     status = Operation.COMPLETED if success else Operation.FAILED

@@ -32,7 +32,7 @@ class Start:
 def start(tool: Tool, arguments: dict[str, Any], context: ToolContext) -> Start:
     """A new operation for this call; where the same was asked for and still runs, only word of that one."""
     fingerprint = fingerprint_of(arguments)
-    live = Operation.objects.exclude(status__in=Operation.TERMINAL).filter(
+    live = Operation.live().filter(
         session_id=context.session_id, tool_name=tool.name, fingerprint=fingerprint
     )
     running = live.first()

@@ -1,0 +1,1 @@
+"""Costs follow live work, not history."""
