@@ -32,6 +32,7 @@ NAMES = {
     "takeover": "how long a turn stands still when its worker dies or leaves",
     "startup": "the second ./copilot up",
     "growth": "what a turn costs as history grows",
+    "scale": "sweep, POST, claim, end and list with a million turns, against an empty system",
 }
 STANDALONE = {"llm_parse"}  # prints its own figures and takes no size
 SECONDS = 900

@@ -26,6 +26,7 @@ LIFTED = {
 
 
 TEMPLATE = "BENCH_TEMPLATE"
+DATABASE = "BENCH_DATABASE_URL"  # on whose server a benchmark may make databases of its own
 KEYS = "rig-keys.json"
 
 
@@ -53,7 +54,12 @@ def ground(*, env: Mapping[str, str] | None = None, lease_seconds: float = 15.0)
     """A stack whose Redis runs; the benchmark starts whatever else it needs."""
     leave_in_order()
     home = Path(tempfile.mkdtemp(prefix="rb-"))
-    stack = Stack(home, env={**LIFTED, **(env or {})}, lease_seconds=lease_seconds)
+    stack = Stack(
+        home,
+        database_url=os.environ.get(DATABASE, ""),
+        env={**LIFTED, **(env or {})},
+        lease_seconds=lease_seconds,
+    )
     try:
         stack.start_redis()
         with template() as (ready, keys):
