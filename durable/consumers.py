@@ -25,6 +25,7 @@ from durable import crashpoints, limits
 from durable.alive import SignOfLife
 from durable.models import ParkedEntry
 from durable.redis import RedisError, ResponseError, bytes_client
+from durable.trim import trim_stream
 
 logger = logging.getLogger(__name__)
 
@@ -67,6 +68,7 @@ class Consumer:
     name: str = field(default_factory=lambda: f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}")
     _ready: bool = False
     _claim_at: float = 0.0
+    _trim_at: float = 0.0
     _retry_at: float | None = None
     _failing: set[str] = field(default_factory=set)  # tried here, and to be tried again
 
@@ -99,7 +101,15 @@ class Consumer:
         for entry in self._batch(block_seconds):
             self._take(entry)
             count += 1
+        self._trim()
         return count
+
+    def _trim(self) -> None:
+        """From time to time, remove what every group has acknowledged: the stream is as long as what is to be done."""
+        now = time.monotonic()
+        if now >= self._trim_at:
+            self._trim_at = now + limits.CONSUMER_TRIM_SECONDS
+            trim_stream(self.stream, self.group)
 
     # --- reading ----------------------------------------------------------------------------------
 

@@ -274,6 +274,8 @@ CONSUMER_TRIES = 5
 CONSUMER_FIRST_PAUSE_SECONDS = 0.5
 CONSUMER_LONGEST_PAUSE_SECONDS = 10.0
 CONSUMER_FORGET_SECONDS = 24 * 3600.0
+CONSUMER_TRIM_SECONDS = 10.0  # how often acknowledged entries are removed from a stream
+CONSUMER_KEEP_SECONDS = 7 * 86_400.0  # what another group has not read by then is removed all the same
 
 # --- webhooks -----------------------------------------------------------------------------------
 MAX_WEBHOOKS_PER_USER = 10

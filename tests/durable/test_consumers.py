@@ -216,3 +216,53 @@ def test_what_fails_here_is_not_mistaken_for_what_a_dead_consumer_left() -> None
     for _ in range(6):
         read(one)
     assert (len(hearing.heard), ParkedEntry.objects.get().tries) == (4, 4)
+
+
+def test_what_was_acknowledged_leaves_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "CONSUMER_TRIM_SECONDS", 0.0)
+    hearing = Hearing()
+    one = consumer(hearing)
+    for number in range(500):
+        add(number=number)
+    while read(one):
+        pass
+    assert len(hearing.heard) == 500
+    assert bytes_client().xlen(STREAM) == 0
+    add(number=500)
+    assert read(one) == 1
+
+
+def test_what_is_not_acknowledged_stays_and_so_does_what_came_after_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(limits, "CONSUMER_TRIM_SECONDS", 0.0)
+    done, stuck, later = add(number=0), add(number=1), add(number=2)
+    dead = consumer(Hearing(), name="dead")
+    dead._make_ready()
+    bytes_client().xreadgroup(GROUP, "dead", {STREAM: ">"}, count=2)
+    bytes_client().xack(STREAM, GROUP, done)
+    assert read(consumer(Hearing())) == 1
+    assert [text(entry) for entry, _ in bytes_client().xrange(STREAM)] == [stuck, later]
+
+
+def test_a_slower_group_keeps_its_entries_until_they_are_old(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "CONSUMER_TRIM_SECONDS", 0.0)
+    bytes_client().xgroup_create(STREAM, "slow", id="0", mkstream=True)
+    for number in range(3):
+        add(number=number)
+    one = consumer(Hearing())
+    assert read(one) == 3
+    assert bytes_client().xlen(STREAM) == 3
+    monkeypatch.setattr(limits, "CONSUMER_KEEP_SECONDS", -60.0)
+    read(one)
+    assert bytes_client().xlen(STREAM) == 0
+
+
+def test_what_its_own_group_has_not_read_is_never_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "CONSUMER_KEEP_SECONDS", -60.0)
+    one = consumer(Hearing())
+    one._make_ready()
+    for number in range(3):
+        add(number=number)
+    one._trim()
+    assert bytes_client().xlen(STREAM) == 3
