@@ -33,6 +33,7 @@ from boundary.policy import Policy, policy_from_settings
 from boundary.resolving import Resolver, SystemResolver
 from boundary.urls import Target, join_url, parse_url
 from durable import limits
+from durable.connections import outside_wait
 
 log = structlog.get_logger(__name__)
 
@@ -129,6 +130,14 @@ def fetch(request: OutboundRequest, outside: Outside | None = None) -> OutboundR
     deadline = Deadline.after(min(max(request.timeout, 0.0), outside.max_seconds))
     target = parse_url(request.url)
     message = encode_request(request, target)
+    with outside_wait():
+        return follow(message, target, request, outside, deadline)
+
+
+def follow(
+    message: httpx.Request, target: Target, request: OutboundRequest, outside: Outside, deadline: Deadline
+) -> OutboundResponse:
+    """Send a message and follow the redirects it is answered with, as far as the request wants that."""
     redirects: list[str] = []
     while True:
         response = exchange(message, target, request, outside, deadline)

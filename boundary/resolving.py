@@ -10,6 +10,7 @@ from typing import Protocol
 
 from boundary.addresses import Address
 from boundary.errors import HostNotFound, TooSlow
+from durable.connections import outside_wait
 
 
 class Resolver(Protocol):
@@ -26,7 +27,8 @@ class SystemResolver:
         # getaddrinfo cannot be interrupted: a thread of its own is left behind when the name server hangs.
         threading.Thread(target=look_up, args=(host, port, answers), daemon=True, name="resolve").start()
         try:
-            answer = answers.get(timeout=seconds)
+            with outside_wait():
+                answer = answers.get(timeout=seconds)
         except queue.Empty:
             raise TooSlow(f"The name {host} could not be resolved in time.") from None
         if isinstance(answer, (OSError, UnicodeError)):

@@ -30,6 +30,7 @@ HANDOVER_GRACE_SECONDS = 15.0
 CANCEL_CONFIRM_SECONDS = 2.0
 WATCHDOG_SECONDS = 10.0
 MAX_SPARE_CONNECTIONS = 16  # to SQLite, of one process
+THREADS_PER_CONNECTION = 16  # of the pool: a transaction takes milliseconds, so few of them want one at once
 WORKER_FORGET_SECONDS = 3600.0
 TALLY_SPAN_SECONDS = 600.0  # counts of what leaves no row are kept by spans of so long
 TALLY_KEEP_SECONDS = 25 * 3600.0

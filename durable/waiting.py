@@ -8,9 +8,8 @@ import uuid
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
-from django.db import connection
-
 from durable import limits
+from durable.connections import release
 from durable.hub import watch_in_background
 from durable.log import stream_key
 from durable.retrying import retry_database
@@ -55,6 +54,7 @@ def wait_for(
     watch = watch_in_background(stream_key(job_id), hear, ready=ready)
     remove = stop.add_callback(news.set) if stop is not None else (lambda: None)
     try:
+        release()
         ready.wait(min(seconds, limits.REDIS_TIMEOUT_SECONDS))
         while True:
             news.clear()
@@ -62,8 +62,7 @@ def wait_for(
             remaining = deadline - time.monotonic()
             if found is not None or remaining <= 0 or (stop is not None and stop.is_set()):
                 return found
-            if not connection.in_atomic_block:
-                connection.close()
+            release()
             news.wait(min(remaining, limits.STATUS_CHECK_SECONDS))
     finally:
         watch.cancel()

@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from django.db import connection, connections, transaction
+from django.db import connections, transaction
 
 from accounts.ledger import OverBudget, charge_once, check_budget
 from accounts.models import LedgerEntry, User
 from durable import limits
+from durable.connections import release
 from durable.errors import LeaseLost
 from durable.stop import StopReason
 from executions import permissions
@@ -123,8 +124,7 @@ def finish(run: NodeRun, seconds: float, cancel: CancelSignal | None) -> None:
     run.begin()
     work = contextvars.copy_context().run
     threading.Thread(target=work, args=(on_thread, run), name=f"block {run.node.name}", daemon=True).start()
-    if not connection.in_atomic_block:
-        connection.close()  # nothing is held while the block works
+    release()
     try:
         if not run.scope.inbox.wait(min(seconds, limits.MAX_BLOCK_WAIT_SECONDS)):
             run.error = TOO_LONG

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from durable import limits, tracing
+from durable.connections import outside_wait
 from durable.loop import background_loop
 from llm.cancel import CancelFlag
 from llm.endpoint import Endpoint, configured_model, configured_title_model, current_endpoint
@@ -103,6 +104,7 @@ def _first_model(endpoint: Endpoint) -> str:
     raise BadModelRequest("The model server offers no model. An operator should set COPILOT_MODEL.")
 
 
+@outside_wait()
 def _wait(coroutine: Coroutine[Any, Any, T], *, seconds: float) -> T:
     """Run a coroutine on the loop; whatever ends the wait here also ends the coroutine there."""
     future = asyncio.run_coroutine_threadsafe(coroutine, background_loop())

@@ -38,7 +38,7 @@ SETTLE_SECONDS = 90.0
 LOG_LINES = 400  # with the stacks of a worker's threads
 CRY_SECONDS = 1.0
 ALL_QUEUES = "turns,operations,executions,webhooks"
-PEOPLE = ("ann", "bob")
+PEOPLE = ("ann", "bob", "cay")
 PREPARE = """
 from django.core.management import call_command
 call_command("migrate", verbosity=0)
@@ -90,7 +90,7 @@ def base_env(home: Path, database_url: str, redis_url: str) -> dict[str, str]:
 
 
 def prepare(home: Path, database_url: str, redis_url: str) -> dict[str, str]:
-    """Make the tables and two people; answers their API keys."""
+    """Make the tables and three people; answers their API keys."""
     result = subprocess.run(
         [sys.executable, "manage.py", "shell", "--no-imports", "-c", PREPARE % (PEOPLE,)],
         cwd=ROOT,

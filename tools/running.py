@@ -18,6 +18,7 @@ from typing import Any
 from django.db import connections
 
 from durable import limits, tracing
+from durable.connections import release
 from durable.errors import DurableError
 from durable.stop import StopReason, StopSignal
 from tools import output
@@ -79,6 +80,7 @@ class Inbox:
 
     def next(self, timeout: float) -> tuple[RunningCall, Outcome] | None:
         """The next call that ended, or None when woken for another reason or when the time is over."""
+        release()
         try:
             return self._queue.get(timeout=max(0.0, timeout))
         except queue.Empty:

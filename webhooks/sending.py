@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from django.db import connection
 
 from accounts.sealing import CannotUnseal
 from boundary.errors import BlockedUrl, FetchError, InvalidRequest
@@ -75,8 +74,6 @@ def send(delivery: WebhookDelivery) -> Outcome:
         follow_redirects=False,
         cut=True,
     )
-    if not connection.in_atomic_block:
-        connection.close()  # nothing is held while the receiver thinks
     try:
         return judge(fetch(request))
     except (BlockedUrl, InvalidRequest) as error:

@@ -17,6 +17,7 @@ from boundary.errors import SandboxBroken
 from boundary.sandbox.slots import scratch
 from boundary.sandbox.types import CollectedFile
 from durable import limits
+from durable.connections import outside_wait
 
 MAX_DEPTH = 32
 READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -58,6 +59,7 @@ def lock(box: Path, held: contextlib.ExitStack) -> bool:
     return True
 
 
+@outside_wait()
 def remove(box: Path) -> None:
     """`rm` copes with trees of any depth; a command may have locked its own folders, so those are opened first."""
     for program in (["rm", "-rf"], ["chmod", "-R", "u+rwx"], ["rm", "-rf"]):

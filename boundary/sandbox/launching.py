@@ -25,11 +25,13 @@ from boundary.sandbox.slots import claim_slot, slot_uid
 from boundary.sandbox.types import KilledReason, SandboxLimits, SandboxResult
 from boundary.sandbox.watching import Watch
 from durable import limits as caps
+from durable.connections import outside_wait
 
 READ_BYTES = 64 * 1024
 KERNEL_KILLS = frozenset({128 + signal.SIGKILL, 128 + signal.SIGXCPU, 128 + signal.SIGXFSZ})
 
 
+@outside_wait()
 def launch(
     command: str | list[str],
     *,

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
-from django.db import connection
-
 import llm
 from accounts.ledger import OverBudget, charge_answer, check_budget
 from chat import closing, news, titles
@@ -189,7 +187,6 @@ class Answering:
         return completion
 
     def stream(self, request: Request, stream: StepStream) -> Completion:
-        connection.close()  # nothing is held while the model thinks
         try:
             return llm.stream(request, stream.hear, cancelled=self.lease.stop)
         except llm.Cancelled:

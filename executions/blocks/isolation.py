@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from durable.connections import outside_wait
 from executions.blocks.schema import JSON, Object
 
 GRACE_SECONDS = 5.0  # a busy machine starts a process late; the processor's time is what is limited
@@ -30,6 +31,7 @@ class IsolatedFailed(Exception):
         super().__init__(message)
 
 
+@outside_wait()
 def run_isolated(script: Path, job: JSON, *, seconds: float, memory_bytes: int, file_bytes: int) -> Object:
     """Hand the script a job as JSON and read its answer; raises IsolatedFailed when it was stopped."""
     numbers = [str(memory_bytes), str(max(int(seconds), 1)), str(file_bytes)]

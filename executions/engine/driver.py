@@ -9,11 +9,11 @@ import time
 import uuid
 from typing import Any
 
-from django.db import connection
 from django.db.models import F
 from django.utils import timezone
 
 from durable import crashpoints, limits, log
+from durable.connections import give_way, release
 from durable.errors import HandOver, LeaseLost, TimedOut
 from durable.lease import Lease
 from durable.log_context import carried
@@ -152,13 +152,13 @@ class Driver:
 
     def _wait(self) -> None:
         """Until runs have ended, many of them at once when they are quick, or until it is time to look around."""
+        give_way()
         in_line = any(not run.taken for run in self.at_work.values())
         if not self.inbox.wait(limits.NODE_PATIENCE_SECONDS if in_line else SHORT_WAIT_SECONDS):
             if in_line:
                 self.crew.help()
                 return
-            if not connection.in_atomic_block:
-                connection.close()  # nothing is held while blocks work
+            release()
             due = self._looked_at + limits.EXECUTION_TICK_SECONDS - time.monotonic()
             self.inbox.wait(overtime.seconds_left(self.at_work.values(), due))
         enough = min(len(self.at_work), limits.WAVE_RUNS)

@@ -7,8 +7,6 @@ import uuid
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from django.db import connection
-
 import llm
 from accounts.ledger import charge_answer, check_budget
 from accounts.models import User
@@ -36,8 +34,6 @@ class ConfiguredModel:
     def ask(self, messages: Sequence[dict[str, Any]]) -> str:
         """One answer; raises OverBudget or an LLMError."""
         check_budget(self._user)
-        if not connection.in_atomic_block:
-            connection.close()  # nothing is held while the model thinks
         request = Request(model="", messages=messages, user=str(self._user.pk), response_format=AS_JSON)
         answer = llm.complete(request, cancelled=self._cancelled)
         self._asked += 1

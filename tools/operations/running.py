@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeVar, assert_never
 
-from django.db import InterfaceError, OperationalError, connection
+from django.db import InterfaceError, OperationalError
 
 from durable import crashpoints, limits
 from durable.errors import DurableError, HandOver, LeaseLost
@@ -123,8 +123,6 @@ class Working:
 
     def outcome_of(self, call: OperationCall) -> Outcome:
         stop_listening = self.lease.stop.add_callback(self.inbox.wake)
-        if not connection.in_atomic_block:
-            connection.close()  # nothing is held while the tool works
         call.start()
         try:
             while True:

@@ -6,6 +6,7 @@ import threading
 from datetime import UTC, datetime
 
 from durable import limits
+from durable.connections import outside_wait
 from llm.types import CancelSignal
 
 
@@ -15,6 +16,7 @@ class SystemClock:
     def now(self) -> datetime:
         return datetime.now(UTC)
 
+    @outside_wait()
     def wait_until(self, moment: datetime, cancel: CancelSignal) -> None:
         woken = threading.Event()
         remove = cancel.add_callback(woken.set)

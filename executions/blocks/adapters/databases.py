@@ -12,6 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from durable import limits
+from durable.connections import outside_wait
 from executions.blocks.adapters.reaching import Reach
 from executions.blocks.adapters.sqlite_child import show, take, unique
 from executions.blocks.families.statements import first_word
@@ -39,6 +40,7 @@ class OutsideDatabases:
             return self._run_postgres(query, cancel)
         raise PortError(f"There is no driver for {query.kind} here. Use postgres, or sqlite with a file.")
 
+    @outside_wait()
     def _run_postgres(self, query: DatabaseQuery, cancel: CancelSignal) -> DatabaseAnswer:
         import psycopg  # in a worker Django has it loaded; elsewhere nobody should wait for it
 

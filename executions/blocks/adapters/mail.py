@@ -12,6 +12,7 @@ from email.message import EmailMessage
 from email.utils import formatdate
 
 from durable import limits
+from durable.connections import outside_wait
 from executions.blocks.adapters.reaching import Reach
 from executions.ports import Mail, PortError
 
@@ -25,6 +26,7 @@ class SmtpMail:
         self._reach = reach or Reach()
         self._tls = tls
 
+    @outside_wait()
     def send(self, mail: Mail) -> None:
         message = write_message(mail)
         addresses = self._reach.addresses(mail.server, mail.port)

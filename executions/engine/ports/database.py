@@ -8,6 +8,7 @@ from typing import TypeVar
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
+from durable.connections import release
 from durable.errors import LeaseLost
 from durable.retrying import retry_database
 
@@ -15,8 +16,13 @@ T = TypeVar("T")
 
 
 def persist(work: Callable[[], T]) -> T:
-    """Run `work`, which may run twice; raises LeaseLost when the database stays away for the length of a lease."""
+    """Run `work`, which may run twice; raises LeaseLost when the database stays away for the length of a lease.
+
+    The connection goes back at once: what a block does next may take as long as it likes.
+    """
     try:
         return retry_database(work, seconds=float(settings.COPILOT_LEASE_SECONDS))
     except (OperationalError, InterfaceError) as error:
         raise LeaseLost from error
+    finally:
+        release()

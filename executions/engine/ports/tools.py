@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from durable.connections import outside_wait
 from durable.errors import LeaseLost
 from executions.blocks.base import Block
 from executions.blocks.errors import BlockCancelled, BudgetUsedUp
@@ -61,7 +62,8 @@ class NodeToolbox:
         remove = cancel.add_callback(call.done.set)
         try:
             self.scope.inbox.call(call)
-            call.done.wait(self.caller.node.block.time_cap_seconds)
+            with outside_wait():
+                call.done.wait(self.caller.node.block.time_cap_seconds)
         finally:
             remove()
         if call.run is None:

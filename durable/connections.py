@@ -1,0 +1,102 @@
+"""Database connections of the calling thread: given back before every outside wait, or kept apart from the pool.
+
+A process has far more threads than its pool has connections. That works because a thread needs one for a transaction
+only: whatever waits for the outside (a model, HTTP, a sandbox, mail, a person) does so inside `outside_wait`.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS, connections
+
+from durable import limits
+
+logger = logging.getLogger(__name__)
+_thread = threading.local()
+
+
+class WaitInTransaction(RuntimeError):
+    """A transaction is open, and it would stay open for as long as the outside takes. Commit it first."""
+
+    def __init__(self) -> None:
+        super().__init__(self.__doc__)
+
+
+@contextmanager
+def outside_wait() -> Iterator[None]:
+    """Give this thread's connections back and mark the thread as waiting; raises WaitInTransaction."""
+    for connection in _opened():
+        if _in_transaction(connection):
+            raise WaitInTransaction
+    release()
+    _thread.waits = waits = getattr(_thread, "waits", 0) + 1
+    try:
+        yield
+    finally:
+        _thread.waits = waits - 1
+
+
+def in_outside_wait() -> bool:
+    """Return whether this thread is inside `outside_wait`."""
+    return bool(getattr(_thread, "waits", 0))
+
+
+def release() -> None:
+    """Give this thread's connections back to the pool, except one with an open transaction."""
+    for connection in _opened():
+        if not connection.in_atomic_block:
+            connection.close()
+
+
+def give_way() -> None:
+    """Give this thread's connections back if other threads are waiting for one."""
+    for connection in _opened():
+        pool = getattr(connection, "pool", None)
+        if pool is not None and pool.get_stats().get("requests_waiting") and not connection.in_atomic_block:
+            connection.close()
+
+
+def use_own_connection() -> None:
+    """Let this thread use one lasting connection outside the pool, so that it never queues for one.
+
+    SQLite has no pool, and a thread of it never queues: nothing changes there.
+    """
+    own: Any = connections.create_connection(DEFAULT_DB_ALIAS)
+    if not own.settings_dict["OPTIONS"].get("pool"):
+        return
+    options = {name: value for name, value in own.settings_dict["OPTIONS"].items() if name != "pool"}
+    own.settings_dict = own.settings_dict | {"OPTIONS": options, "CONN_MAX_AGE": None}
+    release()
+    connections[DEFAULT_DB_ALIAS] = own
+
+
+def check_concurrency(concurrency: int) -> str:
+    """Return what is wrong with so many threads on this pool; empty if nothing is, or if there is no pool."""
+    pool = settings.DATABASES[DEFAULT_DB_ALIAS]["OPTIONS"].get("pool")
+    if not pool:
+        return ""
+    threads = concurrency + limits.NODE_THREADS
+    needed = -(-threads // limits.THREADS_PER_CONNECTION)
+    if pool["max_size"] >= needed:
+        return ""
+    return (
+        f"{concurrency} jobs and {limits.NODE_THREADS} blocks at once share {pool['max_size']} database "
+        f"connections. Set COPILOT_DATABASE_POOL_SIZE to {needed} or more, or lower the concurrency."
+    )
+
+
+def _opened() -> list[Any]:
+    return [made for made in connections.all(initialized_only=True) if made.connection is not None]
+
+
+def _in_transaction(connection: Any) -> bool:
+    """Whether the product opened one; like Django's own `durable` blocks, that of a test case does not count."""
+    return connection.in_atomic_block and not (
+        connection.atomic_blocks and connection.atomic_blocks[-1]._from_testcase
+    )
