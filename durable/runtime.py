@@ -20,6 +20,7 @@ from django.db import DatabaseError, InterfaceError, close_old_connections, conn
 from django.db.models import Q
 
 from durable import alive, bell, jobs, limits, neighbours, tallies, tracing
+from durable.connections import use_own_connection
 from durable.errors import HandOver, LeaseLost
 from durable.lease import Lease
 from durable.log_context import working_on
@@ -150,6 +151,7 @@ class Runtime:
 
     def _thread(self, name: str, work: Callable[[], None], pause: Callable[[], float]) -> None:
         def forever() -> None:
+            use_own_connection()  # however busy the jobs are, they can be renewed and taken over
             while True:
                 try:
                     work()
