@@ -50,11 +50,13 @@ def leave_in_order() -> None:
 
 
 @contextmanager
-def ground(*, env: Mapping[str, str] | None = None, lease_seconds: float = 15.0) -> Iterator[Stack]:
+def ground(
+    *, env: Mapping[str, str] | None = None, lease_seconds: float = 15.0, kind: type[Stack] = Stack
+) -> Iterator[Stack]:
     """A stack whose Redis runs; the benchmark starts whatever else it needs."""
     leave_in_order()
     home = Path(tempfile.mkdtemp(prefix="rb-"))
-    stack = Stack(
+    stack = kind(
         home,
         database_url=os.environ.get(DATABASE, ""),
         env={**LIFTED, **(env or {})},

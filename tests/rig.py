@@ -183,20 +183,29 @@ class Stack:
         return process
 
     def start_web(self, number: int = 0, *, crash_at: str = "") -> None:
-        while len(self.web_ports) <= number:
-            self.web_ports.append(free_port())
-        env = {"PORT": str(self.web_ports[number]), "HOST": "127.0.0.1"} | self.crashing(crash_at)
+        env = {"PORT": str(self.web_port(number)), "HOST": "127.0.0.1"} | self.crashing(crash_at)
         self.launch(f"web{number}", "-m", "copilot_project.server", env=env)
 
+    def web_port(self, number: int) -> int:
+        while len(self.web_ports) <= number:
+            self.web_ports.append(free_port())
+        return self.web_ports[number]
+
     def start_worker(
-        self, number: int = 0, *, crash_at: str = "", threads: int = 32, queues: str = ALL_QUEUES
+        self,
+        number: int = 0,
+        *,
+        crash_at: str = "",
+        threads: int = 32,
+        queues: str = ALL_QUEUES,
+        env: Mapping[str, str] | None = None,
     ) -> None:
         command = (
             "-m", "celery", "-A", "copilot_project", "worker", "-P", "threads", "-c", str(threads),
             "-Q", queues, "-n", f"w{number}@{self.home.name}", "-l", "INFO",
             "--without-gossip", "--without-mingle",
         )  # fmt: skip
-        self.launch(f"worker{number}", *command, env=self.crashing(crash_at))
+        self.launch(f"worker{number}", *command, env=self.crashing(crash_at) | dict(env or {}))
 
     def start_model(self) -> None:
         command = ("-m", "copilot_project.embedded.light", "llm", "offline_model")
@@ -287,10 +296,14 @@ class Stack:
 
     def send_task(self, name: str, *words: str, queue: str) -> None:
         """A message to the workers that nobody sent."""
+        self.celery().send_task(name, args=words, queue=queue)
+
+    def celery(self) -> Celery:
+        """A Celery app of an outsider, on this stack's broker."""
         app = Celery(broker=self.broker_url or f"redis+socket://{self.socket}", set_as_current=False)
         if not self.broker_url:
             app.conf.broker_transport_options = {"global_keyprefix": "ratchet:"}
-        app.send_task(name, args=words, queue=queue)
+        return app
 
 
 def as_sqlite_has_it(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""./copilot chaos [F1 F3 ...] [--short]: break things under load and show what came of it."""
+"""./copilot chaos [F1 F3 ...] [--short] [--stack production]: break things under load and show what came of it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import argparse
 import sys
 import time
 
-from benchmarks.ground import ground
-from tests.rig import Stack
+from benchmarks.chaos.stacks import chaos_ground
+from tests.servers import ServerMissing
 
 LEASE_SECONDS = 3.0
 
@@ -18,31 +18,39 @@ def main(arguments: list[str]) -> int:
     )
     parser.add_argument("names", nargs="*", metavar="F1", help="which scenarios; all unless said")
     parser.add_argument(
-        "--short", action="store_true", help="about a minute and a half: F1 F4 F5 F6 F9 F14 F17"
+        "--short", action="store_true", help="a few minutes: each scenario small, the slowest ones left out"
     )
     parser.add_argument("--lease", type=float, default=LEASE_SECONDS, help="seconds; production has 15")
+    parser.add_argument(
+        "--stack",
+        choices=("small", "production"),
+        default="small",
+        help="SQLite and Redis; or PostgreSQL, RabbitMQ and Redis, two web processes and three workers behind a proxy",
+    )
     options = parser.parse_args(arguments)
     started = time.monotonic()
-    with ground(lease_seconds=options.lease) as stack:
-        from benchmarks.chaos.running import choose, run_all  # needs Django set up
-
-        wanted = choose(options.names, short=options.short)
-        if wanted is None:
-            return 2
-        if wanted:
-            start(stack)
-        broken = run_all(stack, wanted, short=options.short)
+    try:
+        broken = run(options)
+    except ServerMissing as error:
+        print(error)
+        return 2
+    if broken is None:
+        return 2
     print(f"\nTook {time.monotonic() - started:.0f} s.")
     return 1 if broken else 0
 
 
-def start(stack: Stack) -> None:
-    """The model, one web process, two workers; Redis runs already."""
-    stack.start_model()
-    stack.start_web(0)
-    for number in range(2):
-        stack.start_worker(number)
-    stack.wait_ready(2)
+def run(options: argparse.Namespace) -> bool | None:
+    """Whether a promise was broken; None when a scenario that was asked for does not exist."""
+    with chaos_ground(options.stack, lease_seconds=options.lease) as stack:
+        from benchmarks.chaos.running import choose, run_all  # needs Django set up
+
+        wanted = choose(options.names, stack, short=options.short)
+        if wanted is None:
+            return None
+        if wanted:
+            stack.start_all()
+        return run_all(stack, wanted, short=options.short)
 
 
 if __name__ == "__main__":

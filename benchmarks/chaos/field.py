@@ -17,13 +17,14 @@ from typing import Any
 import httpx
 
 from benchmarks.chaos.invariants import EFFECT, FOREIGN_EFFECT, Recorded
+from benchmarks.chaos.stacks import ChaosStack
 from chat.models import Attempt, Turn
 from durable.models import Job, WorkerBeat
-from tests.rig import PEOPLE, START_SECONDS, Client, Reader, Stack, eventually
+from tests.rig import PEOPLE, START_SECONDS, Client, Reader, eventually
 
 ACCEPT_SECONDS = 60.0
 END_SECONDS = 60.0
-WORKERS = (0, 1)
+WORKERS = 2
 
 
 def talk(*, words: int = 15, delay: float = 0.05) -> list[dict[str, Any]]:
@@ -47,11 +48,13 @@ class Blow:
 class Field:
     """One scenario at work."""
 
-    stack: Stack
+    stack: ChaosStack
     short: bool
+    workers: int = WORKERS
     recorded: list[Recorded] = field(default_factory=list)
     blows: list[Blow] = field(default_factory=list)
     notes: dict[str, object] = field(default_factory=dict)
+    wrong: list[str] = field(default_factory=list)  # what the scenario itself saw that must not be
 
     def __post_init__(self) -> None:
         self._clients = {name: self.stack.client(name) for name in PEOPLE}
@@ -132,9 +135,14 @@ class Field:
         return thread
 
     def settle(self) -> None:
-        """Wait until every turn has ended and every recorder has heard its end, or the deadline has passed."""
-        deadline = time.monotonic() + END_SECONDS
+        """Wait until every turn has ended and every recorder has heard its end, or the deadline has passed.
+
+        The deadline follows progress: it is counted anew whenever a turn has ended.
+        """
+        deadline, left = time.monotonic() + END_SECONDS, self.open_turns()
         while (open_ := self.open_turns()) and time.monotonic() < deadline:
+            if open_ < left:
+                deadline, left = time.monotonic() + END_SECONDS, open_
             time.sleep(0.1)
         self.notes["settled"] = "no" if open_ else "yes"
         while self._threads and time.monotonic() < deadline + 10:
@@ -166,13 +174,16 @@ class Field:
         return WorkerBeat.objects.filter(name__contains=f":{self.pid(name)}:").exists()
 
     def all_up(self) -> bool:
-        return all(self.is_up(f"worker{number}") for number in WORKERS)
+        return all(self.is_up(name) for name in self.worker_names())
+
+    def worker_names(self) -> list[str]:
+        return [f"worker{number}" for number in range(self.workers)]
 
     def victim(self, *, seconds: float = 10.0) -> str:
         """A worker that is in the middle of a turn, at a random moment of it, while another can take over."""
-        eventually(self.all_up, seconds=START_SECONDS, what="both workers")
+        eventually(self.all_up, seconds=START_SECONDS, what="all workers")
         deadline = time.monotonic() + seconds
-        names = [f"worker{number}" for number in WORKERS]
+        names = self.worker_names()
         while time.monotonic() < deadline:
             random.shuffle(names)
             for name in names:
@@ -200,7 +211,7 @@ class Field:
                     self.stack.start_worker(int(name.removeprefix("worker")))
                 case "web":
                     self.stack.start_web(int(name.removeprefix("web")))
-        self.stack.wait_ready(len(WORKERS))
+        self.stack.wait_ready(self.workers)
 
     def restart_worker_softly(self, name: str, *, seconds: float = 40.0) -> None:
         """SIGTERM, wait for its end, start it again."""

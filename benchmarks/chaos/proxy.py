@@ -1,4 +1,4 @@
-"""A TCP proxy that cuts connections at a random byte, or passes bytes on slowly."""
+"""TCP proxies that cut connections at a random byte, pass bytes on slowly, or fall silent."""
 
 from __future__ import annotations
 
@@ -57,3 +57,67 @@ class Proxy:
             client.sendall(data)
             if self.bytes_per_second:
                 time.sleep(len(data) / self.bytes_per_second)
+
+
+class Gateway:
+    """Passes everything on to a server, until it is told to refuse connections or to fall silent.
+
+    Silent means what a dead host behind a load balancer looks like: connections are accepted and stay open, and no
+    byte comes through either way.
+    """
+
+    def __init__(self, target: int) -> None:
+        self.target = target
+        self.refuses = False
+        self._speaks = threading.Event()
+        self._speaks.set()
+        self._open: set[socket.socket] = set()
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=512)
+        self.port: int = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def fall_silent(self) -> None:
+        self._speaks.clear()
+
+    def recover(self) -> None:
+        """Serve again; what was open while it was silent is cut, as such connections are sooner or later."""
+        self.refuses = False
+        for one in list(self._open):
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+        self._speaks.set()
+
+    def refuse(self) -> None:
+        """Cut what is open, and every new connection at once."""
+        self.refuses = True
+        for one in list(self._open):
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        self._listener.close()
+        self.refuse()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                threading.Thread(target=self._serve, args=(client,), daemon=True).start()
+
+    def _serve(self, client: socket.socket) -> None:
+        with client, suppress(OSError):
+            self._speaks.wait()
+            if self.refuses:
+                return
+            with socket.create_connection(("127.0.0.1", self.target), 5) as server:
+                self._open |= {client, server}
+                threading.Thread(target=self._pass_on, args=(client, server), daemon=True).start()
+                self._pass_on(server, client)
+                self._open -= {client, server}
+
+    def _pass_on(self, source: socket.socket, sink: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(65_536):
+                self._speaks.wait()
+                sink.sendall(data)
+            sink.shutdown(socket.SHUT_WR)

@@ -6,12 +6,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmarks.chaos import invariants
+from benchmarks.chaos import deployed, invariants, scenarios  # noqa: F401  # they fill the table of scenarios
 from benchmarks.chaos.field import Field
 from benchmarks.chaos.invariants import Findings
-from benchmarks.chaos.scenarios import NOT_HERE, SCENARIOS, Scenario
+from benchmarks.chaos.scenario import NOT_HERE, SCENARIOS, Scenario
+from benchmarks.chaos.stacks import ChaosStack, ProductionStack
 from benchmarks.side_by_side import Series, number, table
-from tests.rig import Stack
 
 HEADS = ["scenario", "turns", "faults", "hit", "lost", "doubled", "stuck", "unlike db", "other", "attempts",
          "recovery p50/p95/max s", "wall s"]  # fmt: skip
@@ -35,20 +35,36 @@ class Result:
         ]
 
 
-def choose(names: Sequence[str], *, short: bool) -> list[Scenario] | None:
+def choose(names: Sequence[str], stack: ChaosStack, *, short: bool) -> list[Scenario] | None:
     """The scenarios to run; None when a name is unknown. Says so, and why some do not apply here."""
-    for name in names:
-        if name in NOT_HERE:
-            print(f"{name}: not run here: {NOT_HERE[name]}.", flush=True)
-        elif name not in SCENARIOS:
-            print(f"{name}: there is no such scenario; there is {', '.join(SCENARIOS)}.", flush=True)
-            return None
-    if names:
-        return [SCENARIOS[name] for name in names if name in SCENARIOS]
-    return [one for one in SCENARIOS.values() if (one.in_short if short else not one.only_named)]
+    unknown = [name for name in names if name not in SCENARIOS and name not in NOT_HERE]
+    if unknown:
+        print(f"{unknown[0]}: there is no such scenario; there is {', '.join(SCENARIOS)}.", flush=True)
+        return None
+    wanted = []
+    for name in names or [*NOT_HERE, *SCENARIOS]:
+        scenario = SCENARIOS.get(name)
+        left_out = scenario is not None and (not scenario.in_short if short else scenario.only_named)
+        if left_out and not names:
+            continue
+        if reason := why_not(name, stack):
+            print(f"{name}: not run here: {reason}.", flush=True)
+        elif scenario is not None:
+            wanted.append(scenario)
+    return wanted
 
 
-def run_all(stack: Stack, wanted: Sequence[Scenario], *, short: bool) -> bool:
+def why_not(name: str, stack: ChaosStack) -> str:
+    """Why a scenario cannot be run on this stack or machine; empty when it can."""
+    if name in NOT_HERE:
+        return NOT_HERE[name]
+    scenario = SCENARIOS[name]
+    if scenario.on_production and not isinstance(stack, ProductionStack):
+        return "it needs servers of its own, add --stack production"
+    return scenario.why_not()
+
+
+def run_all(stack: ChaosStack, wanted: Sequence[Scenario], *, short: bool) -> bool:
     """True when something that must hold did not."""
     results = [run(stack, scenario, short=short) for scenario in wanted]
     print("\n" + "\n".join(table(HEADS, [result.cells() for result in results])))
@@ -57,8 +73,8 @@ def run_all(stack: Stack, wanted: Sequence[Scenario], *, short: bool) -> bool:
     return bool(broken)
 
 
-def run(stack: Stack, scenario: Scenario, *, short: bool) -> Result:
-    field = Field(stack, short)
+def run(stack: ChaosStack, scenario: Scenario, *, short: bool) -> Result:
+    field = Field(stack, short, stack.workers)
     started = time.monotonic()
     broken = ""
     try:
@@ -67,7 +83,7 @@ def run(stack: Stack, scenario: Scenario, *, short: bool) -> Result:
     except AssertionError as error:  # a wait whose deadline passed is a finding too
         broken = f"the scenario stopped: {error}"
     findings = invariants.check(stack, field.recorded)
-    findings.other += [broken] if broken else []
+    findings.other += [*field.wrong, *([broken] if broken else [])]
     result = Result(scenario=scenario, field=field, findings=findings, seconds=time.monotonic() - started)
     notes = "; ".join(f"{name}: {value}" for name, value in field.notes.items())
     print(

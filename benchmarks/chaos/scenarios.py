@@ -1,25 +1,22 @@
-"""The fault scenarios, F1 to F20; each breaks something under load. What must hold afterwards is in invariants.py."""
+"""The fault scenarios F1 to F20; each breaks something under load. What must hold afterwards is in invariants.py."""
 
 from __future__ import annotations
 
 import random
 import signal
 import socket
-import sqlite3
 import subprocess
 import time
 import uuid
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import redis
-from celery import Celery
 
-from benchmarks.chaos.field import WORKERS, Field, talk
+from benchmarks.chaos.field import Field, talk
 from benchmarks.chaos.proxy import Proxy
+from benchmarks.chaos.scenario import scenario
 from benchmarks.side_by_side import Series, number, resident_megabytes
 from chat.models import Turn
 from tests.rig import PEOPLE, START_SECONDS, eventually
@@ -28,34 +25,6 @@ CRASH_POINTS = (
     "after_claim", "before_model", "mid_model", "after_model", "after_step_commit", "after_intent",
     "after_effect", "after_result", "before_next_step", "before_final_commit", "after_final_commit", "after_finish",
 )  # fmt: skip
-
-
-@dataclass(frozen=True, kw_only=True)
-class Scenario:
-    """A fault and how it is brought about."""
-
-    name: str
-    what: str
-    run: Callable[[Field], None]
-    in_short: bool
-    only_named: bool
-
-
-SCENARIOS: dict[str, Scenario] = {}
-NOT_HERE = {
-    "F2": "a turn's worker is one process with threads: there is no pool child to kill",
-    "F16": "long operations have fault tests of their own, in tests/acceptance/test_operations.py",
-    "F18": "a full disk needs a small file system of its own, so root",
-    "F19": "leases are measured by the database's clock; tests/durable moves a fake one",
-}
-
-
-def scenario(name: str, what: str, *, short: bool = False, only_named: bool = False) -> Callable[[Any], Any]:
-    def add(run: Callable[[Field], None]) -> Callable[[Field], None]:
-        SCENARIOS[name] = Scenario(name=name, what=what, run=run, in_short=short, only_named=only_named)
-        return run
-
-    return add
 
 
 @scenario("F1", "kill -9 of a worker at random", short=True)
@@ -68,8 +37,8 @@ def kill_workers(field: Field) -> None:
 @scenario("F3", "kill -9 at twelve named points")
 def kill_at_points(field: Field) -> None:
     """One worker dies at the point, another one that was started after it goes on."""
-    for number_ in WORKERS:
-        field.stack.kill(f"worker{number_}")
+    for name in field.worker_names():
+        field.stack.kill(name)
     died = 0
     for point in CRASH_POINTS if not field.short else CRASH_POINTS[2:7:4]:
         for _ in range(field.pick(1, 2)):
@@ -203,14 +172,13 @@ def dead_client(field: Field, port: int, turn_id: str) -> socket.socket:
 
 @scenario("F11", "the broker refuses while messages come in")
 def broker_down(field: Field) -> None:
-    field.stack.kill("redis")
     started = time.monotonic()
     spans = []
-    for _ in range(field.pick(5, 50)):
-        sent_at = time.monotonic()
-        field.send(talk(words=3, delay=0.01))
-        spans.append(time.monotonic() - sent_at)
-    field.stack.start_redis()
+    with field.stack.broker_away():
+        for _ in range(field.pick(5, 50)):
+            sent_at = time.monotonic()
+            field.send(talk(words=3, delay=0.01))
+            spans.append(time.monotonic() - sent_at)
     field.settle()
     field.notes["POST p99 s (two requests)"] = number(Series.of(spans).quantile(0.99))
     field.notes["refused POSTs"] = len(field.refusals)
@@ -219,16 +187,13 @@ def broker_down(field: Field) -> None:
 
 @scenario("F12", "the database is locked")
 def database_locked(field: Field) -> None:
-    """Another program holds SQLite's write lock; no message may be accepted without its row."""
+    """Another program holds the lock; no message may be accepted without its row."""
     with field.load():
         for _ in range(field.pick(1, 5)):
             time.sleep(1.5)
             field.struck(field.running())
-            other = sqlite3.connect(field.stack.home / "copilot.sqlite3", isolation_level=None, timeout=20)
-            other.execute("BEGIN EXCLUSIVE")
-            time.sleep(field.pick(4, 10))
-            other.execute("ROLLBACK")
-            other.close()
+            with field.stack.database_locked():
+                time.sleep(field.pick(4, 10))
     field.notes["refused POSTs"] = len(field.refusals)
 
 
@@ -279,8 +244,7 @@ def model_faults(field: Field) -> None:
 
 @scenario("F14", "every poke comes six times, in any order", short=True)
 def doubled_pokes(field: Field) -> None:
-    app = Celery(broker=f"redis+socket://{field.stack.socket}", set_as_current=False)
-    app.conf.broker_transport_options = {"global_keyprefix": "ratchet:"}
+    app = field.stack.celery()
     sent = []
     for _ in range(field.pick(8, 100)):
         one = field.send(talk(words=4, delay=0.01))
@@ -314,7 +278,7 @@ def rolling_deploy(field: Field) -> None:
     with field.load():
         for number_ in range(field.pick(2, 10)):
             time.sleep(1)
-            field.restart_worker_softly(f"worker{number_ % 2}")
+            field.restart_worker_softly(f"worker{number_ % field.workers}")
             eventually(field.all_up, seconds=START_SECONDS, what="the new worker")
     field.notes["turns that ended with an error"] = failed(field)
 

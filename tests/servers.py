@@ -1,0 +1,248 @@
+"""PostgreSQL and RabbitMQ servers of a run's own: unlike the machine's, they may be killed, starved and replaced."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psycopg
+
+from tests.rig import LEASH, eventually, free_port
+
+START_SECONDS = 90.0
+COMMAND_SECONDS = 60.0
+TICK_MILLISECONDS = 5_000  # how often RabbitMQ looks for consumers past their time; its default is a minute
+RABBIT_PROGRAMS = Path("/usr/lib/rabbitmq/bin")
+
+
+class ServerMissing(Exception):
+    """A program that this run needs is not installed."""
+
+
+def postgres_programs() -> Path:
+    """The folder of the newest PostgreSQL server that is installed."""
+    found = [path.parent for path in Path("/usr/lib/postgresql").glob("*/bin/initdb")]
+    if path := shutil.which("initdb"):
+        found.append(Path(path).parent)
+    if not found:
+        raise ServerMissing("PostgreSQL is not installed. On Debian: apt install postgresql.")
+    return max(found, key=lambda path: [int(part) for part in path.parts if part.isdigit()])
+
+
+@dataclass
+class PostgresServer:
+    """One PostgreSQL server with its data below `folder`; not run as root, which it refuses."""
+
+    folder: Path
+    port: int = field(default_factory=free_port)
+    process: subprocess.Popen[bytes] | None = None
+
+    def __post_init__(self) -> None:
+        self.programs = postgres_programs()
+        self.data = self.folder / "data"
+
+    @property
+    def url(self) -> str:
+        return url_at(self.port)
+
+    def create(self) -> PostgresServer:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if os.getuid() == 0:
+            account = pwd.getpwnam("postgres")
+            os.chown(self.folder, account.pw_uid, account.pw_gid)
+            for parent in self.folder.parents[:-2]:
+                parent.chmod(
+                    parent.stat().st_mode | 0o055
+                )  # below a temporary folder that only root may enter
+        self.run("initdb", "-A", "trust", "-U", "postgres", "-N", "-D", str(self.data))
+        return self
+
+    def standby(self, folder: Path) -> PostgresServer:
+        """Start a second server that follows this one; a commit waits for it, so that none is lost with the first."""
+        folder.mkdir(parents=True, exist_ok=True)
+        if os.getuid() == 0:
+            shutil.chown(folder, "postgres", "postgres")
+        copy = PostgresServer(folder)
+        self.run("pg_basebackup", "-d", self.url, "-D", str(copy.data), "-R", "-X", "stream", "-c", "fast")
+        copy.start()
+        self.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
+        self.execute("ALTER SYSTEM SET synchronous_commit = 'remote_apply'")
+        self.execute("SELECT pg_reload_conf()")
+        eventually(
+            lambda: self.execute("SELECT sync_state FROM pg_stat_replication") == [("sync",)],
+            seconds=START_SECONDS,
+            what="the synchronous standby",
+        )
+        return copy
+
+    def promote(self) -> None:
+        self.execute("ALTER SYSTEM RESET ALL")  # it inherited that commits wait for a standby
+        self.run("pg_ctl", "promote", "-w", "-D", str(self.data))
+        eventually(
+            lambda: self.execute("SELECT pg_is_in_recovery()") == [(False,)],
+            seconds=START_SECONDS,
+            what="the promotion",
+        )
+
+    def start(self) -> PostgresServer:
+        settings = {"listen_addresses": "127.0.0.1", "unix_socket_directories": "", "fsync": "off",
+                    "max_connections": "400"}  # fmt: skip
+        words = [f"-c{name}={value}" for name, value in settings.items()]
+        with (self.folder / "server.log").open("ab") as out:
+            self.process = subprocess.Popen(
+                self.as_owner("postgres", "-D", str(self.data), "-p", str(self.port), *words),
+                cwd="/",
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        eventually(self.answers, seconds=START_SECONDS, what="PostgreSQL")
+        return self
+
+    def stop(self, how: signal.Signals = signal.SIGQUIT) -> None:
+        """SIGQUIT is PostgreSQL's own immediate shutdown: every connection is cut, nothing is written."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(how)
+            self.process.wait(COMMAND_SECONDS)
+
+    def answers(self) -> bool:
+        if self.process is not None and self.process.poll() is not None:
+            raise AssertionError(f"PostgreSQL ended:\n{(self.folder / 'server.log').read_text()[-2_000:]}")
+        try:
+            return self.execute("SELECT 1") == [(1,)]
+        except psycopg.OperationalError:
+            return False
+
+    def execute(self, statement: str, *, database: str = "postgres") -> list[tuple[object, ...]]:
+        with psycopg.connect(url_at(self.port, database), autocommit=True, connect_timeout=5) as connection:
+            found = connection.execute(statement.encode())
+            return found.fetchall() if found.description else []
+
+    def run(self, program: str, *words: str) -> None:
+        done = subprocess.run(
+            self.as_owner(program, *words), cwd="/", capture_output=True, text=True, timeout=COMMAND_SECONDS
+        )
+        if done.returncode:
+            raise RuntimeError(f"{program} failed:\n{done.stdout}\n{done.stderr}")
+
+    def as_owner(self, program: str, *words: str) -> list[str]:
+        """Run by the user postgres where we are root; the kernel ends it with this process."""
+        command = [str(self.programs / program), *words]
+        if os.getuid() != 0:
+            return [sys.executable, str(LEASH), str(os.getpid()), *command]
+        return [
+            "setpriv",
+            "--reuid=postgres",
+            "--regid=postgres",
+            "--init-groups",
+            "--pdeathsig=KILL",
+            *command,
+        ]
+
+
+def url_at(port: int, database: str = "postgres") -> str:
+    return f"postgres://postgres@127.0.0.1:{port}/{database}"
+
+
+@dataclass
+class RabbitServer:
+    """One RabbitMQ node with everything it writes below `folder`."""
+
+    folder: Path
+    consumer_timeout_seconds: int = 1800
+    port: int = field(default_factory=free_port)
+    process: subprocess.Popen[bytes] | None = None
+
+    def __post_init__(self) -> None:
+        if not (RABBIT_PROGRAMS / "rabbitmq-server").exists():
+            raise ServerMissing("RabbitMQ is not installed. On Debian: apt install rabbitmq-server.")
+        self.node = f"ratchet-{secrets.token_hex(4)}@localhost"
+        self.distribution_port = free_port()
+
+    @property
+    def url(self) -> str:
+        return f"amqp://guest:guest@127.0.0.1:{self.port}//"
+
+    def start(self) -> RabbitServer:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        cookie = self.folder / ".erlang.cookie"
+        cookie.touch(0o600)
+        cookie.write_text(secrets.token_hex(10))
+        cookie.chmod(0o400)
+        (self.folder / "enabled_plugins").write_text("[].\n")
+        milliseconds = self.consumer_timeout_seconds * 1000
+        (self.folder / "rabbitmq.conf").write_text(
+            f"listeners.tcp.1 = 127.0.0.1:{self.port}\nlog.console = true\nlog.file = false\n"
+        )
+        (self.folder / "advanced.config").write_text(
+            f"[{{rabbit, [{{consumer_timeout, {milliseconds}}}, {{channel_tick_interval, {TICK_MILLISECONDS}}}]}}].\n"
+        )
+        with (self.folder / "server.log").open("ab") as out:
+            self.process = subprocess.Popen(
+                [sys.executable, str(LEASH), str(os.getpid()), str(RABBIT_PROGRAMS / "rabbitmq-server")],
+                env=self.environment(),
+                cwd=self.folder,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        eventually(self.listens, seconds=START_SECONDS, what="RabbitMQ")
+        self.control("await_startup", "--timeout", str(int(START_SECONDS)))
+        return self
+
+    def listens(self) -> bool:
+        if self.process is not None and self.process.poll() is not None:
+            raise AssertionError(f"RabbitMQ ended:\n{(self.folder / 'server.log').read_text()[-2_000:]}")
+        try:
+            socket.create_connection(("127.0.0.1", self.port), 1).close()
+        except OSError:
+            return False
+        return True
+
+    def stop(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait(COMMAND_SECONDS)
+
+    def environment(self) -> dict[str, str]:
+        return os.environ | {
+            "HOME": str(self.folder),
+            "RABBITMQ_NODENAME": self.node,
+            "RABBITMQ_NODE_PORT": str(self.port),
+            "RABBITMQ_DIST_PORT": str(self.distribution_port),
+            "RABBITMQ_MNESIA_BASE": str(self.folder / "mnesia"),
+            "RABBITMQ_LOG_BASE": str(self.folder),
+            "RABBITMQ_CONFIG_FILE": str(self.folder / "rabbitmq.conf"),
+            "RABBITMQ_ADVANCED_CONFIG_FILE": str(self.folder / "advanced.config"),
+            "RABBITMQ_ENABLED_PLUGINS_FILE": str(self.folder / "enabled_plugins"),
+            "RABBITMQ_PID_FILE": str(self.folder / "pid"),
+        }
+
+    def control(self, *words: str) -> str:
+        """Run rabbitmqctl against this node."""
+        done = subprocess.run(
+            [str(RABBIT_PROGRAMS / "rabbitmqctl"), "-q", "-n", self.node, *words],
+            env=self.environment(),
+            capture_output=True,
+            text=True,
+            timeout=START_SECONDS + COMMAND_SECONDS,
+        )
+        if done.returncode:
+            raise RuntimeError(f"rabbitmqctl {' '.join(words)} failed:\n{done.stdout}\n{done.stderr}")
+        return done.stdout
+
+    def messages(self) -> int:
+        """Everything that lies in its queues, delivered or not."""
+        rows = self.control("list_queues", "messages", "--no-table-headers").split()
+        return sum(map(int, rows))
+
+    def queues(self) -> list[str]:
+        return self.control("list_queues", "name", "--no-table-headers").split()
