@@ -451,13 +451,17 @@ def restored_backup(field: Field) -> None:
     client = field.stack.client()
     for _ in range(field.pick(6, 30)):
         field.send(talk(words=60), watch=False)
-    manage(field, "backup", str(archive))
+    with paused_queue():
+        for _ in range(field.pick(4, 20)):
+            field.send(talk(), watch=False)
+        manage(field, "backup", str(archive))
     field.settle()
     for name in [name for name in field.stack.processes if name.startswith(("web", "worker"))]:
         field.stack.kill(name)
     connection.close()
     manage(field, "restore", "--replace", str(archive))
     archive.unlink()
+    pausing.resume("queue", Turn.queue)  # the backup remembers the pause
     kept = set(Turn.objects.values_list("pk", flat=True))
     field.recorded[:] = [one for one in field.recorded if one.turn_id in kept]
     field.notes["running in the backup"] = field.open_turns()
@@ -466,6 +470,16 @@ def restored_backup(field: Field) -> None:
         one.reader = Reader(Client(client.url, owner_key(field, one)), str(one.turn_id))
         one.reader.read_to_end()
     field.settle()
+
+
+@contextmanager
+def paused_queue() -> Iterator[None]:
+    pausing.pause("queue", Turn.queue, reason="chaos")
+    time.sleep(3)  # until every worker has seen it
+    try:
+        yield
+    finally:
+        pausing.resume("queue", Turn.queue)
 
 
 def owner_key(field: Field, one: Recorded) -> str:

@@ -110,6 +110,7 @@ class Gateway:
             if self.refuses:
                 return
             with socket.create_connection(("127.0.0.1", self.target), 5) as server:
+                server.settimeout(None)
                 self._open |= {client, server}
                 threading.Thread(target=self._pass_on, args=(client, server), daemon=True).start()
                 self._pass_on(server, client)
