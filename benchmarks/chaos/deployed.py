@@ -461,6 +461,9 @@ def restored_backup(field: Field) -> None:
     connection.close()
     manage(field, "restore", "--replace", str(archive))
     archive.unlink()
+    (field.stack.home / "effects.txt").unlink(
+        missing_ok=True
+    )  # what happened after the backup is forgotten with it
     pausing.resume("queue", Turn.queue)  # the backup remembers the pause
     kept = set(Turn.objects.values_list("pk", flat=True))
     field.recorded[:] = [one for one in field.recorded if one.turn_id in kept]

@@ -1,4 +1,4 @@
-"""The short form of three scenarios, as `./copilot chaos` runs them: nothing lost, doubled, stuck or shown wrongly."""
+"""The short form of some scenarios, as `./copilot chaos` runs them: nothing lost, doubled, stuck or shown wrongly."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from tests.rig import ROOT
+from tests.services import missing
 
 pytestmark = pytest.mark.chaos
 
@@ -17,7 +18,7 @@ def chaos(*words: str) -> subprocess.CompletedProcess[str]:
     env = {name: value for name, value in os.environ.items() if not name.startswith(("COPILOT_", "REDIS_"))}
     return subprocess.run(
         [sys.executable, "-m", "benchmarks.chaos", *words],
-        cwd=ROOT, env=env, capture_output=True, text=True, timeout=175,
+        cwd=ROOT, env=env, capture_output=True, text=True, timeout=280,
     )  # fmt: skip
 
 
@@ -28,6 +29,21 @@ def test_killed_redis_cut_connections_and_doubled_pokes_break_no_promise() -> No
     for name in ("F5", "F9", "F14"):
         row = next(line for line in result.stdout.splitlines() if line.startswith(f"  {name} "))
         assert " 0  " in row
+
+
+@pytest.mark.services
+def test_production_stack_keeps_its_promises_when_workers_and_database_die() -> None:
+    result = chaos("F1", "F26", "F27", "F32", "--short", "--stack", "production")
+    if result.returncode == 2 and "is not installed" in result.stdout:
+        missing("A PostgreSQL or RabbitMQ server that can be started here")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "Every promise was kept." in result.stdout
+
+
+def test_scenario_of_the_production_stack_says_what_it_needs() -> None:
+    result = chaos("F26")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "add --stack production" in result.stdout
 
 
 def test_scenario_that_does_not_exist_is_named_and_refused() -> None:
