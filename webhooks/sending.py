@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-
 from accounts.sealing import CannotUnseal
 from boundary.errors import BlockedUrl, FetchError, InvalidRequest
 from boundary.http import OutboundRequest, OutboundResponse, fetch
