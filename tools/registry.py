@@ -14,6 +14,7 @@ from typing import Protocol
 from django.apps import apps
 from django.utils.module_loading import module_has_submodule
 
+from boundary import sandbox
 from durable import limits
 from llm.types import ToolSpec
 from tools import catalog, schema
@@ -126,8 +127,9 @@ def offered(session: Session) -> list[ToolSpec]:
 def prepare() -> None:
     """Do now what the first turn of a worker would wait for: imports, schemas and the sandbox's self-test."""
     for tool in current().all():
-        tool.available()
+        tool.available()  # begins the self-test, which goes on beside the rest
         schema.spec(tool)
+    sandbox.wait_until_tested(limits.WARM_UP_SECONDS)
 
 
 @contextmanager

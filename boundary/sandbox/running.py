@@ -12,13 +12,14 @@ from django.conf import settings
 from boundary.errors import SandboxError, SandboxUnavailable
 from boundary.sandbox.boxes import collect, fill, open_box
 from boundary.sandbox.launching import launch
-from boundary.sandbox.probes import self_test
+from boundary.sandbox.readiness import current_self_test, self_test
 from boundary.sandbox.types import SandboxLimits, SandboxRequest, SandboxResult
 from durable import limits as caps
 
 log = structlog.get_logger(__name__)
 
 AUTO, REQUIRED, OFF = "auto", "bwrap", "off"
+SWITCHED_OFF = "The sandbox is switched off (SANDBOX=off)."
 
 
 def mode() -> str:
@@ -28,15 +29,28 @@ def mode() -> str:
 
 
 def available() -> bool:
-    """Whether code may be run here: not switched off, and the self-test holds."""
-    return mode() != OFF and self_test().passed
+    """Whether code may be run here: not switched off, and a finished self-test passed. Returns at once."""
+    return mode() != OFF and current_self_test().passed()
 
 
 def unavailable_reason() -> str:
-    """Why code may not be run here; empty when it may."""
+    """Why code may not be run here; empty when it may. Waits for the self-test, which `available` does not."""
+    return SWITCHED_OFF if mode() == OFF else self_test().reason
+
+
+def wait_until_tested(seconds: float) -> None:
+    """Wait for the end of a self-test, so that what comes next need not do without the sandbox."""
+    if mode() != OFF:
+        current_self_test().wait(seconds)
+
+
+def check_available() -> None:
+    """Raise SandboxUnavailable unless the self-test passes; one that is under way is waited for."""
     if mode() == OFF:
-        return "The sandbox is switched off (SANDBOX=off)."
-    return self_test().reason
+        raise SandboxUnavailable(f"Code cannot be run here. {SWITCHED_OFF}")
+    report = current_self_test().wait(caps.SANDBOX_TEST_SECONDS)
+    if not report.passed:
+        raise SandboxUnavailable(f"Code cannot be run here. {report.reason}")
 
 
 def run_in_box(request: SandboxRequest, cancelled: Callable[[], bool] = lambda: False) -> SandboxResult:
@@ -65,8 +79,7 @@ def run_sandboxed(
     cancelled: Callable[[], bool] = lambda: False,
 ) -> SandboxResult:
     """Run a command in a box from `open_box`. A string is a bash script. Raises a SandboxError; nothing is run then."""
-    if not available():
-        raise SandboxUnavailable(f"Code cannot be run here. {unavailable_reason()}")
+    check_available()
     if not command:
         raise SandboxError("There is no command.")
     if len(stdin) > caps.SANDBOX_STDIN_BYTES:

@@ -9,6 +9,9 @@ from typing import Any
 import hypothesis
 import pytest
 
+from boundary.sandbox import readiness, running
+from durable.process import PerProcess
+
 hypothesis.settings.register_profile("no_deadline", deadline=None)  # how fast is not what they ask
 hypothesis.settings.load_profile("no_deadline")
 
@@ -21,3 +24,12 @@ def sandbox(settings: Any) -> None:
         if os.environ.get("CI", "").lower() == "true":
             pytest.fail("bubblewrap is missing")
         pytest.skip("bubblewrap is missing")
+
+
+@pytest.fixture
+def fresh_self_test(monkeypatch: pytest.MonkeyPatch) -> PerProcess[readiness.SelfTest]:
+    """As in a process that has just started: the sandbox has not been tested yet."""
+    fresh = PerProcess(readiness.SelfTest)
+    for module in (readiness, running):
+        monkeypatch.setattr(module, "current_self_test", fresh)
+    return fresh

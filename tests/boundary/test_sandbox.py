@@ -438,21 +438,17 @@ def test_case_61_no_terminal_can_be_typed_into() -> None:
 
 
 def test_case_62_without_the_program_nothing_is_offered_and_the_reason_is_clear(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, fresh_self_test: object
 ) -> None:
-    probes.tested.cache_clear()
     monkeypatch.setattr(
         shutil,
         "which",
         lambda name, path=None: None if name == "bwrap" else f"/usr/bin/{name}",
     )
-    try:
-        assert not available()
-        assert "bubblewrap" in unavailable_reason()
-        with pytest.raises(SandboxUnavailable, match="bubblewrap"):
-            run("touch /tmp/must-not-happen")
-    finally:
-        probes.tested.cache_clear()
+    assert "bubblewrap" in unavailable_reason()
+    assert not available()
+    with pytest.raises(SandboxUnavailable, match="bubblewrap"):
+        run("touch /tmp/must-not-happen")
     assert not Path("/tmp/must-not-happen").exists()
 
 
