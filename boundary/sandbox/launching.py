@@ -38,6 +38,7 @@ def launch(
     box: Path,
     timeout: float,
     stdin: bytes = b"",
+    owner: str = "",
     limits: SandboxLimits,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> SandboxResult:
@@ -45,7 +46,7 @@ def launch(
     argv = ["/bin/bash", "-c", command] if isinstance(command, str) else command
     if limits.cpu_seconds is None:  # a busy loop then ends by the clock, which can say so
         limits = replace(limits, cpu_seconds=math.ceil(timeout) + caps.SANDBOX_CPU_GRACE_SECONDS)
-    with claim_slot() as slot, contextlib.ExitStack() as cleanup:
+    with claim_slot(owner, cancelled) as slot, contextlib.ExitStack() as cleanup:
         hand_over(box, slot_uid(slot))
         run = start(argv, box=box, uid=slot_uid(slot), stdin=stdin, limits=limits, cleanup=cleanup)
         watch = Watch(process=run.process.pid, box=box, limits=limits)

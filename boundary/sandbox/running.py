@@ -62,6 +62,7 @@ def run_in_box(request: SandboxRequest, cancelled: Callable[[], bool] = lambda: 
             workdir=box,
             timeout=request.timeout,
             stdin=request.stdin,
+            owner=request.owner,
             limits=request.limits,
             cancelled=cancelled,
         )
@@ -75,6 +76,7 @@ def run_sandboxed(
     workdir: Path,
     timeout: float = caps.SANDBOX_SECONDS,
     stdin: bytes = b"",
+    owner: str = "",
     limits: SandboxLimits | None = None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> SandboxResult:
@@ -89,6 +91,7 @@ def run_sandboxed(
         box=workdir,
         timeout=min(max(timeout, 0.0), caps.MAX_SANDBOX_SECONDS),
         stdin=stdin,
+        owner=owner,
         limits=limits or SandboxLimits(),
         cancelled=cancelled,
     )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import os
 import random
 import stat
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from boundary.errors import SandboxBroken, SandboxBusy
@@ -29,18 +30,32 @@ def scratch() -> Path:
 
 
 @contextlib.contextmanager
-def claim_slot() -> Iterator[int]:
-    """Hold one slot of this machine; the lock goes with the process, however it ends. Raises SandboxBusy."""
+def claim_slot(owner: str = "", cancelled: Callable[[], bool] = lambda: False) -> Iterator[int]:
+    """Hold one slot of this machine; the lock goes with the process, however it ends. Raises SandboxBusy.
+
+    One owner holds at most SANDBOX_SLOTS_PER_USER of them; nobody in particular ("") is not limited so.
+    """
+    deadline = time.monotonic() + limits.SANDBOX_SLOT_WAIT_SECONDS
+    with contextlib.ExitStack() as held:
+        if owner:
+            share = hashlib.sha256(owner.encode()).hexdigest()[:32]
+            wait_for_lock(f"{share}-", limits.SANDBOX_SLOTS_PER_USER, held, deadline, cancelled)
+        yield wait_for_lock("", limits.SANDBOX_SLOTS, held, deadline, cancelled)
+
+
+def wait_for_lock(
+    prefix: str, count: int, held: contextlib.ExitStack, deadline: float, cancelled: Callable[[], bool]
+) -> int:
+    """Take any of the numbered locks for as long as `held` is open; its number. Raises SandboxBusy."""
     folder = scratch() / "slots"
     folder.mkdir(mode=0o700, exist_ok=True)
-    deadline = time.monotonic() + limits.SANDBOX_SLOT_WAIT_SECONDS
     while True:
-        for slot in random.sample(range(limits.SANDBOX_SLOTS), limits.SANDBOX_SLOTS):
-            with contextlib.ExitStack() as held:
-                if try_lock(folder / f"{slot}.lock", held):
-                    yield slot
-                    return
-        if time.monotonic() > deadline:
+        for number in random.sample(range(count), count):
+            with contextlib.ExitStack() as taken:
+                if try_lock(folder / f"{prefix}{number}.lock", taken):
+                    held.push(taken.pop_all())
+                    return number
+        if time.monotonic() > deadline or cancelled():
             raise SandboxBusy
         time.sleep(limits.SANDBOX_TICK_SECONDS)  # a file lock cannot be waited for with a deadline
 

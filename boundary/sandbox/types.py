@@ -42,6 +42,7 @@ class SandboxRequest:
     stdin: bytes = b""
     files: Mapping[str, bytes] = field(default_factory=dict)
     timeout: float = limits.SANDBOX_SECONDS
+    owner: str = ""  # whose slots it takes; empty: nobody's in particular
     limits: SandboxLimits = field(default_factory=SandboxLimits)
 
 

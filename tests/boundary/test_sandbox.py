@@ -559,6 +559,29 @@ def test_no_free_slot_is_busy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
         assert free == 0
 
 
+def test_one_person_cannot_take_all_slots(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(limits, "SANDBOX_SLOTS", 4)
+    monkeypatch.setattr(limits, "SANDBOX_SLOTS_PER_USER", 2)
+    monkeypatch.setattr(limits, "SANDBOX_SLOT_WAIT_SECONDS", 0.1)
+    with claim_slot("ada"), claim_slot("ada"):
+        with pytest.raises(SandboxBusy), claim_slot("ada"):
+            pass
+        with claim_slot("bob"), claim_slot():
+            pass
+    with claim_slot("ada"):
+        pass
+
+
+def test_a_person_who_cancels_does_not_wait_for_a_slot(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(limits, "SANDBOX_SLOTS", 1)
+    with claim_slot(), pytest.raises(SandboxBusy), claim_slot("ada", cancelled=lambda: True):
+        pass
+
+
 def test_a_scratch_folder_of_somebody_else_is_refused(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -65,6 +65,7 @@ def bash_exec(args: Args, context: ToolContext) -> BashResult:
         command=args.command,
         files=chosen_files(args.files, context),
         timeout=args.timeout,
+        owner=f"user-{context.user.pk}",
     )
     try:
         done = sandbox.run_in_box(request, cancelled=context.cancelled.is_set)

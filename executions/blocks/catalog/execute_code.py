@@ -135,6 +135,7 @@ def execute_code(inputs: Inputs, context: BlockContext) -> Emissions:
         command=program.command,
         files=program.files,
         timeout=seconds,
+        owner=f"user-{context.user_id}",
     )
     try:
         result = context.ports.sandbox.run(request, context.cancel)
