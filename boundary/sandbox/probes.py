@@ -140,8 +140,9 @@ def probe_kernel() -> SandboxCheck:
     return check("kernel", result.stdout.split() == [wanted], result)
 
 
-# By number where Python is there to call them: ptrace, keyctl, bpf, io_uring_setup, unshare, a vsock socket.
-NUMBERS = {"x86_64": (101, 250, 321, 425, 272), "aarch64": (117, 219, 280, 425, 97)}
+# By number where Python is there to call them: ptrace, keyctl, bpf, io_uring_setup, unshare, semget, mq_open; and a
+# vsock socket.
+NUMBERS = {"x86_64": (101, 250, 321, 425, 272, 64, 240), "aarch64": (117, 219, 280, 425, 97, 190, 180)}
 SYSCALLS = (
     "import ctypes,errno,socket;c=ctypes.CDLL(None,use_errno=True);"
     f"bad=[n for n in {NUMBERS.get(platform.machine(), ())} "

@@ -28,13 +28,25 @@ DENIED = (
         "setdomainname",
         "vhangup",
     ),
-    *("memfd_create", "memfd_secret", "shmget", "shmat", "lookup_dcookie", "personality"),
+    *("memfd_create", "memfd_secret", "lookup_dcookie", "personality"),
+    *("semget", "semop", "semtimedop", "semctl", "shmget", "shmat", "shmdt", "shmctl"),
+    *("msgget", "msgsnd", "msgrcv", "msgctl", "mq_open", "mq_unlink", "mq_timedsend", "mq_timedreceive"),
+    *("mq_notify", "mq_getsetattr"),
 )
 # CLONE_NEWTIME, NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
 NEW_NAMESPACES = (0x80, 0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000)
 SOCKET_FAMILIES = (1, 2, 10, 16)  # unix, IPv4, IPv6, netlink. Not vsock: network namespaces do not hold it
 LAST_FAMILY = 64
 TERMINAL_INPUT = (0x5412, 0x541C)  # TIOCSTI and TIOCLINUX put keys into somebody's terminal
+
+
+SOCKET_LEVEL = 1
+BUFFER_SIZES = (
+    7,
+    8,
+    32,
+    33,
+)  # SO_SNDBUF, SO_RCVBUF, and both by force: what waits in a socket is kernel memory
 
 
 @functools.cache
@@ -64,6 +76,9 @@ def seccomp_filter() -> bytes:
     for family in set(range(LAST_FAMILY)) - set(SOCKET_FAMILIES):
         rules.add_rule(no_family, "socket", pyseccomp.Arg(0, pyseccomp.EQ, family))
     rules.add_rule(no_family, "socket", pyseccomp.Arg(0, pyseccomp.GE, LAST_FAMILY))
+    for option in BUFFER_SIZES:  # answered as if it were done: programs ask for speed, and do well without
+        level, name = (masked(pyseccomp, at, 0xFFFFFFFF, to) for at, to in ((1, SOCKET_LEVEL), (2, option)))
+        rules.add_rule(pyseccomp.ERRNO(0), "setsockopt", level, name)
     with tempfile.TemporaryFile() as file:
         rules.export_bpf(file)
         file.seek(0)

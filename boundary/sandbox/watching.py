@@ -7,11 +7,11 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from boundary.sandbox.hidden_usage import BLOCK, socket_bytes, unlinked_bytes
 from boundary.sandbox.types import KilledReason, SandboxLimits
 from durable import limits as caps
 
 MAX_DEPTH = 128
-BLOCK = 512
 REST = 10  # scanning may take a tenth of the time
 
 
@@ -31,23 +31,30 @@ class Watch:
         if now < self.next_look_at:
             return None
         self.next_look_at = now + caps.SANDBOX_TICK_SECONDS
-        if memory_of_tree(self.process) > self.limits.memory_bytes:
+        processes = tree_of(self.process)
+        if memory_of(processes) > self.limits.memory_bytes:
             return KilledReason.MEMORY
         if now < self.next_scan_at:
             return None
-        over = disk_exceeded(self.box, self.limits)
+        over = disk_exceeded(self.box, self.limits, hidden=unlinked_bytes(processes))
         self.next_scan_at = time.monotonic() + REST * (time.monotonic() - now)
         return KilledReason.DISK if over else None
 
 
-def memory_of_tree(process: int) -> int:
-    """Bytes that a process and all below it hold for themselves. Orphans in the box fall to its first process."""
-    total, stack = 0, [process]
+def tree_of(process: int) -> list[int]:
+    """A process and all below it, itself first. Orphans in the box fall to its first process."""
+    found, stack = [], [process]
     while stack:
         current = stack.pop()
-        total += own_memory(current)
+        found.append(current)
         stack.extend(children(current))
-    return total
+    return found
+
+
+def memory_of(processes: list[int]) -> int:
+    """Bytes that the processes of a tree hold for themselves, and those in the sockets of their box."""
+    in_box = processes[1:2]  # the first is bubblewrap, which stays in the host's network namespace
+    return sum(map(own_memory, processes)) + sum(map(socket_bytes, in_box))
 
 
 def own_memory(process: int) -> int:
@@ -69,9 +76,11 @@ def children(process: int) -> list[int]:
     return found
 
 
-def disk_exceeded(box: Path, limits: SandboxLimits) -> bool:
-    """Whether the box holds more than it may, in bytes, in entries or in depth."""
-    size, entries = 0, 0
+def disk_exceeded(box: Path, limits: SandboxLimits, *, hidden: int) -> bool:
+    """Whether the box holds more than it may, in bytes (`hidden` are those of unlinked files), entries or depth."""
+    size, entries = hidden, 0
+    if size > limits.disk_bytes:
+        return True
     stack = [(str(box), 0)]
     while stack:
         folder, depth = stack.pop()

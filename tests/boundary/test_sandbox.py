@@ -270,6 +270,72 @@ def test_case_56_so_do_many_empty_files_and_deep_folders() -> None:
     assert run(deep, timeout=60).killed_reason == KilledReason.DISK
 
 
+UNLINKED = """
+import mmap, os, time
+kept = []
+for i in range(8):
+    descriptor = os.open(str(i), os.O_RDWR | os.O_CREAT); os.unlink(str(i))
+    for _ in range(5): os.write(descriptor, bytes(1024**2))
+    kept.append(mmap.mmap(descriptor, 0) if {mapped} else descriptor)
+    if {mapped}: os.close(descriptor)
+time.sleep(20)
+"""
+
+
+@pytest.mark.parametrize("mapped", [False, True])
+def test_case_56_files_without_a_name_count_while_they_are_open(mapped: bool) -> None:
+    small = SandboxLimits(disk_bytes=20 * MB, file_bytes=6 * MB)
+    result = python(UNLINKED.format(mapped=mapped), limits=small, timeout=20)
+    assert result.killed_reason == KilledReason.DISK
+
+
+def test_case_54_what_waits_in_unix_sockets_counts() -> None:
+    code = """
+import os, socket, time
+for _ in range(4): os.fork()
+kept = [socket.socketpair() for _ in range(50)]
+time.sleep(20)
+"""
+    small = SandboxLimits(memory_bytes=250 * MB)
+    assert python(code, limits=small, timeout=20).killed_reason == KilledReason.MEMORY
+
+
+def test_case_54_the_buffer_of_a_socket_keeps_its_size() -> None:
+    code = """
+import socket
+one, _ = socket.socketpair()
+for option in (socket.SO_SNDBUF, socket.SO_RCVBUF, 32, 33):
+    one.setsockopt(socket.SOL_SOCKET, option, 10_000_000)
+one.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+print(*(one.getsockopt(socket.SOL_SOCKET, option) for option in (socket.SO_SNDBUF, socket.SO_RCVBUF)))
+"""
+    default = Path("/proc/sys/net/core/wmem_default").read_text().strip()
+    assert default in python(code).stdout.split()
+
+
+def test_case_54_what_waits_in_network_sockets_counts() -> None:
+    code = """
+import contextlib, socket, time
+server = socket.create_server(("127.0.0.1", 0), backlog=50)
+kept = []
+for _ in range(50):
+    kept.append(socket.create_connection(server.getsockname())); kept.append(server.accept()[0])
+while True:
+    for one in kept:
+        one.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            while one.send(bytes(65536)): pass
+    time.sleep(0.01)
+"""
+    small = SandboxLimits(memory_bytes=100 * MB)
+    assert python(code, limits=small, timeout=20).killed_reason == KilledReason.MEMORY
+
+
+def test_case_54_a_few_sockets_disturb_nobody() -> None:
+    code = "import socket; kept = [socket.socketpair() for _ in range(40)]; print(len(kept))"
+    assert python(code).stdout == "40\n"
+
+
 def test_case_56_nothing_outside_the_box_and_tmp_can_be_written() -> None:
     result = run(
         "for d in / /usr /usr/bin /etc /dev /proc /proc/sys/kernel /bin /lib; do touch $d/x && echo $d; done; ls /"
@@ -311,7 +377,8 @@ CALLS = {
         "open_by_handle_at": 304,
         "setns": 308,
     }
-    | {"mount": 165, "pivot_root": 155, "memfd_create": 319, "init_module": 175, "fsopen": 430, "shmget": 29},
+    | {"mount": 165, "pivot_root": 155, "memfd_create": 319, "init_module": 175, "fsopen": 430}
+    | {"shmget": 29, "semget": 64, "msgget": 68, "mq_open": 240},
     "aarch64": {
         "ptrace": 117,
         "keyctl": 219,
@@ -327,7 +394,8 @@ CALLS = {
         "open_by_handle_at": 265,
         "setns": 268,
     }
-    | {"mount": 40, "pivot_root": 41, "memfd_create": 279, "init_module": 105, "fsopen": 430, "shmget": 194},
+    | {"mount": 40, "pivot_root": 41, "memfd_create": 279, "init_module": 105, "fsopen": 430}
+    | {"shmget": 194, "semget": 190, "msgget": 186, "mq_open": 180},
 }[platform.machine()]
 
 
