@@ -9,9 +9,9 @@ from typing import Any
 
 from executions.generator.errors import BadDraft
 
-FENCE = re.compile(r"```(?:json|JSON)?\s*(.*?)```", re.DOTALL)
+FENCE = re.compile(r"```(?:json|JSON)?(.*?)```", re.DOTALL)
 TRAILING_COMMA = re.compile(r",(\s*[}\]])")
-COMMENT = re.compile(r"^\s*//.*$", re.MULTILINE)
+COMMENT = re.compile(r"^[^\S\n]*//.*$", re.MULTILINE)
 LITERALS = ((re.compile(r"(?<=[:,\[\s])True\b"), "true"), (re.compile(r"(?<=[:,\[\s])False\b"), "false"))
 NONE = re.compile(r"(?<=[:,\[\s])None\b")
 MAX_STARTS = 50

@@ -25,6 +25,7 @@ MAX_TRIES = 10
 MAX_SHORTENINGS = 8
 CUT_NOTE = "\n[… cut to fit …]\n"
 FENCED = re.compile(r"```(?:json)?[ \t]*\n(?P<body>.*?)\n?```", re.DOTALL)
+CLOSING_TAG = "</json_output>"
 TAGGED = re.compile(r"<json_output[^>]{0,100}>(?P<body>.*?)</json_output>", re.DOTALL)
 MODEL_NOTE = "Any model name; mapped to what the platform serves. Empty means its default."
 
@@ -113,12 +114,17 @@ def shorten_messages(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str,
 
 def find_json(text: str) -> JSON:
     """The JSON in a model's answer: in its tag, in a fence, or the whole of it; raises ValueError."""
-    for pattern in (TAGGED, FENCED):
-        found = pattern.search(text)
+    for found in (find_tagged(text), FENCED.search(text)):
         if found:
             inner = FENCED.search(found["body"])
             return parse_json((inner or found)["body"].strip())
     return parse_json(text.strip())
+
+
+def find_tagged(text: str) -> re.Match[str] | None:
+    """The first tag with an end. Behind the last end nothing is looked at: each tag there would read to the end."""
+    last = text.rfind(CLOSING_TAG)
+    return TAGGED.search(text, 0, last + len(CLOSING_TAG)) if last >= 0 else None
 
 
 def show_json(value: JSON) -> str:
