@@ -13,6 +13,7 @@ from copilot_project.checks.check import Check, broken, well
 from copilot_project.embedded import ui
 
 LOW_DISK_MEGABYTES = 200
+TOTALS = "what a box uses altogether is watched, no cgroup limits it"
 
 
 def python() -> Check:
@@ -46,4 +47,4 @@ def sandbox() -> Check:
     if reason := unavailable_reason():
         hint = "Install bubblewrap for bash_exec and code blocks; everything else works without"
         return broken("sandbox", reason, hint, needed=needed)
-    return well("sandbox", "bubblewrap holds", needed=needed)
+    return well("sandbox", f"bubblewrap holds; {TOTALS}", needed=needed)
