@@ -20,6 +20,7 @@ TURNS_PER_SESSION = 100  # of the one person with a long past
 
 def fill(person: User, *, turns: int, executions: int, own: int, live: int) -> None:
     """Write that many ended turns and executions; `own` of the turns are this person's. And turns at work."""
+    take_your_time()
     work_now(live)
     if turns:
         others = sessions_of(crowd(), SESSIONS_EACH)
@@ -28,6 +29,13 @@ def fill(person: User, *, turns: int, executions: int, own: int, live: int) -> N
         copy_executions(executions, others)
     with connection.cursor() as cursor:
         cursor.execute("VACUUM ANALYZE" if connection.vendor == "postgresql" else "ANALYZE")
+
+
+def take_your_time() -> None:
+    """The product's cap on a statement is none for the filling of a table."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SET statement_timeout = 0")
 
 
 def work_now(count: int) -> None:

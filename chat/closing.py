@@ -27,7 +27,7 @@ from chat.events import (
 )
 from chat.protocol import Framed, is_hint
 from durable import log
-from durable.events import START, Entry, Position, standing
+from durable.events import START, Entry, Position
 from durable.lease import Lease
 from tools.models import ToolCall, calls_of
 
@@ -137,6 +137,7 @@ def close_unowned(turn: Turn) -> None:
         events += opening_events(turn)
     rescued = [] if after == START else rescue(turn, after)
     shown = fold.shown_by(entry.body for entry in rescued)
+    log.drop_open(turn.pk)
     if rescued:
         log.store(turn.pk, rescued)
         after = rescued[-1].at
@@ -205,9 +206,9 @@ def close_absorbed(turn: Turn, into: Turn) -> None:
 
 
 def rescue(turn: Turn, after: Position) -> list[Entry]:
-    """What the log in Redis still has of the open step; nothing when Redis is away."""
+    """What open pages and the log in Redis have of the open step; only the pages when Redis is away."""
     chain: list[Entry] = []
-    for entry in standing(log.tail(turn.pk, after)):
+    for entry in log.uncommitted(turn.pk, after):
         if entry.after > (chain[-1].at if chain else after):
             break  # a hole: what follows it cannot be trusted
         if not is_hint(entry.body):

@@ -72,11 +72,14 @@ class Emitter:
             0  # the writer's connection that carried the last batch; 0 = the log may lack open events
         )
         self.on_fenced: Callable[[], None] = lambda: None
+        self.on_many_open: Callable[[], None] = lambda: None
+        self.has_open_pages = False  # some may have been stored since the last commit
         self._wake = wake
         self._seq = 0
         self._sealed = after
         self._last = after
         self._open: list[Pending] = []
+        self._saved = 0  # so many of the open events are in open pages
         self._buffer: list[Pending] = []
         self._held = False
         self._ended = False
@@ -112,6 +115,8 @@ class Emitter:
                 return
             self._append(event, lasting=True)
         self._wake(self)
+        if self.has_many_open:
+            self.on_many_open()
 
     def hint(self, event: Event) -> None:
         """Send a passing note (progress, status): live readers see it, the database does not keep it."""
@@ -158,10 +163,29 @@ class Emitter:
                 raise
             with self._state:
                 del self._open[: len(entries)]
+                self._saved = 0
+                self.has_open_pages = False
                 if entries:
                     self._sealed = entries[-1].at
                 self._held = False
         self._wake(self)
+
+    @property
+    def has_many_open(self) -> bool:
+        """Whether so many open events are in no page that the log may soon drop the first of them."""
+        return len(self._open) - self._saved >= limits.OPEN_PAGE_EVENTS
+
+    @contextmanager
+    def saving(self) -> Iterator[list[Entry]]:
+        """Yield the open entries that are in no page yet, to be stored in an open page; they stay open."""
+        with self._between_commits():
+            with self._state:
+                self._close_last()
+                entries = [pending.entry() for pending in self._open[self._saved :]]
+                self.has_open_pages |= bool(entries)  # also when nobody will know what became of it
+            yield entries
+            with self._state:
+                self._saved = min(self._saved + len(entries), len(self._open))
 
     def end(self) -> None:
         """Take nothing more; what is there still goes out."""
@@ -245,6 +269,7 @@ class Emitter:
     def _void(self) -> None:
         """Forget the open events; those that no reader has seen are not sent at all."""
         self._open.clear()
+        self._saved = 0
         self._last = self._sealed
         self._buffer = [pending for pending in self._buffer if pending.at <= self._sealed]
         self._close_last()

@@ -80,7 +80,10 @@ def _take(model: type[Job], job_id: uuid.UUID, owner: str, left: LeftBy) -> Leas
         return None
     rows = model._default_manager.select_related(*model.reads_with)
     job = rows.annotate(claimed_at=model.clock.now()).get(pk=job_id)
-    after = log.last_stored(job_id) if job.attempt > 1 else START
+    after = START
+    if job.attempt > 1:
+        log.drop_open(job_id)
+        after = log.last_stored(job_id)
     lease = Lease(job, seconds=float(settings.COPILOT_LEASE_SECONDS), after=after)
     lease.cause, lease.silent_since = left.cause(model), left.lease_until
     if job.cancel_requested_at is not None:

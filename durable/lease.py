@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
 
-from django.db import InterfaceError, OperationalError, transaction
+from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
 from django.utils import timezone
 
 from durable import crashpoints, log, tracing
@@ -17,6 +19,7 @@ from durable.emitter import Emitter
 from durable.errors import HandOver, JobCancelled, LeaseLost, TimedOut
 from durable.events import Entry, Event, Position
 from durable.models import Cause, Job
+from durable.process import PerProcess
 from durable.retrying import retry_database
 from durable.stop import StopReason, StopSignal
 from durable.writer import writer
@@ -55,6 +58,8 @@ class Lease:
         self.draining = False
         self.emitter = Emitter(self.job_id, self.attempt, after=after, wake=writer().wake)
         self.emitter.on_fenced = lambda: self.stop.set(StopReason.LOST)
+        self.emitter.on_many_open = self._save_soon
+        self._saving = threading.Lock()
 
     def traced(self) -> tracing.Attempt:
         """This attempt, as its trace tells of it; with the one before, when that died without a word."""
@@ -136,6 +141,36 @@ class Lease:
         if tried and self._mine().filter(commits=number).exists():
             return False
         raise self._lost()
+
+    def save_open(self) -> None:
+        """Store the open events without a commit: readers find there what a long step's log in Redis has dropped.
+
+        Fenced like a commit. A failure is nothing: they are open still, and are stored with the next ones.
+        """
+        with self.emitter.saving() as entries, transaction.atomic():
+            if not entries:
+                return
+            held = self._mine().filter(status=self.model.RUNNING, owner=self.owner)
+            if not held.update(lease_until=self.model.clock.after(self.seconds)):
+                raise self._lost()
+            log.store_open(self.job_id, entries)
+
+    def _save_soon(self) -> None:
+        """Have `save_open` done on the thread for that; once at a time."""
+        if self._saving.acquire(blocking=False):
+            saver().submit(self._save)
+
+    def _save(self) -> None:
+        try:
+            while self.emitter.has_many_open and not (self._is_lost or self.over):
+                self.save_open()
+        except LeaseLost:
+            logger.info("A job was fenced while its open events were stored")
+        except (DatabaseError, InterfaceError) as error:
+            logger.warning("Open events could not be stored now: %s", error)
+        finally:
+            connection.close()
+            self._saving.release()
 
     def _lost(self) -> LeaseLost:
         self._is_lost = True
@@ -234,6 +269,8 @@ class Transaction(Generic[T]):
                 return
             self.result.clear()
             transaction.on_commit(self._note)  # the first of all, so that it is called whatever the others do
+            if self.lease.emitter.has_open_pages:
+                log.drop_open(self.lease.job_id)
             log.store(self.lease.job_id, self.entries)
             self.result.append(self.work())
 
@@ -243,3 +280,6 @@ class Transaction(Generic[T]):
 
 def given_back() -> dict[str, Any]:
     return {"owner": "", "lease_until": None}
+
+
+saver = PerProcess(lambda: ThreadPoolExecutor(1, thread_name_prefix="open-events"))

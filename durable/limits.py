@@ -40,6 +40,7 @@ TALLY_FORGET_SECONDS = 90 * 86_400.0  # that of all time, when nothing was count
 GATHER_SECONDS = 0.004
 GATHER_CREDIT = 8  # batches that go out at once after a quiet time: the first words of an answer
 MAX_LOG_ENTRIES = 20_000
+OPEN_PAGE_EVENTS = MAX_LOG_ENTRIES // 4  # so many without a commit are stored, before the log in Redis drops them
 LOG_PAGE = 1_000
 KEEP_ALIVE_SECONDS = 10.0
 STATUS_CHECK_SECONDS = 2.0

@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 
 from durable import limits
-from durable.events import START, Entry, Position, pack, unpack
+from durable.events import START, Entry, Position, pack, standing, unpack
 from durable.models import EventPage
 from durable.redis import RedisError, answer, async_client, client, key
 
@@ -90,17 +90,51 @@ def parse_news(payload: str) -> list[Entry]:
 
 def store(job_id: uuid.UUID, entries: Sequence[Entry]) -> None:
     """Keep entries with the commit they belong to. Once: the place of the first entry is the key."""
-    if not entries:
-        return
+    if entries:
+        EventPage.objects.bulk_create([page_of(job_id, entries)], ignore_conflicts=True)
+
+
+def store_open(job_id: uuid.UUID, entries: Sequence[Entry]) -> None:
+    """Keep entries that belong to no commit yet; the next commit, or the next attempt, drops them.
+
+    Again with the same first entry: in the place of what may have been stored before.
+    """
+    first = entries[0].at
+    open_pages = EventPage.objects.filter(job_id=job_id, attempt=first.attempt, open=True)
+    open_pages.filter(first_seq__gte=first.seq).delete()
+    EventPage.objects.bulk_create([page_of(job_id, entries, is_open=True)])
+
+
+def page_of(job_id: uuid.UUID, entries: Sequence[Entry], *, is_open: bool = False) -> EventPage:
     first, last = entries[0].at, entries[-1].at
-    page = EventPage(
-        job_id=job_id, attempt=first.attempt, first_seq=first.seq, last_seq=last.seq, data=pack(entries)
+    return EventPage(
+        job_id=job_id,
+        attempt=first.attempt,
+        first_seq=first.seq,
+        last_seq=last.seq,
+        data=pack(entries),
+        open=is_open,
     )
-    EventPage.objects.bulk_create([page], ignore_conflicts=True)
+
+
+def drop_open(job_id: uuid.UUID) -> None:
+    """Forget what was stored without a commit; in the transaction that commits it or begins anew."""
+    EventPage.objects.filter(job_id=job_id, open=True).delete()
+
+
+def uncommitted(job_id: uuid.UUID, after: Position) -> list[Entry]:
+    """Return what stands after the last commit: from open pages, and from Redis where it answers."""
+    return join(stored(job_id, after), tail(job_id, after))
+
+
+def join(*parts: Sequence[Entry]) -> list[Entry]:
+    """Return the entries of all parts that stand, in order and each once."""
+    found = {entry.at: entry for part in parts for entry in part}
+    return standing([found[at] for at in sorted(found)])
 
 
 def stored(job_id: uuid.UUID, after: Position = START) -> list[Entry]:
-    """The entries the database holds after a place, in order."""
+    """The entries the database holds after a place, in order; those of open pages may be void."""
     pages = EventPage.objects.filter(job_id=job_id, attempt__gte=after.attempt).order_by(
         "attempt", "first_seq"
     )
@@ -109,9 +143,9 @@ def stored(job_id: uuid.UUID, after: Position = START) -> list[Entry]:
 
 
 def last_stored(job_id: uuid.UUID) -> Position:
-    """The newest place the database holds."""
+    """The newest place that is committed."""
     row = (
-        EventPage.objects.filter(job_id=job_id)
+        EventPage.objects.filter(job_id=job_id, open=False)
         .order_by("-attempt", "-last_seq")
         .values_list("attempt", "last_seq")
         .first()

@@ -128,6 +128,9 @@ class EventPage(models.Model):
     first_seq = models.PositiveIntegerField()
     last_seq = models.PositiveIntegerField()
     data = models.BinaryField()
+    open = models.BooleanField(
+        default=False, help_text="Not committed yet: part of a long step, and void when its attempt dies."
+    )
 
     class Meta:
         constraints = [

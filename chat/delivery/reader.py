@@ -46,6 +46,7 @@ async def read(turn_id: uuid.UUID, *, after: Position = START) -> AsyncGenerator
     place = Place(turn_id, after)
     looks, now = loop_looks(), asyncio.get_running_loop().time
     quiet_checks = 0
+    retry_at = 0.0  # a hole that could not be closed is not looked at for each piece of news
     with Inbox(limits.STATUS_CHECK_SECONDS) as inbox:
         async with loop_hub().watching(log.stream_key(turn_id), inbox.put):
             look = await looks.at(turn_id, since=now())
@@ -58,6 +59,8 @@ async def read(turn_id: uuid.UUID, *, after: Position = START) -> AsyncGenerator
                     if fresh := place.accept(news):
                         yield fresh
                     if place.ended or place.at >= news[-1].at:
+                        continue
+                    if now() < retry_at:
                         continue
                     tallies.count(tallies.Tally.RESYNCS)
                 if news is None:
@@ -75,7 +78,10 @@ async def read(turn_id: uuid.UUID, *, after: Position = START) -> AsyncGenerator
                 async for batch in place.catch_up(look):
                     found = True
                     yield batch
-                if not found and news is None:
+                is_blind = bool(news) and place.at < news[-1].at
+                if is_blind:
+                    retry_at = now() + limits.STATUS_CHECK_SECONDS
+                if not found and (news is None or is_blind):
                     yield []
 
 
@@ -180,7 +186,7 @@ class Place:
         has_hole = bool(past) and self.at < past[-1].at
         if not self.ended and (has_hole or self.lacks(look)):
             stored = await self._past(("stored", self.at), partial(self._from_database, self.at), is_over)
-            if fresh := self.accept(stored or []) + self.accept(past):
+            if fresh := self.accept(log.join(stored or (), past)):
                 yield fresh
             if look is not None and is_over and stored is not None and not self.ended:
                 if end := await self._last_word(look):

@@ -14,7 +14,6 @@ from chat.fold import Told, ToldCall, told_by
 from chat.models import Session, Turn
 from chat.sub_sessions.pending import is_pending
 from durable import log
-from durable.events import standing
 from tools.sub_sessions import Handle, Report, Status
 
 
@@ -88,7 +87,7 @@ def report_on(turn_id: uuid.UUID) -> Report:
 def told_of(turn: Turn) -> Told:
     """The turn folded by the code that folds streams: what is committed, and what the log has after it."""
     snapshot = replay.snapshot(turn.pk)
-    rest = [] if snapshot.ended else standing(log.tail(turn.pk, snapshot.at))
+    rest = [] if snapshot.ended else log.uncommitted(turn.pk, snapshot.at)
     return told_by([*snapshot.chunks, *(entry.body for entry in rest)])
 
 
