@@ -35,7 +35,7 @@ NAMES = {
     "scale": "sweep, POST, claim, end and list with a million turns, against an empty system",
 }
 STANDALONE = {"llm_parse"}  # prints its own figures and takes no size
-SECONDS = 900
+SECONDS = 1_800
 STOP_SECONDS = 60
 
 

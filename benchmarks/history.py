@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 
 from django.db import connection
@@ -15,27 +17,42 @@ from executions.models import Agent, AgentVersion, Execution
 
 PEOPLE = 1_000
 SESSIONS_EACH = 10
+PLAIN_INDEXES = """
+    SELECT c.relname, pg_get_indexdef(c.oid) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+    WHERE i.indrelid = %s::regclass AND NOT i.indisunique
+"""
 TURNS_PER_SESSION = 100  # of the one person with a long past
 
 
 def fill(person: User, *, turns: int, executions: int, own: int, live: int) -> None:
     """Write that many ended turns and executions; `own` of the turns are this person's. And turns at work."""
-    take_your_time()
     work_now(live)
     if turns:
         others = sessions_of(crowd(), SESSIONS_EACH)
-        copy_turns(turns - own, others)
-        copy_turns(own, sessions_of([person], max(1, own // TURNS_PER_SESSION)))
-        copy_executions(executions, others)
+        with in_bulk(Turn):
+            copy_turns(turns - own, others)
+            copy_turns(own, sessions_of([person], max(1, own // TURNS_PER_SESSION)))
+        with in_bulk(Execution):
+            copy_executions(executions, others)
     with connection.cursor() as cursor:
         cursor.execute("VACUUM ANALYZE" if connection.vendor == "postgresql" else "ANALYZE")
 
 
-def take_your_time() -> None:
-    """The product's cap on a statement is none for the filling of a table."""
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute("SET statement_timeout = 0")
+@contextmanager
+def in_bulk(model: type[Job]) -> Iterator[None]:
+    """Fill a table of PostgreSQL without its plain indexes and without a cap on statements: in a third of the time."""
+    if connection.vendor != "postgresql":
+        yield
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("SET statement_timeout = 0")
+        cursor.execute(PLAIN_INDEXES, [model._meta.db_table])
+        indexes = cursor.fetchall()
+        for name, _ in indexes:
+            cursor.execute(f'DROP INDEX "{name}"')
+        yield
+        for _, definition in indexes:
+            cursor.execute(definition)
 
 
 def work_now(count: int) -> None:

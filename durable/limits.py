@@ -40,7 +40,9 @@ TALLY_FORGET_SECONDS = 90 * 86_400.0  # that of all time, when nothing was count
 GATHER_SECONDS = 0.004
 GATHER_CREDIT = 8  # batches that go out at once after a quiet time: the first words of an answer
 MAX_LOG_ENTRIES = 20_000
-OPEN_PAGE_EVENTS = MAX_LOG_ENTRIES // 4  # so many without a commit are stored, before the log in Redis drops them
+OPEN_PAGE_EVENTS = (
+    MAX_LOG_ENTRIES // 4
+)  # so many without a commit are stored, before the log in Redis drops them
 LOG_PAGE = 1_000
 KEEP_ALIVE_SECONDS = 10.0
 STATUS_CHECK_SECONDS = 2.0
@@ -254,6 +256,8 @@ EARLY_OUTPUT_SECONDS = 0.05  # outputs of a run that takes longer are passed on 
 WAVE_SECONDS = 0.006  # ends of quick runs are gathered for so long before they are committed
 WAVE_RUNS = 256
 EXECUTION_TICK_SECONDS = 1.0
+OUTPUTS_GROWTH = 1.25  # outputs of a running execution are written again once there are so many times as many
+OUTPUTS_STALE_SECONDS = 30.0  # or after so long
 SUB_AGENT_PATIENCE_SECONDS = 2.0  # a parent waits so long with its worker, then without
 INLINE_WAIT_SECONDS = 5.0  # longer waits of a block free the worker
 PARKED_LOOK_SECONDS = 600.0  # what waits for another job looks for itself, should its call have been lost

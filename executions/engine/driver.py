@@ -26,6 +26,7 @@ from executions.engine.equipment import Equipment
 from executions.engine.errors import NodeFailed, OutOfMoney, Woken
 from executions.engine.lineup import Lineup, is_quick
 from executions.engine.noderun import Inbox, NodeRun, Outcome
+from executions.engine.output_pace import OutputPace
 from executions.engine.plan import Plan
 from executions.engine.ports.database import persist
 from executions.engine.ports.tools import Call
@@ -63,7 +64,7 @@ class Driver:
         self._seen_wakes = execution.wakes
         self._worked_before = execution.worked_seconds
         self._claimed_at = self._looked_at = time.monotonic()
-        self._outputs_written = 0
+        self._output_pace = OutputPace(self._claimed_at)
 
     def drive(self) -> None:
         """Until the execution has ended or waits without a worker; raises what must end this attempt."""
@@ -249,9 +250,8 @@ class Driver:
     def _write_outputs(self) -> None:
         """Those who watch, and a parent that waits, see outputs while the rest goes on."""
         count = sum(map(len, self.state.outputs.values()))
-        if count == self._outputs_written:
+        if not self._output_pace.is_due(count, time.monotonic()):
             return
-        self._outputs_written = count
         self.lease.commit(lambda: None, **self.progress())
         log.nudge(self.execution.pk)
 
