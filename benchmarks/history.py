@@ -97,7 +97,7 @@ def copy(first: Job, count: int, sessions: list[Session], **changed: str) -> Non
     """Insert copies of one row, spread over the sessions and over the past year."""
     table = first._meta.db_table
     changed |= {"id": fresh_id()} | {name: past() for name in ("queued_at", "started_at", "ended_at")}
-    columns = [field.column for field in first._meta.local_concrete_fields]
+    columns = [str(field.column) for field in first._meta.local_concrete_fields]
     values = ", ".join(changed.get(name, f't."{name}"') for name in columns)
     names = ", ".join(f'"{name}"' for name in columns)
     with connection.cursor() as cursor:

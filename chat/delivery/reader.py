@@ -78,7 +78,7 @@ async def read(turn_id: uuid.UUID, *, after: Position = START) -> AsyncGenerator
                 async for batch in place.catch_up(look):
                     found = True
                     yield batch
-                is_blind = bool(news) and place.at < news[-1].at
+                is_blind = news is not None and news != [] and place.at < news[-1].at
                 if is_blind:
                     retry_at = now() + limits.STATUS_CHECK_SECONDS
                 if not found and (news is None or is_blind):
