@@ -135,6 +135,8 @@ def close_unowned(turn: Turn) -> None:
     if after == START:
         place_messages(turn)
         events += opening_events(turn)
+    else:
+        log.fence(turn.pk, turn.attempt)  # first: what its worker says from now on is in nobody's log
     rescued = [] if after == START else rescue(turn, after)
     shown = fold.shown_by(entry.body for entry in rescued)
     log.drop_open(turn.pk)

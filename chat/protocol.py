@@ -36,6 +36,7 @@ from chat.events import (
 from durable.events import Event, encode
 
 END_MARK = '{"type":"finish"'
+STEP_MARK = '{"type":"start-step"'
 RESET_MARK = '{"type":"data-turn"'
 HINT_MARKS = (',"transient":true}', ',"preliminary":true}')
 
@@ -146,6 +147,10 @@ def is_end(body: str) -> bool:
 
 def is_reset(body: str) -> bool:
     return body.startswith(RESET_MARK) and not is_hint(body)
+
+
+def is_step_start(body: str) -> bool:
+    return body.startswith(STEP_MARK)
 
 
 def is_hint(body: str) -> bool:

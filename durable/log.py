@@ -31,6 +31,22 @@ def top(job_id: uuid.UUID) -> Position | None:
     return Position.parse(rows[0][0]) if rows else None
 
 
+def fence(job_id: uuid.UUID, attempt: int) -> None:
+    """Have Redis refuse whatever an earlier attempt still sends; without Redis nothing reaches the log anyway.
+
+    An entry of the new attempt is added and deleted again: its id stays the stream's newest, and no reader sees it.
+    """
+    name, place = stream_key(job_id), f"{attempt}-0"
+    try:
+        with client().pipeline(transaction=True) as together:
+            together.execute_command(*add(name, create=True), place, "e", "fence")
+            together.xdel(name, place)
+            together.expire(name, settings.COPILOT_STREAM_TTL_SECONDS)
+            together.execute()
+    except RedisError:
+        return
+
+
 def expire_soon(job_id: uuid.UUID) -> None:
     """Start the ended job's time to live; a failure is nothing, the key has a longer one already."""
     try:

@@ -221,14 +221,12 @@ class Writer:
         parcel.emitter.sent()
 
     def _tops(self, parcels: list[Parcel]) -> dict[Emitter, int]:
-        """The newest attempt in each of these logs."""
-        answers = self._ask(
-            [("XREVRANGE", parcel.emitter.stream, "+", "-", "COUNT", 1) for parcel in parcels]
-        )
+        """The newest attempt that wrote to each of these logs, or fenced it."""
+        answers = self._ask([("XINFO", "STREAM", parcel.emitter.stream) for parcel in parcels])
         return {
-            parcel.emitter: Position.parse(rows[0][0]).attempt
-            for parcel, rows in zip(parcels, answers, strict=True)
-            if isinstance(rows, list) and rows
+            parcel.emitter: Position.parse(facts[facts.index("last-generated-id") + 1]).attempt
+            for parcel, facts in zip(parcels, answers, strict=True)
+            if isinstance(facts, list)
         }
 
     def _reseed(self, parcel: Parcel) -> None:

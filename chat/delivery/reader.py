@@ -18,7 +18,7 @@ from chat.delivery.inbox import Inbox
 from chat.delivery.looks import Look, loop_looks
 from chat.delivery.sharing import Shared
 from chat.delivery.threads import in_thread
-from chat.events import InLine
+from chat.events import AttemptStarted, InLine
 from durable import limits, log, tallies
 from durable.events import START, Entry, Position, standing
 from durable.hub import loop_hub
@@ -147,6 +147,10 @@ class Place:
     at: Position
     ended: bool = False
     told_position: int = 0
+    shown: Position = START  # the last entry that changed what this reader shows
+
+    def __post_init__(self) -> None:
+        self.shown = self.at
 
     def in_line(self, look: Look | None) -> Entry | None:
         """Where the turn stands in its queue, when this reader does not know it yet; moves no reader's place."""
@@ -158,7 +162,7 @@ class Place:
     def correct(self, look: Look | None) -> None:
         """A place in an attempt that never was (the data it came from is lost) leads back to the last commit."""
         if look is not None and self.at.attempt > look.attempt and not look.is_over:
-            self.at = look.stored
+            self.at = self.shown = look.stored
 
     def lacks(self, look: Look | None) -> bool:
         """Whether the database has something for this reader."""
@@ -173,6 +177,8 @@ class Place:
             if entry.after > self.at:
                 break
             self.at = entry.at
+            if not protocol.is_hint(entry.body):
+                self.shown = entry.at
             self.ended = protocol.is_end(entry.body)
             fresh.append(entry)
         return fresh
@@ -186,6 +192,10 @@ class Place:
         has_hole = bool(past) and self.at < past[-1].at
         if not self.ended and (has_hole or self.lacks(look)):
             stored = await self._past(("stored", self.at), partial(self._from_database, self.at), is_over)
+            if look is not None and is_over and stored and self._shows_void(stored[0]):
+                self.ended = True
+                yield await self._restated(look)
+                return
             if fresh := self.accept(log.join(stored or (), past)):
                 yield fresh
             if look is not None and is_over and stored is not None and not self.ended:
@@ -196,6 +206,19 @@ class Place:
     async def _past(self, of: Any, load: Callable[[], Awaitable[Past | None]], is_over: bool) -> Past | None:
         """What a turn that is over said does not change any more: its readers hold it together."""
         return await (_pasts.get((self.turn_id, of), load) if is_over else load())
+
+    def _shows_void(self, entry: Entry) -> bool:
+        """Whether this reader shows something that the entry, of an end no attempt wrote, does not know of."""
+        unknown = entry.after < self.shown and self.shown.attempt < entry.at.attempt
+        return unknown and not protocol.is_reset(entry.body)
+
+    async def _restated(self, look: Look) -> Batch:
+        """All of an ended turn anew, for a reader that was shown words the database does not have."""
+        chunks = (await in_thread(replay.snapshot, self.turn_id)).chunks
+        begins = next((n for n, chunk in enumerate(chunks) if protocol.is_step_start(chunk)), None)
+        said = chunks[begins:] if begins is not None else chunks[-1:]
+        reset = protocol.Framed(AttemptStarted(look.attempt, 0)).encode()
+        return [Entry(self.at, START, body) for body in [reset, *said]]
 
     async def _last_word(self, look: Look) -> Batch:
         """The end once more, for a reader whose place is not in what is left of the log."""

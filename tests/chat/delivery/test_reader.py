@@ -13,16 +13,18 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.db import connection
+from django.db import connection, transaction
 
-from chat import turns
+from chat import protocol, turns
 from chat.delivery import reader
 from chat.events import AttemptStarted, ProseDelta, ProseStarted, prose_deltas
-from chat.models import Session, Turn
+from chat.fold import told_by
+from chat.models import Message, Session, Turn
 from chat.protocol import Framed
 from durable import jobs, limits, log
 from durable.events import START, Entry, Position
 from durable.redis import client
+from durable.stop import StopReason
 from tests.chat.delivery.fake_worker import FakeWorker, answer
 from tests.chat.delivery.ui_reducer import Reducer
 
@@ -497,6 +499,49 @@ def test_jobs_that_end_without_a_worker_close_the_log(turn: Turn) -> None:
     message = Reducer().hear_all(entry.body for entry in live.result())
     assert message.finishes == 1
     assert message.parts[-1] == {"type": "text", "text": "half a sentence", "state": "done"}
+
+
+ENDS: list[Callable[..., bool]] = [jobs.mark_failed, jobs.force_cancel]
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_words_that_come_after_an_end_by_force_reach_no_reader(turn: Turn, end: Callable[..., bool]) -> None:
+    """The worker has not heard yet that it lost the turn and goes on to say things."""
+    worker = FakeWorker(turn)
+    worker.open_step()
+    worker.emit(ProseStarted("text", "s0-p0"), ProseDelta("text", "s0-p0", "half a "))
+    worker.settle()
+    live = watch(turn)
+    live.saw("half a ")
+    with transaction.atomic():
+        assert end(Turn, turn.pk)
+        worker.emit(ProseDelta("text", "s0-p0", "sentence too much"))
+        worker.lease.emitter.flush(5)
+    seen = told_by(entry.body for entry in live.result())
+    assert seen.text == "half a" == Message.objects.get(pk=turn.answer_id).text.strip()
+    assert worker.lease.stop.reason is StopReason.LOST
+    assert told_by(entry.body for entry in read_all(turn)).text == "half a"
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_words_that_were_announced_and_never_stored_are_taken_back(
+    turn: Turn, end: Callable[..., bool]
+) -> None:
+    """Redis told them on and refused to keep them, or lost them."""
+    worker = FakeWorker(turn)
+    worker.open_step()
+    worker.emit(ProseStarted("text", "s0-p0"), ProseDelta("text", "s0-p0", "half a "))
+    worker.settle()
+    live = watch(turn)
+    live.saw("half a ")
+    at = live.entries[-1].at
+    lost = Framed(ProseDelta("text", "s0-p0", "sentence too much")).encode()
+    client().publish(log.stream_key(turn.pk), Entry(Position(at.attempt, at.seq + 1), at, lost).line())
+    live.saw("too much")
+    assert end(Turn, turn.pk)
+    bodies = [entry.body for entry in live.result()]
+    assert told_by(bodies).text == "half a"
+    assert protocol.is_end(bodies[-1])
 
 
 @pytest.mark.parametrize("commits_between", [1, 10])

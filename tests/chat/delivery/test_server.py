@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -24,8 +25,10 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from accounts import tickets
 from accounts.api_keys import create_api_key
 from accounts.models import User
-from chat.models import Turn
-from durable import limits
+from chat.events import ProseDelta, ProseStarted
+from chat.fold import told_by
+from chat.models import Message, Turn
+from durable import jobs, limits
 from executions.models import Agent, Execution
 from tests.chat.delivery.fake_worker import FakeWorker, answer
 from tests.chat.delivery.live_server import LiveServer
@@ -269,6 +272,55 @@ def test_the_same_turn_by_sse_and_socket_is_the_same_message(
         return message
 
     assert asyncio.run(by_socket()).parts[1]["text"] == "Hello both"
+
+
+@pytest.mark.parametrize("end", [jobs.mark_failed, jobs.force_cancel])
+def test_readers_of_a_turn_ended_by_force_while_it_streams_end_with_what_the_database_has(
+    server: LiveServer, bearer: dict[str, str], turn: Turn, end: Callable[..., bool]
+) -> None:
+    """Over SSE and over a socket; its worker goes on talking, for it has not heard of the end."""
+    worker = FakeWorker(turn)
+    worker.open_step()
+    worker.emit(ProseStarted("text", "s0-p0"))
+
+    def talk(stop: threading.Event) -> None:
+        while not stop.is_set():
+            worker.emit(ProseDelta("text", "s0-p0", "word "))
+            worker.lease.emitter.flush(1)
+
+    async def by_socket(seen: asyncio.Event) -> tuple[list[str], bool]:
+        line = await dial(server, "/ws/chat/", **bearer)
+        await line.send(json.dumps({"type": "resume", "requestId": "r", "id": str(turn.session_id)}))
+        frames: list[dict[str, Any]] = []
+        while not frames or frames[-1]["type"] != "end":
+            frames.append(json.loads(await line.recv()))
+            if len(frames) > 5:
+                seen.set()
+        await line.close()
+        bodies = [json.dumps(frame["chunk"]) for frame in frames if frame["type"] == "chunk"]
+        return bodies, any(frame.get("chunk", {}).get("type") == "finish" for frame in frames)
+
+    async def scenario() -> tuple[Received, tuple[list[str], bool]]:
+        stop, seen, received = threading.Event(), asyncio.Event(), Received()
+        talking = asyncio.create_task(asyncio.to_thread(talk, stop))
+        path = f"{server.url}/api/turns/{turn.pk}/stream"
+        streaming = asyncio.to_thread(httpx.get, path, headers=bearer, trust_env=False, timeout=WAIT)
+        stream, socket_reader = asyncio.create_task(streaming), asyncio.create_task(by_socket(seen))
+        async with asyncio.timeout(WAIT):
+            await seen.wait()
+            assert await sync_to_async(end)(Turn, turn.pk)
+            received.take((await stream).content)
+            frames = await socket_reader
+        stop.set()
+        await talking
+        return received, frames
+
+    received, (frames, finished) = asyncio.run(scenario())
+    said = Message.objects.get(pk=turn.answer_id).text
+    assert said.startswith("word word")
+    assert told_by(received.bodies).text == said.strip()
+    if finished:  # else it was told to fetch anew, as it cannot take words back
+        assert told_by(frames).text == said.strip()
 
 
 # --- back-pressure --------------------------------------------------------------------------------
