@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 from django.db import transaction
-from django.utils import timezone
 
 from chat import turns
 from chat.long_work import client_id_of
@@ -49,11 +48,11 @@ def queue_turn(session_id: uuid.UUID, *, client_id: str, note: str) -> None:
             "kind": Turn.Kind.CONTINUATION,
             "status": Turn.QUEUED,
             "note": note,
-            "poked_at": timezone.now(),
+            "poked_at": Turn.clock.now(),
         },
     )
     if made:
-        Session.objects.filter(pk=session.pk).update(active_at=timezone.now())
+        Session.objects.filter(pk=session.pk).update(active_at=Turn.clock.now())
         transaction.on_commit(partial(turns.start, turn), robust=True)
 
 

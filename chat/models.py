@@ -16,6 +16,7 @@ from chat import announcing, closing, news, waits
 from chat.signals import turn_ended
 from chat.waits import TurnWait
 from durable import log
+from durable.clock import CreatedAtField
 from durable.ids import new_id
 from durable.lease import Lease
 from durable.models import Cause, Job
@@ -106,7 +107,7 @@ class Message(models.Model):
     steered_step = models.PositiveIntegerField(
         null=True, blank=True, help_text="Put before the model at this step."
     )
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = CreatedAtField()
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["session", "seq"], name="chat_one_message_per_place")]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Any, Protocol
 
-from django.db.models import DateTimeField, ExpressionWrapper, Value
+from django.db import connection, models
+from django.db.models import DateTimeField, ExpressionWrapper, Model, Value
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Now
+from django.utils import timezone
 
 
 class Clock(Protocol):
@@ -27,6 +29,38 @@ class DatabaseClock:
     def after(self, seconds: float) -> Combinable:
         later = Now() + Value(timedelta(seconds=seconds))
         return ExpressionWrapper(later, output_field=DateTimeField())
+
+
+def database_now() -> datetime:
+    """The database's time, for what has to be computed outside of a query. An embedded database has this host's."""
+    if connection.vendor == "sqlite":
+        return timezone.now()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT statement_timestamp()")
+        now: datetime = cursor.fetchone()[0]
+        return now
+
+
+class CreatedAtField(models.DateTimeField):  # type: ignore[type-arg]
+    """When the row was written, by the database's clock: hosts whose clocks differ agree on what came first.
+
+    To migrations it is a DateTimeField with `auto_now_add`.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **(options | {"auto_now_add": True}))
+
+    def deconstruct(self) -> Any:
+        name, _, args, options = super().deconstruct()
+        return name, "django.db.models.DateTimeField", args, options
+
+    @property
+    def db_returning(self) -> bool:
+        return connection.features.can_return_columns_from_insert
+
+    def pre_save(self, model_instance: Model, add: bool) -> Any:
+        value = super().pre_save(model_instance, add)
+        return Now() if add and connection.vendor == "postgresql" else value
 
 
 class FixedClock:

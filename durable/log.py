@@ -39,7 +39,7 @@ def fence(job_id: uuid.UUID, attempt: int) -> None:
     name, place = stream_key(job_id), f"{attempt}-0"
     try:
         with client().pipeline(transaction=True) as together:
-            together.execute_command(*add(name, create=True), place, "e", "fence")
+            together.xadd(name, {"e": "fence"}, id=place)
             together.xdel(name, place)
             together.expire(name, settings.COPILOT_STREAM_TTL_SECONDS)
             together.execute()

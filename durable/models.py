@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from django.db import models
 
 from durable import statuses, tracing
-from durable.clock import Clock, DatabaseClock
+from durable.clock import Clock, CreatedAtField, DatabaseClock
 from durable.ids import new_id
 from durable.statuses import StatusField, job_indexes, live_of
 
@@ -43,7 +43,7 @@ class Job(models.Model):
     poked_at = models.DateTimeField(null=True, blank=True)
     run_at = models.DateTimeField(null=True, blank=True, help_text="When a waiting job is due.")
     cancel_requested_at = models.DateTimeField(null=True, blank=True)
-    queued_at = models.DateTimeField(auto_now_add=True)
+    queued_at = CreatedAtField()
     started_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
     end_reason = models.CharField(max_length=32, blank=True, default="")

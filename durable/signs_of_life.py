@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.utils import timezone
 
 from durable import limits
+from durable.clock import database_now
 from durable.models import WorkerBeat
 
 ALIVE, DRAINING, SILENT = "alive", "draining", "silent"
@@ -16,7 +16,7 @@ ALIVE, DRAINING, SILENT = "alive", "draining", "silent"
 def fresh_since() -> datetime:
     """Who gave a sign of life later than this is alive."""
     beats = limits.WORKER_FRESH_BEATS * settings.COPILOT_HEARTBEAT_SECONDS
-    return timezone.now() - timedelta(seconds=beats)
+    return database_now() - timedelta(seconds=beats)
 
 
 def state_of(worker: WorkerBeat) -> str:

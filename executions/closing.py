@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
-from django.utils import timezone
 
 from executions import signals
 from executions.showing import hide
@@ -26,7 +25,7 @@ SENTENCES = {
 def close(execution: Execution) -> None:
     """Inside the transaction that ends it."""
     still_open = execution.nodes.filter(ended_at=None)
-    still_open.update(status=execution.CANCELLED, ended_at=timezone.now(), waits_for="", wake_at=None)
+    still_open.update(status=execution.CANCELLED, ended_at=execution.clock.now(), waits_for="", wake_at=None)
     signals.execution_ended.send(sender=type(execution), execution=execution)
     announce(
         user_id=execution.user_id,

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, assert_never
 
 from django.db import InterfaceError, OperationalError, close_old_connections
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from durable import crashpoints, limits
@@ -55,7 +56,7 @@ def run_calls(calls: Sequence[ToolCallRequest], scope: CallScope, journal: Journ
 def cancel_call(key: str) -> bool:
     """Ask one call to stop while its turn goes on; False when it is not running. Asking twice is harmless."""
     open_states = [ToolCall.State.PENDING, ToolCall.State.STARTED]
-    found = ToolCall.objects.filter(key=key, state__in=open_states).update(cancel_requested_at=timezone.now())
+    found = ToolCall.objects.filter(key=key, state__in=open_states).update(cancel_requested_at=Now())
     call = find_running(key)
     if call is not None:
         call.cancel_requested = True

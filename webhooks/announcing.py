@@ -43,7 +43,7 @@ def new_delivery(endpoint: WebhookEndpoint, event_type: EventType, name: str, bo
         event_type=event_type,
         event_id=name,
         payload=body,
-        poked_at=timezone.now(),
+        poked_at=WebhookDelivery.clock.now(),
     )
 
 

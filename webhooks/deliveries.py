@@ -46,7 +46,7 @@ def replay(delivery: WebhookDelivery) -> WebhookDelivery:
             tries=0,
             crashes=0,
             cancel_requested_at=None,
-            poked_at=timezone.now(),
+            poked_at=WebhookDelivery.clock.now(),
         ):
             raise StillOnItsWay
         poke_on_commit([delivery.pk])

@@ -6,7 +6,6 @@ import uuid
 from functools import partial
 
 from django.db import transaction
-from django.utils import timezone
 
 from chat.continuations import queue_turn
 from chat.models import Session, Turn
@@ -43,7 +42,7 @@ def tell_if_over(session_id: uuid.UUID) -> None:
         course = course_of(turn.pk)
         if not course.is_over:
             continue
-        Turn.objects.filter(pk=turn.pk).update(told_at=timezone.now())
+        Turn.objects.filter(pk=turn.pk).update(told_at=Turn.clock.now())
         put_right(turn.pk)
         assert turn.tell_session_id is not None
         if course.status == "cancelled":  # whoever cancelled it knows; no turn is spent on it

@@ -173,7 +173,7 @@ def row_of(model: type[Job], pauses: dict[str, Pause], lengths: dict[str, int] |
 
 def late_jobs(model: type[Job]) -> QuerySet[Any]:
     """Queued for a while, though neither a rule for its person or session nor a pause holds it back."""
-    since = timezone.now() - timedelta(seconds=LATE_SECONDS)
+    since = Job.clock.after(-LATE_SECONDS)
     queued = model.live().filter(status=model.QUEUED, queued_at__lt=since)
     pauses = Pauses.read()
     if pauses.users and has_user(model):

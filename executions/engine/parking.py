@@ -6,9 +6,8 @@ import uuid
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 
-from django.utils import timezone
-
 from durable import limits
+from durable.clock import database_now
 from executions.blocks.errors import BlockParked, ParkedForReview, ParkedUntil
 from executions.models import Execution, Review
 
@@ -18,7 +17,7 @@ def due(parked: Mapping[uuid.UUID, BlockParked]) -> set[uuid.UUID]:
 
     A run that waits for a job that is no execution (a turn) is looked at whenever somebody called.
     """
-    now = timezone.now()
+    now = database_now()
     by_time = {one for one, wait in parked.items() if isinstance(wait, ParkedUntil) and wait.until <= now}
     for_review = [one for one, wait in parked.items() if isinstance(wait, ParkedForReview)]
     for_job = [one for one, wait in parked.items() if not isinstance(wait, ParkedUntil | ParkedForReview)]
@@ -50,7 +49,7 @@ def asks_a_person(parked: Mapping[uuid.UUID, BlockParked]) -> bool:
 
 def look_again_in(parked: Iterable[BlockParked]) -> float | None:
     """Seconds until somebody should look without being called; None when only a person is waited for."""
-    now = timezone.now()
+    now = database_now()
     moments: list[datetime] = []
     for wait in parked:
         if isinstance(wait, ParkedUntil):

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import assert_never
 
-from django.utils import timezone
-
 from durable import limits
 from executions.blocks.errors import BlockCancelled, ParkedForReview
 from executions.blocks.values import make_storable
-from executions.models import Review
+from executions.models import Execution, Review
 from executions.ports import JSON, PortError, ReviewDecision, ReviewQuestion
 from executions.reviews import news
 
@@ -74,7 +72,7 @@ def ask_once(asker: Asker, question: ReviewQuestion, key: str) -> Review:
         name=question.name[: limits.MAX_REVIEW_NAME_CHARACTERS],
         data=data,
         editable=question.editable,
-        expires_at=timezone.now() + asker.expires_in if asker.expires_in else None,
+        expires_at=Execution.clock.after(asker.expires_in.total_seconds()) if asker.expires_in else None,
     )
     Review.objects.bulk_create([review], ignore_conflicts=True)
     kept = Review.objects.get(key=key)

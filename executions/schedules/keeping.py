@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import transaction
-from django.utils import timezone
 
 from accounts.models import User
 from durable import limits
+from durable.clock import database_now
 from durable.ids import new_id
 from executions.graph import parse_graph
 from executions.inputs import fit_inputs
@@ -86,7 +86,7 @@ def change(schedule: Schedule, **values: Any) -> Schedule:
 def follow(schedule: Schedule, cron: Cron) -> None:
     """Count from now on: what was due before it was made, or while it was switched off, is not made up for."""
     schedule.cron, schedule.timezone = cron.expression, cron.timezone
-    schedule.next_run_at = cron.next_after(timezone.now()) if schedule.enabled else None
+    schedule.next_run_at = cron.next_after(database_now()) if schedule.enabled else None
     keep_ticking(schedule, cron)
 
 

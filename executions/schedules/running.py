@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import uuid
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.db import InterfaceError, OperationalError, transaction
-from django.utils import timezone
 from rest_framework.exceptions import APIException
 
 from durable import limits
+from durable.clock import database_now
 from durable.retrying import in_transaction
 from executions.errors import CannotRun
 from executions.models import Execution, Schedule
@@ -35,14 +35,14 @@ def run_due(schedule_id: uuid.UUID) -> Execution | None:
 @in_transaction
 def _run_locked(schedule_id: uuid.UUID) -> Execution | None:
     schedule = Schedule.objects.select_for_update(of=("self",), no_key=True).get(pk=schedule_id)
-    now = timezone.now()
+    now = database_now()
     if not schedule.enabled or schedule.next_run_at is None or schedule.next_run_at > now:
         return None
     return run_for(schedule, now)
 
 
 def is_due(schedule_id: uuid.UUID) -> bool:
-    due = Schedule.objects.filter(pk=schedule_id, enabled=True, next_run_at__lte=timezone.now())
+    due = Schedule.objects.filter(pk=schedule_id, enabled=True, next_run_at__lte=Execution.clock.now())
     return due.exists()
 
 
@@ -80,7 +80,7 @@ def run_now(schedule: Schedule, *, client_id: str = "") -> Execution:
 
 def run_late() -> int:
     """Run what is due and was not ticked: beat, or its message, was lost. How many there were."""
-    patience = timezone.now() - timedelta(seconds=limits.SCHEDULE_PATIENCE_SECONDS)
+    patience = Execution.clock.after(-limits.SCHEDULE_PATIENCE_SECONDS)
     late = Schedule.objects.filter(enabled=True, next_run_at__lte=patience).order_by("next_run_at")
     ids = list(late.values_list("pk", flat=True)[: limits.SWEEP_BATCH])
     return sum(run_due(schedule_id) is not None for schedule_id in ids)

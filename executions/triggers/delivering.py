@@ -12,6 +12,7 @@ from rest_framework import status
 from rest_framework.exceptions import APIException
 
 from durable import limits
+from durable.clock import database_now
 from durable.retrying import in_transaction
 from executions.models import TriggerDelivery
 from executions.triggers.errors import NotReplayable
@@ -49,14 +50,14 @@ def put_aside(delivery: TriggerDelivery, reason: str, *, for_now: bool) -> None:
     delivery.error, delivery.execution = reason, None
     if for_now and delivery.tries < limits.HOOK_TRIES:
         pause = limits.HOOK_FIRST_PAUSE_SECONDS * 2 ** (delivery.tries - 1)
-        delivery.due_at = timezone.now() + timedelta(seconds=pause)
+        delivery.due_at = database_now() + timedelta(seconds=pause)
     else:
         delivery.state = State.FAILED
 
 
 def start_late() -> int:
     """Start what was stored and not started: its web process died, or it was put aside. How many there were."""
-    late = TriggerDelivery.objects.filter(state=State.STORED, due_at__lte=timezone.now()).order_by("due_at")
+    late = TriggerDelivery.objects.filter(state=State.STORED, due_at__lte=database_now()).order_by("due_at")
     ids = list(late.values_list("pk", flat=True)[: limits.SWEEP_BATCH])
     for delivery_id in ids:
         start_delivery(delivery_id)
@@ -75,7 +76,7 @@ def replay(delivery: TriggerDelivery) -> TriggerDelivery:
         headers=delivery.headers,
         payload=delivery.payload,
         replay_of=delivery,
-        due_at=timezone.now() + timedelta(seconds=limits.HOOK_PATIENCE_SECONDS),
+        due_at=database_now() + timedelta(seconds=limits.HOOK_PATIENCE_SECONDS),
     )
     start_delivery(again.pk)
     again.refresh_from_db()

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from django.db import DatabaseError, InterfaceError, connection, transaction
-from django.utils import timezone
 
 from accounts.sealing import CannotUnseal
 from accounts.tokens import hash_token
 from durable import crashpoints, limits, rates
+from durable.clock import database_now
 from executions.models import Trigger, TriggerDelivery
 from executions.ports import JSON
 from executions.triggers.delivering import start_delivery
@@ -99,7 +99,7 @@ def note_refusal(trigger: Trigger, reason: str) -> None:
 
 
 def store(trigger: Trigger, call: Call, payload: dict[str, JSON]) -> tuple[TriggerDelivery, bool]:
-    now = timezone.now()
+    now = database_now()
     with transaction.atomic():
         delivery, created = TriggerDelivery.objects.get_or_create(
             trigger=trigger,

@@ -8,8 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils import timezone
-
 from durable.ids import new_id
 from durable.poke import poke
 from tools.base import Tool
@@ -52,7 +50,7 @@ def start(tool: Tool, arguments: dict[str, Any], context: ToolContext) -> Start:
         arguments=arguments,
         fingerprint=fingerprint,
         permissions=context.permissions.as_json(),
-        poked_at=timezone.now(),
+        poked_at=Operation.clock.now(),
     )
     text = (
         f"{tool.name} was started and goes on by itself. Tell the user so and end your answer; "
