@@ -62,6 +62,10 @@ def open_attempt(turn: Turn, lease: Lease) -> None:
     if lease.after == START:
         place_messages(turn)
         events = opening_events(turn)
+        if (
+            turn.attempt > 1
+        ):  # the database was put back to before its first attempt, which readers may have seen
+            events.append(AttemptStarted(turn.attempt, 0))
     else:
         events = [AttemptStarted(turn.attempt, first_step)]
     log.store(turn.pk, lease.emitter.open([Framed(event) for event in events]))

@@ -12,7 +12,7 @@ from django.apps import apps
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import Case, F, PositiveIntegerField, Q, QuerySet, Value, When
-from django.db.models.functions import Coalesce
+from django.db.models.functions import Coalesce, Greatest
 
 from durable import limits, log
 from durable.events import START
@@ -38,7 +38,7 @@ def claim(model: type[Job], job_id: uuid.UUID, *, owner: str) -> Lease | None:
     if left is None:
         return None  # looked at before the transaction: on SQLite that would keep all other writers out
     try:
-        lease = _take(model, job_id, owner, left)
+        lease = _take(model, job_id, owner, left, above=log.newest_attempt(job_id))
     except NotToBeHad:
         return None
     if lease is not None:
@@ -75,8 +75,9 @@ def left_by(model: type[Job], job_id: uuid.UUID) -> LeftBy | None:
 
 
 @in_transaction
-def _take(model: type[Job], job_id: uuid.UUID, owner: str, left: LeftBy) -> Lease | None:
-    if not model.admit(job_id) or not _mark(model, job_id, owner, left):
+def _take(model: type[Job], job_id: uuid.UUID, owner: str, left: LeftBy, *, above: int = 0) -> Lease | None:
+    """`above` is the newest attempt the log knows: more than the row says, where the database was put back."""
+    if not model.admit(job_id) or not _mark(model, job_id, owner, left, above):
         return None
     rows = model._default_manager.select_related(*model.reads_with)
     job = rows.annotate(claimed_at=model.clock.now()).get(pk=job_id)
@@ -92,7 +93,7 @@ def _take(model: type[Job], job_id: uuid.UUID, owner: str, left: LeftBy) -> Leas
     return lease
 
 
-def _mark(model: type[Job], job_id: uuid.UUID, owner: str, left: LeftBy) -> bool:
+def _mark(model: type[Job], job_id: uuid.UUID, owner: str, left: LeftBy, above: int) -> bool:
     """The claim itself: one conditional UPDATE, of which the database lets one win."""
     if left.status == model.QUEUED:
         free, counted = model._default_manager.filter(status=model.QUEUED), {}
@@ -101,7 +102,7 @@ def _mark(model: type[Job], job_id: uuid.UUID, owner: str, left: LeftBy) -> bool
     try:
         taken = free.filter(pk=job_id).update(
             **counted,
-            attempt=F("attempt") + 1,
+            attempt=Greatest(F("attempt"), Value(above)) + 1,
             owner=owner,
             status=Value(model.RUNNING),
             lease_until=model.clock.after(float(settings.COPILOT_LEASE_SECONDS)),

@@ -31,6 +31,15 @@ def top(job_id: uuid.UUID) -> Position | None:
     return Position.parse(rows[0][0]) if rows else None
 
 
+def newest_attempt(job_id: uuid.UUID) -> int:
+    """The newest attempt that wrote to the log or fenced it; 0 where there is no log, or no Redis to ask."""
+    try:
+        facts: Any = client().xinfo_stream(stream_key(job_id))
+    except RedisError:
+        return 0
+    return Position.parse(facts["last-generated-id"]).attempt
+
+
 def fence(job_id: uuid.UUID, attempt: int) -> None:
     """Have Redis refuse whatever an earlier attempt still sends; without Redis nothing reaches the log anyway.
 
@@ -72,6 +81,14 @@ def forget(job_ids: Sequence[uuid.UUID]) -> None:
         client().delete(*(stream_key(job_id) for job_id in job_ids))
     except RedisError:
         return  # it has a time to live
+
+
+def forget_all() -> int:
+    """Delete the logs of all jobs from Redis: what the database says now is older than they are. How many."""
+    names = list(client().scan_iter(match=key("events", "*"), count=limits.LOG_PAGE))
+    for begin in range(0, len(names), limits.LOG_PAGE):
+        client().unlink(*names[begin : begin + limits.LOG_PAGE])
+    return len(names)
 
 
 def tail(job_id: uuid.UUID, after: Position) -> list[Entry]:

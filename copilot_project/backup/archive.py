@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shutil
 import tarfile
@@ -18,9 +19,13 @@ from django.utils import timezone
 
 from copilot_project.backup import databases
 from copilot_project.backup.errors import NotABackup, NotEmpty
+from durable import log
+from durable.redis import RedisError
 from workspace.blobs import open_blob
 from workspace.errors import ContentGone
 from workspace.models import WorkspaceFile
+
+logger = logging.getLogger(__name__)
 
 FORMAT = 1
 MANIFEST, KEYS, FILES = "manifest.json", "keys.json", "files"
@@ -102,7 +107,16 @@ def restore(path: Path, *, replace: bool = False) -> Manifest:
         put_files(folder / FILES)
         if manifest.keys:
             put_keys(json.loads((folder / KEYS).read_text()))
+    forget_events()
     return manifest
+
+
+def forget_events() -> None:
+    """What Redis has of turns was said after the backup was made. Without Redis the next claim of each sees to it."""
+    try:
+        log.forget_all()
+    except RedisError as error:
+        logger.warning("The event logs in Redis were not deleted: %s", error)
 
 
 def unpack(path: Path, folder: Path) -> Manifest:

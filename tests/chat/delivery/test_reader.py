@@ -19,10 +19,12 @@ from chat import protocol, turns
 from chat.delivery import reader
 from chat.events import AttemptStarted, ProseDelta, ProseStarted, prose_deltas
 from chat.fold import told_by
-from chat.models import Message, Session, Turn
+from chat.models import Attempt, Message, Session, Step, Turn
 from chat.protocol import Framed
+from copilot_project.backup import archive
 from durable import jobs, limits, log
 from durable.events import START, Entry, Position
+from durable.models import EventPage
 from durable.redis import client
 from durable.stop import StopReason
 from tests.chat.delivery.fake_worker import FakeWorker, answer
@@ -499,6 +501,65 @@ def test_jobs_that_end_without_a_worker_close_the_log(turn: Turn) -> None:
     message = Reducer().hear_all(entry.body for entry in live.result())
     assert message.finishes == 1
     assert message.parts[-1] == {"type": "text", "text": "half a sentence", "state": "done"}
+
+
+class PutBack:
+    """The rows of a turn as they are now, to be put back over whatever becomes of them: a restored backup."""
+
+    def __init__(self, turn: Turn) -> None:
+        self.turn = Turn.objects.filter(pk=turn.pk).values().get()
+        self.session = Session.objects.filter(pk=turn.session_id).values().get()
+        self.messages = list(turn.messages.values())
+        self.pages = list(EventPage.objects.filter(job_id=turn.pk).values())
+        self.steps = list(turn.steps.values())
+        self.attempts = list(turn.attempts.values())
+
+    def restore(self) -> None:
+        Turn.objects.filter(pk=self.turn["id"]).delete()
+        EventPage.objects.filter(job_id=self.turn["id"]).delete()
+        Session.objects.filter(pk=self.session["id"]).update(**self.session)
+        Turn(**self.turn).save(force_insert=True)
+        Message.objects.bulk_create(Message(**row) for row in self.messages)
+        EventPage.objects.bulk_create(EventPage(**row) for row in self.pages)
+        Step.objects.bulk_create(Step(**row) for row in self.steps)
+        Attempt.objects.bulk_create(Attempt(**row) for row in self.attempts)
+        Turn.objects.filter(pk=self.turn["id"], status="running").update(lease_until=None, owner="")
+
+
+@pytest.mark.parametrize("backed_up", ["queued", "running"])
+@pytest.mark.parametrize("attempts", [1, 3])
+def test_a_database_put_back_under_a_live_redis_does_not_mix_old_words_with_new(
+    turn: Turn, backed_up: str, attempts: int
+) -> None:
+    """The same turn goes on from the backup, while Redis still has what was said after it was made."""
+    backup = PutBack(turn)
+    for number in range(attempts):
+        worker = FakeWorker(turn, owner=f"old {number}")
+        if number == 0 and backed_up == "running":
+            backup = PutBack(turn)
+        worker.open_step()
+        worker.say("old words ", *"abcdefgh", apart=True)
+        if number < attempts - 1:
+            worker.die()
+    live = watch(turn)
+    live.saw("old words")
+    backup.restore()
+    turn.refresh_from_db()
+    worker = FakeWorker(turn, owner="new")
+    worker.open_step()
+    worker.say("new words")
+    worker.finish()
+    for entries in (live.result(), read_all(turn)):
+        assert told_by(entry.body for entry in entries).text == "new words"
+    assert [part["text"] for part in turn.steps.get().parts] == ["new words"]
+
+
+def test_a_restored_backup_leaves_nothing_of_what_redis_had(turn: Turn) -> None:
+    answer(turn, "old words")
+    assert client().exists(log.stream_key(turn.pk))
+    archive.forget_events()
+    assert not client().exists(log.stream_key(turn.pk))
+    assert told_by(entry.body for entry in read_all(turn)).text == "old words"
 
 
 ENDS: list[Callable[..., bool]] = [jobs.mark_failed, jobs.force_cancel]
