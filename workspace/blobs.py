@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import io
@@ -10,15 +11,17 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Protocol, runtime_checkable
 
 import structlog
 from django.core.files.base import File
-from django.core.files.storage import default_storage
+from django.core.files.storage import FileSystemStorage, default_storage
 from django.db import transaction
 
 from durable import limits
+from durable.connections import outside_wait
 from workspace.errors import ContentGone, FileTooLarge, QuotaExceeded
 from workspace.media_types import HEAD_BYTES, detect
 from workspace.models import LooseBlob
@@ -55,7 +58,8 @@ def store_blob(content: Content, *, name: str, room: int) -> StoredBlob:
     LooseBlob.objects.create(blob=blob)
     measured = MeasuredReader(as_readable(content), room=room)
     try:
-        stored = default_storage.save(blob, File(measured, name=blob))  # type: ignore[arg-type]
+        with storage_wait():
+            stored = default_storage.save(blob, File(measured, name=blob))  # type: ignore[arg-type]
         assert stored == blob, "a random key is never taken"
     except BaseException:
         remove_blob(blob)
@@ -67,16 +71,25 @@ def store_blob(content: Content, *, name: str, room: int) -> StoredBlob:
 
 
 def open_blob(blob: str) -> BinaryIO:
-    """The content for reading; raises ContentGone."""
+    """The content for reading, fetched as a whole where it is on S3; raises ContentGone."""
+    content: Any = find_blob(blob)
+    if is_on_s3(content):
+        with outside_wait():
+            content.file  # noqa: B018 - its first use fetches it
+    return content  # type: ignore[no-any-return]
+
+
+def find_blob(blob: str) -> BinaryIO:
     try:
-        return default_storage.open(blob, "rb")  # type: ignore[return-value]
+        with storage_wait():
+            return default_storage.open(blob, "rb")  # type: ignore[return-value]
     except FileNotFoundError:
         raise ContentGone from None
 
 
 def open_part(blob: str, start: int, length: int) -> BinaryIO:
     """The content for reading from `start` on; of S3 only the part is fetched. Raises ContentGone."""
-    content = open_blob(blob)
+    content = find_blob(blob)
     if not is_on_s3(content):
         content.seek(start)
         return content
@@ -93,7 +106,7 @@ def is_on_s3(content: BinaryIO) -> bool:
 def fetch_part(content: Any, start: int, length: int) -> BinaryIO:
     """Kept at hand, so that a slow reader holds no connection to S3."""
     part = tempfile.SpooledTemporaryFile(max_size=SPOOL_BYTES)  # noqa: SIM115 (its reader closes it)
-    with content.obj.get(Range=f"bytes={start}-{start + length - 1}")["Body"] as body:
+    with outside_wait(), content.obj.get(Range=f"bytes={start}-{start + length - 1}")["Body"] as body:
         shutil.copyfileobj(body, part)
     part.seek(0)
     return part  # type: ignore[return-value]
@@ -108,12 +121,18 @@ def release_blob(blob: str) -> None:
 def remove_blob(blob: str) -> bool:
     """Remove a loose blob. What storage refuses now stays a LooseBlob for the cleaning job."""
     try:
-        default_storage.delete(blob)
+        with storage_wait():
+            default_storage.delete(blob)
     except storage_errors() as error:
         log.warning("blob not removed", blob=blob, error=str(error))
         return False
     LooseBlob.objects.filter(blob=blob).delete()
     return True
+
+
+def storage_wait() -> AbstractContextManager[None]:
+    """What to be inside while storage works: a disk is ours, a bucket is the outside."""
+    return contextlib.nullcontext() if isinstance(default_storage, FileSystemStorage) else outside_wait()
 
 
 def storage_errors() -> tuple[type[Exception], ...]:
