@@ -33,11 +33,19 @@ def variable(
     secret: bool = False,
     choices: tuple[str, ...] = (),
     pattern: str = "",
+    least: int = 0,
 ) -> Any:
     """One row of the table."""
     return dataclasses.field(
         default=default,
-        metadata={"name": name, "help": help, "secret": secret, "choices": choices, "pattern": pattern},
+        metadata={
+            "name": name,
+            "help": help,
+            "secret": secret,
+            "choices": choices,
+            "pattern": pattern,
+            "least": least,
+        },
     )
 
 
@@ -56,8 +64,20 @@ class Environment:
     database_url: str = variable(
         "DATABASE_URL",
         "",
-        "postgres://user:password@host:port/name; SQLite in COPILOT_HOME when unset.",
+        "postgres://user:password@host:port/name; SQLite in COPILOT_HOME when unset. What follows a ? goes to "
+        "PostgreSQL's library (sslmode, connect_timeout, options=-c%20statement_timeout=60s…).",
         secret=True,
+    )
+    database_pool_size: int = variable(
+        "COPILOT_DATABASE_POOL_SIZE",
+        32,
+        "Connections to PostgreSQL that the threads of one process share; a worker has two more for itself.",
+        least=1,
+    )
+    database_pool_timeout: float = variable(
+        "COPILOT_DATABASE_POOL_TIMEOUT_SECONDS",
+        10.0,
+        "How long a thread waits for one of them before the database counts as away.",
     )
     redis_url: str = variable(
         "REDIS_URL", "", "redis://…, rediss://… or unix://…; an embedded Redis when unset.", secret=True
@@ -359,6 +379,8 @@ def parse(field: dataclasses.Field[Any], text: str, kind: type) -> bool | int | 
         return parse_bool(name, text)
     if kind is int or kind is float:
         number = parse_number(name, text, kind)
+        if number < (least := field.metadata["least"]):
+            raise BadEnvironment(f"{name}={text!r} must be {least} or more. Fix it or unset it.")
         if name.endswith("PORT") and number > MAX_PORT:
             raise BadEnvironment(f"{name}={text!r} is not a port. Set it to 1..{MAX_PORT}, or unset it.")
         return number

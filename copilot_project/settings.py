@@ -142,10 +142,13 @@ def sqlite(path: str) -> dict[str, Any]:
 def postgres(url: str) -> dict[str, Any]:
     """A pool per process: a job that waits gives its connection back and takes one again for a transaction."""
     parts = urlsplit(url)
-    options: dict[str, Any] = (
-        POSTGRES_PATIENCE | dict(parse_qsl(parts.query)) | {"options": POSTGRES_TIMEOUTS}
-    )
-    options["pool"] = {"min_size": 1, "max_size": 32, "timeout": 10}
+    options: dict[str, Any] = POSTGRES_PATIENCE | dict(parse_qsl(parts.query))
+    options["options"] = f"{POSTGRES_TIMEOUTS} {options.get('options', '')}".strip()  # the last word wins
+    options["pool"] = {
+        "min_size": 1,
+        "max_size": ENV.database_pool_size,
+        "timeout": ENV.database_pool_timeout,
+    }
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": unquote(parts.path.lstrip("/")),
@@ -250,6 +253,8 @@ COPILOT_MAX_RUNNING_TURNS_PER_USER = ENV.max_running_turns
 COPILOT_MAX_IN_FLIGHT_TURNS_PER_USER = ENV.max_in_flight_turns
 COPILOT_MAX_WRITES_PER_MINUTE = ENV.max_writes
 COPILOT_WORKER_CONCURRENCY = ENV.worker_concurrency
+COPILOT_OPERATIONS_CONCURRENCY = ENV.operations_concurrency
+COPILOT_EXECUTIONS_CONCURRENCY = ENV.executions_concurrency
 COPILOT_ALIVE_FILE = ENV.alive_file
 COPILOT_CRASH_AT = ENV.crash_at
 COPILOT_ALLOW_ANONYMOUS = ENV.allow_anonymous

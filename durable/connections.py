@@ -6,7 +6,7 @@ only: whatever waits for the outside (a model, HTTP, a sandbox, mail, a person) 
 
 from __future__ import annotations
 
-import logging
+import math
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +17,6 @@ from django.db import DEFAULT_DB_ALIAS, connections
 
 from durable import limits
 
-logger = logging.getLogger(__name__)
 _thread = threading.local()
 
 
@@ -76,18 +75,20 @@ def use_own_connection() -> None:
     connections[DEFAULT_DB_ALIAS] = own
 
 
-def check_concurrency(concurrency: int) -> str:
-    """Return what is wrong with so many threads on this pool; empty if nothing is, or if there is no pool."""
+def pool_size() -> int | None:
+    """Return how many connections the pool of a process has; None if there is no pool."""
     pool = settings.DATABASES[DEFAULT_DB_ALIAS]["OPTIONS"].get("pool")
-    if not pool:
-        return ""
-    threads = concurrency + limits.NODE_THREADS
-    needed = -(-threads // limits.THREADS_PER_CONNECTION)
-    if pool["max_size"] >= needed:
+    return int(pool["max_size"]) if pool else None
+
+
+def check_concurrency(concurrency: int, size: int | None) -> str:
+    """Return what is wrong with so many jobs at once on a pool of that size; empty if nothing is."""
+    needed = math.ceil((concurrency + limits.NODE_THREADS) / limits.THREADS_PER_CONNECTION)
+    if size is None or size >= needed:
         return ""
     return (
-        f"{concurrency} jobs and {limits.NODE_THREADS} blocks at once share {pool['max_size']} database "
-        f"connections. Set COPILOT_DATABASE_POOL_SIZE to {needed} or more, or lower the concurrency."
+        f"{concurrency} jobs and {limits.NODE_THREADS} blocks at once share {size} database connections. "
+        f"Set COPILOT_DATABASE_POOL_SIZE to {needed} or more, or lower the concurrency."
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from typing import Any
 
@@ -9,11 +10,16 @@ from celery import signals
 from celery.utils.nodenames import worker_direct
 
 from durable import tracing, watchdog
+from durable.connections import check_concurrency, pool_size
 from durable.runtime import runtime
+
+logger = logging.getLogger(__name__)
 
 
 @signals.worker_ready.connect
 def started(sender: Any, **kwargs: Any) -> None:
+    if problem := check_concurrency(sender.controller.concurrency, pool_size()):
+        logger.warning("%s", problem)
     own = worker_direct(sender.hostname).name
     queues = [name for name in sender.app.amqp.queues.consume_from if name != own]
     runtime().on_drain = lambda drain: consume(sender, queues, drain=drain)

@@ -9,6 +9,7 @@ READY = (database, redis, workers)
 DEPLOYMENT = (
     deployment.postgres,
     deployment.connections,
+    deployment.pool,
     deployment.redis_version,
     deployment.redis_memory,
     deployment.redis_disk,

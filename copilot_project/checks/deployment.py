@@ -20,6 +20,7 @@ from accounts.sealing import CannotUnseal, unseal
 from copilot_project.checks.check import Check, broken, well
 from copilot_project.checks.parts import first_line, live_workers
 from durable import alive, jobs, limits
+from durable.connections import check_concurrency, pool_size
 from durable.ids import new_id
 from durable.redis import RedisError, client
 from executions.credentials.rotation import SEALED
@@ -73,6 +74,22 @@ def connections() -> Check:
         hint = "Raise max_connections, or put a pooler in session mode between"
         return broken("connections", f"{used} of {most} are taken", hint, needed=False)
     return well("connections", f"{used} of {most} are taken", needed=False)
+
+
+def pool() -> Check:
+    """Whether the pool of one process is large enough for the threads of any role."""
+    size = pool_size()
+    if size is None:
+        return well("database pool", "SQLite needs none", needed=False)
+    most = max(
+        settings.COPILOT_WORKER_CONCURRENCY,
+        settings.COPILOT_OPERATIONS_CONCURRENCY,
+        settings.COPILOT_EXECUTIONS_CONCURRENCY,
+    )
+    if problem := check_concurrency(most, size):
+        told, _, hint = problem.partition(". ")
+        return broken("database pool", told, hint, needed=False)
+    return well("database pool", f"{size} connections for {most} jobs at once", needed=False)
 
 
 def redis_facts() -> dict[str, Any]:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.acceptance.test_executions import Agents
 from tests.rig import Stack, as_text, eventually, running_stack
-from tests.services import database
+from tests.services import database, new_database
 
 __all__ = ["database"]
 
@@ -65,6 +65,21 @@ def test_256_model_calls_at_once_are_made_once_and_a_neighbour_keeps_its_attempt
     assert cay.turn(turn["id"])["attempt"] == 1
     assert {name: count for name, count in asked(stack).items() if name in calls and count != 1} == {}
     assert stack.sql("SELECT DISTINCT attempt FROM executions_execution") == [(1,)]
+
+
+def test_a_worker_with_too_small_a_pool_says_so_and_gets_on_all_the_same(
+    short_tmp: Path,
+) -> None:
+    with new_database() as url:
+        small = {"COPILOT_DATABASE_POOL_SIZE": "2"}
+        with running_stack(short_tmp / "small", database_url=url, env=small) as stack:
+            assert "Set COPILOT_DATABASE_POOL_SIZE to 18 or more" in stack.log("worker0", lines=1_000)
+            agents, execution = start(stack, "ann-small")
+            calls = {f"ann-small-{number}" for number in range(BLOCKS)}
+            eventually(lambda: calls <= asked(stack).keys(), what="64 model calls at once")
+            stack.release(GATE)
+            assert agents.wait(execution)["status"] == "COMPLETED"
+            assert {asked(stack)[name] for name in calls} == {1}
 
 
 def follow_renewals(stack: Stack, turn_id: str) -> None:

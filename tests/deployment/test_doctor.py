@@ -136,6 +136,16 @@ def test_sqlite_is_told_but_not_needed() -> None:
         tells(deployment.postgres(), "sqlite", hint="DATABASE_URL", needed=False)
 
 
+def test_a_pool_too_small_for_the_concurrency_is_told(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deployment, "pool_size", lambda: 32)
+    assert deployment.pool().ok
+    settings.COPILOT_EXECUTIONS_CONCURRENCY = 1_000
+    hint = "COPILOT_DATABASE_POOL_SIZE to 79"
+    tells(deployment.pool(), "1000 jobs and 256 blocks at once share 32", hint=hint, needed=False)
+
+
 def test_an_old_redis_is_told() -> None:
     tells(deployment.version_of({"redis_version": "6.0.16"}), "6.0.16", hint="6.2")
     assert deployment.version_of({"redis_version": "10.1.0"}).ok

@@ -42,6 +42,7 @@ def test_words_for_false(word: str) -> None:
         ("PORT", "-1"),
         ("PORT", "65536"),
         ("FLOWER_PORT", "99999"),
+        ("COPILOT_DATABASE_POOL_SIZE", "0"),
         ("COPILOT_LEASE_SECONDS", "soon"),
         ("COPILOT_LEASE_SECONDS", "-3"),
         ("COPILOT_LEASE_SECONDS", "nan"),
