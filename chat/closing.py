@@ -26,7 +26,7 @@ from chat.events import (
     TurnStarted,
 )
 from chat.protocol import Framed, is_hint
-from durable import log
+from durable import log, storable
 from durable.events import START, Entry, Position
 from durable.lease import Lease
 from tools.models import ToolCall, calls_of
@@ -147,7 +147,7 @@ def close_unowned(turn: Turn) -> None:
     if rescued:
         log.store(turn.pk, rescued)
         after = rescued[-1].at
-    kept = fold.cut_off(shown.parts, not_made(turn))
+    kept = storable.nearest_json(fold.cut_off(shown.parts, not_made(turn)))
     if kept:
         turn.steps.create(number=turn.steps.count(), attempt=rescued[-1].at.attempt, parts=kept, whole=False)
     events += cut_calls(kept)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chat.events import Prose
+from durable import storable
 
 Part = dict[str, Any]
 
@@ -51,8 +52,8 @@ def cut_off(parts: Iterable[Part], why: str) -> list[Part]:
 def tool_input(arguments: str) -> Any:
     """The arguments of a call as an object where they are JSON, else as the model wrote them."""
     try:
-        return json.loads(arguments or "{}")
-    except (ValueError, RecursionError):
+        return storable.nearest_json(storable.loads(arguments or "{}"))
+    except ValueError:
         return arguments
 
 

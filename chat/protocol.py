@@ -37,6 +37,7 @@ from durable.events import Event, encode
 
 END_MARK = '{"type":"finish"'
 STEP_MARK = '{"type":"start-step"'
+CLOSING_MARKS = ('{"type":"error"', '{"type":"abort"')
 RESET_MARK = '{"type":"data-turn"'
 HINT_MARKS = (',"transient":true}', ',"preliminary":true}')
 
@@ -138,6 +139,11 @@ class Framed:
             case ToolInputDelta(call_id, text), ToolInputDelta(call_id2, more) if call_id == call_id2:
                 return Framed(ToolInputDelta(call_id, text + more))
         return None
+
+
+def closes(body: str) -> bool:
+    """Whether an encoded chunk says how its turn ended."""
+    return is_end(body) or body.startswith(CLOSING_MARKS)
 
 
 def is_end(body: str) -> bool:

@@ -15,7 +15,7 @@ from accounts.ledger import OverBudget, check_budget
 from chat import news
 from chat.errors import NothingToRetry, NotQueued, SessionBusy, TooManyTurns
 from chat.models import Message, Session, Turn
-from durable import cancelling, limits
+from durable import cancelling, guard, limits
 from durable.cancelling import CancelAnswer
 from durable.poke import poke
 from durable.retrying import in_transaction
@@ -144,8 +144,8 @@ def stop_interrupted(sender: Any, queues: Collection[str], **kwargs: Any) -> Non
     waiting = Turn.live().filter(
         status=Turn.QUEUED, interrupts__status__in=Turn.ACTIVE, interrupts__cancel_requested_at=None
     )
-    for turn_id in list(waiting.values_list("interrupts_id", flat=True)[: limits.SWEEP_BATCH]):
-        cancelling.stop(Turn, turn_id)
+    ids = list(waiting.values_list("interrupts_id", flat=True)[: limits.SWEEP_BATCH])
+    guard.run_each(ids, lambda turn_id: cancelling.stop(Turn, turn_id), what="Stopping an interrupted turn")
 
 
 # --- cancel ---------------------------------------------------------------------------------------

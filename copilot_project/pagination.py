@@ -16,6 +16,7 @@ from rest_framework.pagination import BasePagination
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from durable import storable
 from durable.limits import MAX_PAGE_SIZE, PAGE_SIZE
 
 if TYPE_CHECKING:  # views read this class from the settings while they are being imported
@@ -142,18 +143,13 @@ def decode(cursor: str, fields: Sequence[Field[Any, Any]]) -> list[Any]:
         padded = cursor[:MAX_CURSOR_CHARACTERS] + "=" * (-len(cursor) % 4)
         texts = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
         if not isinstance(texts, list) or not all(
-            isinstance(text, str) and "\x00" not in text for text in texts
+            isinstance(text, str) and storable.is_text(text) for text in texts
         ):
             raise ValueError("not a list of texts")
         return [field.to_python(text) for field, text in zip(fields, texts, strict=True)]
     except (ValueError, RecursionError, binascii.Error, DjangoValidationError):
         message = "This cursor is not one of ours. Start again without it."
         raise ValidationError({"cursor": [message]}) from None
-
-
-def storable(text: str) -> bool:
-    """Whether a database takes it: no NUL, and UnicodeEncodeError (a ValueError) on half a surrogate pair."""
-    return b"\x00" not in text.encode()
 
 
 def as_text(value: Any) -> str:

@@ -17,7 +17,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from chat.models import Turn
-from durable import limits, log
+from durable import guard, limits, log
 from durable.models import EventPage, Job
 from executions.models import Execution
 from executions.triggers import delivering
@@ -33,7 +33,13 @@ def throw_away_old(*, seconds: float = limits.RETENTION_SECONDS) -> dict[str, in
     Twice does no harm, and two at once take each other's work away at worst.
     """
     deadline = time.monotonic() + seconds
-    return {name: sweep(broom, deadline) for name, broom in BROOMS.items()}
+    removed: dict[str, int] = dict.fromkeys(BROOMS, 0)
+
+    def run(name: str) -> None:
+        removed[name] = sweep(BROOMS[name], deadline)
+
+    guard.run_each(BROOMS, run, what="Throwing away what is old")
+    return removed
 
 
 def sweep(broom: Broom, deadline: float) -> int:

@@ -21,7 +21,7 @@ from django.db import (
 )
 from django.db.models import F
 
-from durable import crashpoints, limits
+from durable import crashpoints, limits, storable
 from durable.alive import SignOfLife
 from durable.models import ParkedEntry
 from durable.redis import RedisError, ResponseError, bytes_client
@@ -225,7 +225,7 @@ class Consumer:
                 defaults={"fields": entry.fields, "tries": 0},
             )
             self._rows(entry).update(
-                tries=F("tries") + 1, error=error.replace("\x00", "")[:MAX_ERROR_CHARACTERS]
+                tries=F("tries") + 1, error=storable.text(error, most=MAX_ERROR_CHARACTERS)
             )
             return int(self._rows(entry).values_list("tries", flat=True).get())
 
@@ -247,8 +247,7 @@ def decoded(fields: dict[bytes, bytes]) -> Fields:
 
 def text(raw: bytes | str) -> str:
     """Text that can be kept, whatever bytes somebody sent."""
-    words = raw if isinstance(raw, str) else raw.decode("utf-8", "replace")
-    return words.replace("\x00", "\ufffd")
+    return storable.text(raw if isinstance(raw, str) else raw.decode("utf-8", "replace"))
 
 
 def replay(parked: ParkedEntry) -> bool:

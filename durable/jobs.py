@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 import uuid
 from collections.abc import Sequence
@@ -14,12 +15,14 @@ from django.db import IntegrityError, transaction
 from django.db.models import Case, F, PositiveIntegerField, Q, QuerySet, Value, When
 from django.db.models.functions import Coalesce, Greatest
 
-from durable import limits, log
+from durable import guard, limits, log
 from durable.events import START
-from durable.lease import Lease
+from durable.lease import NOT_CLOSED, Lease
 from durable.models import Cause, Job
 from durable.retrying import bounded, in_transaction
 from durable.stop import StopReason
+
+logger = logging.getLogger(__name__)
 
 BY_OPERATOR = "operator"
 
@@ -186,7 +189,7 @@ def sweep(model: type[Job], *, held: Q | None = None) -> list[uuid.UUID]:
     Those poked longest ago come first, so that no crowd of jobs that cannot start stands in front of others.
     What is `held` is left in peace.
     """
-    give_up(model)
+    guard.try_one(lambda: give_up(model), what=f"Giving up {model.__name__}s")
     waiting = to_poke(model) if held is None else to_poke(model).exclude(held)
     if not waiting.exists():
         return []  # the usual case, without a transaction
@@ -208,12 +211,16 @@ def to_poke(model: type[Job]) -> QuerySet[Job]:
 def give_up(model: type[Job]) -> None:
     """End jobs whose attempts all died. Once: the status condition lets one caller win."""
     past_saving = left_behind(model) & exhausted(model)
-    found = model.live().filter(past_saving).values_list("pk", "cancel_requested_at")
-    for job_id, cancel_requested_at in list(found[: limits.SWEEP_BATCH]):
-        if cancel_requested_at is not None:
+    rows = model.live().filter(past_saving).values_list("pk", "cancel_requested_at")
+    found = dict(rows[: limits.SWEEP_BATCH])
+
+    def give_up_one(job_id: uuid.UUID) -> None:
+        if found[job_id] is not None:
             end_unowned(model, job_id, past_saving, status=model.CANCELLED, reason="cancelled")
         else:
             end_unowned(model, job_id, past_saving, status=model.FAILED, reason="worker_lost")
+
+    guard.run_each(found, give_up_one, what=f"Giving up a {model.__name__}")
 
 
 # --- cancel -------------------------------------------------------------------------------------
@@ -274,32 +281,48 @@ def mark_failed(model: type[Job], job_id: uuid.UUID) -> bool:
     return end_unowned(model, job_id, live, status=model.FAILED, reason=BY_OPERATOR)
 
 
-@in_transaction
 def end_unowned(model: type[Job], job_id: uuid.UUID, condition: Q, *, status: str, reason: str) -> bool:
     """End a job that no attempt can end itself. Once: `condition` must hold in the same UPDATE.
 
-    News of it waits for the commit, also that of a transaction around this one.
+    News of it waits for the commit, also that of a transaction around this one. A job that cannot be closed
+    properly is ended by the UPDATE alone, and its `error` says so: it must not come back for ever.
     """
+    try:
+        return _end_and_close(model, job_id, condition, status=status, reason=reason)
+    except Exception as error:  # of the hooks, which belong to other packages and read what came from outside
+        if not guard.is_fault(error):
+            raise
+        logger.exception("A job could not be closed; it is ended as it is", extra={"job_id": str(job_id)})
+    return _end_row(model, job_id, condition, status=status, end_reason=reason, error=NOT_CLOSED)
+
+
+@in_transaction
+def _end_and_close(model: type[Job], job_id: uuid.UUID, condition: Q, *, status: str, reason: str) -> bool:
     model.lock_before(job_id)
+    if not _end_row(model, job_id, condition, status=status, end_reason=reason):
+        return False
+    job = model._default_manager.get(pk=job_id)
+    job.ended_unowned()
+    job.ended()
+    return True
+
+
+@in_transaction
+def _end_row(model: type[Job], job_id: uuid.UUID, condition: Q, **columns: str) -> bool:
+    """End the row alone; the raised attempt fences whoever was at it."""
     ended = model._default_manager.filter(condition, pk=job_id).update(
-        status=status,
-        end_reason=reason,
+        **columns,
         attempt=F("attempt") + 1,
         ended_at=model.clock.now(),
         owner="",
         lease_until=None,
     )
-    if not ended:
-        return False
-    job = model._default_manager.get(pk=job_id)
-    job.ended_unowned()
-    job.ended()
-    transaction.on_commit(lambda: _after_end(job), robust=True)  # news; the end itself stands
-    return True
+    if ended:
+        transaction.on_commit(lambda: _after_end(model, job_id), robust=True)  # news; the end itself stands
+    return bool(ended)
 
 
-def _after_end(job: Job) -> None:
-    log.expire_soon(job.pk)
-    log.nudge(job.pk)
-    job.refresh_from_db()
-    job.after_end()
+def _after_end(model: type[Job], job_id: uuid.UUID) -> None:
+    log.expire_soon(job_id)
+    log.nudge(job_id)
+    model._default_manager.get(pk=job_id).after_end()

@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
 from django.utils import timezone
 
-from durable import crashpoints, log, tracing
+from durable import crashpoints, guard, log, storable, tracing
 from durable.emitter import Emitter
 from durable.errors import HandOver, JobCancelled, LeaseLost, TimedOut
 from durable.events import Entry, Event, Position
@@ -28,6 +28,9 @@ T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 FLUSH_SECONDS = 2.0
+INTERNAL_ERROR = "internal_error"
+NOT_CLOSED = "Closing it failed: what should have changed with its end has not. The log has the details."
+NOT_SAVED = "It has ended, but its result could not be saved. The log has the details."
 
 
 class Lease:
@@ -52,6 +55,9 @@ class Lease:
         self._is_lost = False
         self.over = False  # this attempt has ended the job or given it away
         self.ended_as: tuple[str, str] | None = None  # status and reason, once this attempt has ended the job
+        self.unsaved_end: tuple[str, str] | None = (
+            None  # status and reason of an end that could not be written
+        )
         self.renewed_at = self._claimed = time.monotonic()
         self.claimed_at: datetime = getattr(job, "claimed_at", None) or timezone.now()
         self.stop = StopSignal()
@@ -121,6 +127,8 @@ class Lease:
             try:
                 retry_database(once.run, seconds=self.seconds)
             except (OperationalError, InterfaceError) as error:
+                if not guard.may_pass(error):
+                    raise
                 raise self._lost() from error  # in doubt: whatever became of it, this attempt cannot go on
             except Exception:
                 if not once.committed:
@@ -190,24 +198,53 @@ class Lease:
         events: Sequence[Event] = (),
         **changes: Any,
     ) -> None:
-        """End the job: the final status is committed first, the closing events go out after it."""
-        end: dict[str, Any] = {
-            "status": status,
-            "end_reason": reason,
-            "error": error,
-            "ended_at": self.model.clock.now(),
-        }
+        """End the job: the final status is committed first, the closing events go out after it.
+
+        Without what `ended` should change, and with a word about that, when `ended` raises. An end that cannot be
+        written is raised; the caller may try another one, and `end_plainly` is the last resort.
+        """
+        end: dict[str, Any] = {"status": status, "end_reason": reason, "error": storable.text(error)}
 
         def ending() -> None:
             work()
-            self._mine().get().ended()
+            self._close()
 
-        self.commit(ending, events=events, **changes, **end, **given_back())
-        self.ended_as = (status, reason)
+        try:
+            try:
+                self._end(ending, events, **changes, **end)
+            except CloseFailed as failed:
+                logger.error("A job could not be closed with its end", exc_info=failed.__cause__)
+                self._end(work, events, **changes, **end | {"error": unclosed(end["error"])})
+        except Exception as failure:
+            if guard.is_fault(failure):
+                self.unsaved_end = (status, reason)
+            raise
+
+    def end_plainly(self) -> None:
+        """End a job whose end could not be written: with its bare columns, so that it is neither run nor paid again."""
+        assert self.unsaved_end is not None
+        status, reason = self.unsaved_end
+        if status == self.model.COMPLETED:
+            status, reason = self.model.FAILED, INTERNAL_ERROR
+        self._end(lambda: None, (), status=status, end_reason=reason, error=NOT_SAVED)
+
+    def _end(self, work: Callable[[], object], events: Sequence[Event], **columns: Any) -> None:
+        self.commit(work, events=events, **columns, ended_at=self.model.clock.now(), **given_back())
+        self.ended_as = (columns["status"], columns["end_reason"])
+        self.unsaved_end = None
         self._is_over()
         log.expire_soon(self.job_id)
         log.nudge(self.job_id)
-        retry_database(lambda: self._mine().get(), seconds=self.seconds).after_end()
+        ended = retry_database(lambda: self._mine().get(), seconds=self.seconds)
+        guard.try_one(ended.after_end, what="What follows the end of a job", item=self.job_id)
+
+    def _close(self) -> None:
+        try:
+            self._mine().get().ended()
+        except Exception as error:
+            if guard.is_fault(error):
+                raise CloseFailed from error
+            raise
 
     def wait_until_due(
         self,
@@ -238,6 +275,14 @@ class Lease:
         self.over = True
         self.emitter.end()
         self.emitter.flush(FLUSH_SECONDS)
+
+
+class CloseFailed(Exception):
+    """What should change with the end of a job could not be changed."""
+
+
+def unclosed(error: str) -> str:
+    return f"{error} {NOT_CLOSED}".strip()
 
 
 class Transaction(Generic[T]):

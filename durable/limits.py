@@ -36,6 +36,12 @@ TALLY_SPAN_SECONDS = 600.0  # counts of what leaves no row are kept by spans of 
 TALLY_KEEP_SECONDS = 25 * 3600.0
 TALLY_FORGET_SECONDS = 90 * 86_400.0  # that of all time, when nothing was counted for so long
 
+# --- what comes from outside and is stored --------------------------------------------------------
+MAX_VALUE_DEPTH = 300
+MAX_KEY_CHARACTERS = 100_000  # of one key of a JSON object
+MAX_INTEGER_BITS = 4096  # of a whole number in JSON
+MAX_NUMBER_CHARACTERS = 32  # of a number that was sent as text
+
 # --- event log and delivery ---------------------------------------------------------------------
 GATHER_SECONDS = 0.004
 GATHER_CREDIT = 8  # batches that go out at once after a quiet time: the first words of an answer
@@ -82,6 +88,9 @@ MODEL_INLINE_RETRY_AFTER_SECONDS = 10.0
 MODEL_BACKOFF_SECONDS = 0.5
 MODEL_BACKOFF_CAP_SECONDS = 8.0
 MODEL_MAX_ANSWER_BYTES = 32 * 1024 * 1024
+MODEL_MAX_ANSWER_TOKENS = 10_000_000  # what a server reports beyond is not believed
+MODEL_MAX_ANSWER_COST = 10_000  # in USD
+MODEL_MAX_RETRY_AFTER_SECONDS = 7 * 86_400.0
 MODEL_LIST_SECONDS = 10.0
 
 # --- the outside: requests, pages, sandbox ------------------------------------------------------
@@ -176,7 +185,6 @@ MAX_COUNTDOWN_SECONDS = 7 * 86_400
 COUNTDOWN_NODE_SECONDS = MAX_COUNTDOWN_SECONDS + 60.0
 MAX_BLOCK_TEXT_CHARACTERS = 10_000_000
 MAX_BLOCK_LIST_ITEMS = 1_000_000
-MAX_VALUE_DEPTH = 300
 MAX_STEP_THROUGH_ITEMS = 10_000
 MAX_STEP_THROUGH_CHARACTERS = 1024 * 1024
 MAX_FLATTEN_DEPTH = 1_000

@@ -59,6 +59,7 @@ class Job(models.Model):
     QUEUED: ClassVar[str] = "queued"
     RUNNING: ClassVar[str] = "running"
     WAITING: ClassVar[str] = "waiting"
+    COMPLETED: ClassVar[str] = "completed"
     CANCELLED: ClassVar[str] = "cancelled"
     FAILED: ClassVar[str] = "failed"
     TERMINAL: ClassVar[frozenset[str]] = statuses.TERMINAL

@@ -13,6 +13,7 @@ from typing import ParamSpec, TypeVar
 from django.db import InterfaceError, OperationalError, connection, transaction
 
 from durable import limits
+from durable.guard import may_pass
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -35,7 +36,7 @@ def retry_database(work: Callable[[], T], *, seconds: float) -> T:
         try:
             return work()
         except (OperationalError, InterfaceError) as error:
-            if time.monotonic() + pause > deadline:
+            if time.monotonic() + pause > deadline or not may_pass(error):
                 raise
             logger.warning("The database does not answer, trying again: %s", error)
             connection.close()

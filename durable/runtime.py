@@ -19,7 +19,7 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError, close_old_connections, connection
 from django.db.models import Q
 
-from durable import alive, bell, jobs, limits, neighbours, tallies, tracing
+from durable import alive, bell, guard, jobs, limits, neighbours, tallies, tracing
 from durable.connections import use_own_connection
 from durable.errors import HandOver, LeaseLost
 from durable.lease import Lease
@@ -82,7 +82,7 @@ class Runtime:
 
     def _run_leased(self, lease: Lease, runner: Runner, span: tracing.Span) -> None:
         try:
-            runner(lease)
+            self._run_to_an_end(lease, runner)
         except LeaseLost:
             tallies.count(tallies.Tally.FENCED_WRITES)
             logger.info("job fenced")
@@ -98,6 +98,16 @@ class Runtime:
             span.set({"ratchet.status": status, "ratchet.end_reason": reason})
             if status == lease.model.FAILED:
                 span.fail(reason)
+
+    def _run_to_an_end(self, lease: Lease, runner: Runner) -> None:
+        """Run it; an end that could not be written is written plainly, for another attempt would fail like this one."""
+        try:
+            runner(lease)
+        except Exception as error:
+            if lease.unsaved_end is None or not guard.is_fault(error):
+                raise
+            logger.exception("The end of a job could not be written; it is ended with its bare columns")
+            lease.end_plainly()
 
     def _hand_over(self, lease: Lease) -> None:
         try:
@@ -228,16 +238,20 @@ class Runtime:
         """Look whether a held job was asked to stop while the bell was silent, and poke what was left behind."""
         alive.touch()
         close_old_connections()
-        for model, leases in self._by_model().items():
-            mine = jobs.held(model, [lease.job_id for lease in leases], owner=self.owner)
-            for lease in leases:
-                self._compare(lease, mine)
-        self._obey()
-        self._bury_neighbours()
+        guard.run_each(
+            self._by_model().items(), lambda held: self._look_at(*held), what="Looking at held jobs"
+        )
+        guard.try_one(self._obey, what="Reading what operators want")
+        guard.try_one(self._bury_neighbours, what="Freeing the jobs of dead workers")
         if not self.draining.is_set():
             for model in self._served():
                 self._sweep_one(model)
             swept.send_robust(sender=Runtime, queues=self.queues)
+
+    def _look_at(self, model: type[Job], leases: Sequence[Lease]) -> None:
+        mine = jobs.held(model, [lease.job_id for lease in leases], owner=self.owner)
+        for lease in leases:
+            self._compare(lease, mine)
 
     def _obey(self) -> None:
         """Learn what an operator wants: what is paused, and whether this worker is to give its jobs away."""
@@ -269,6 +283,8 @@ class Runtime:
         except (DatabaseError, InterfaceError) as error:  # one kind of job must not keep the others waiting
             logger.warning("The sweep of %s failed: %s", model.__name__, error)
             connection.close()
+        except Exception:  # of the hooks of a kind of job
+            logger.exception("The sweep of %s failed; that of the others goes on", model.__name__)
 
     def _held_by_pause(self, model: type[Job]) -> Q | None:
         return self.pauses.held_users() if self.pauses.users and has_user(model) else None

@@ -9,11 +9,10 @@ from jsonschema.exceptions import SchemaError, UnknownType, best_match
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
-from durable import limits
+from durable import limits, storable
 from executions.blocks.coercion import coerce
 from executions.blocks.errors import BlockFailed
 from executions.blocks.families.schemas import trim
-from executions.blocks.values import make_storable
 from executions.engine.values import size_of
 from executions.errors import BadInputs
 from executions.ports import JSON
@@ -47,7 +46,7 @@ def fit_inputs(values: Mapping[str, JSON], schema: Mapping[str, JSON]) -> dict[s
 def fit_input(value: JSON, schema: JSON) -> JSON:
     """One value; raises ValueError with a sentence."""
     try:
-        clean = make_storable(value)
+        clean = storable.json_value(value)
     except ValueError as error:
         raise ValueError(f"This has no JSON form: {error}.") from None
     if not isinstance(schema, dict):

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db import DatabaseError, InterfaceError, connection
 
+from durable import guard
 from durable.signals import swept
 from executions.models import Execution
 from executions.reviews.deciding import expire_due
@@ -28,7 +29,7 @@ def sweep(queues: Collection[str], **kwargs: Any) -> None:
         return
     for work in WORK:
         try:
-            work()
+            guard.try_one(work, what=f"The sweep {work.__name__}")
         except (DatabaseError, InterfaceError) as error:
             logger.warning("The sweep %s could not reach the database: %s", work.__name__, error)
             if not connection.in_atomic_block:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import logging
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
+from durable import limits, storable
 from llm.errors import ModelRefused
 from llm.failures import TryFailed, from_error_object
 from llm.retry import Failure, Kind
@@ -23,7 +25,10 @@ from llm.types import (
     Usage,
 )
 
+logger = logging.getLogger(__name__)
+
 DONE = b"[DONE]"
+MAX_NAME_CHARACTERS = 1_000  # of a tool; no tool has such a name
 NOT_A_CHUNK = (ValueError, AttributeError, TypeError, KeyError, IndexError)
 FINISH_REASONS: dict[str, FinishReason] = {
     "length": "length",
@@ -115,7 +120,7 @@ class Answer:
             self.done = True
             return
         try:
-            self._take_chunk(json.loads(event))
+            self._take_chunk(storable.loads(event))
         except NOT_A_CHUNK as error:
             raise self._failed(Kind.NONSENSE, f"Not a chunk ({error}): {event[:200]!r}") from None
 
@@ -128,8 +133,8 @@ class Answer:
         elif choices is None and "usage" not in chunk and self.chunks == 0:
             raise ValueError("it has no choices")
         self.chunks += 1
-        usage = chunk.get("usage") or (chunk.get("x_groq") or {}).get("usage")
-        if usage:
+        usage = chunk.get("usage") or _object(chunk.get("x_groq")).get("usage")
+        if isinstance(usage, Mapping):
             self._take_usage(usage)
 
     def _take_choice(self, choice: Mapping[str, Any]) -> None:
@@ -166,14 +171,15 @@ class Answer:
 
     def _take_reasoning(self, text: str) -> None:
         self._flush()
-        text = clean(text)
+        text = storable.text(text)
         self._reasoning.append(text)
         self._deltas.append(ReasoningDelta(text=text))
 
     def _take_call(self, piece: Mapping[str, Any]) -> None:
         self._flush()
         function = piece.get("function") or {}
-        call = self._call_for(piece, str(function.get("name") or ""))
+        name = storable.text(str(function.get("name") or ""), most=MAX_NAME_CHARACTERS)
+        call = self._call_for(piece, name)
         arguments = function.get("arguments")
         if arguments is None:
             arguments = ""
@@ -182,13 +188,13 @@ class Answer:
         if call.name:
             self._announce(call)
         if arguments:
-            call.arguments.append(clean(arguments))
+            call.arguments.append(storable.text(arguments))
             if call.announced:
                 self._deltas.append(ToolCallDelta(index=call.index, arguments=call.arguments[-1]))
 
     def _call_for(self, piece: Mapping[str, Any], name: str) -> GrowingCall:
         """The call this piece belongs to: by index, else the newest; a new id with a name is always a new call."""
-        wire_id = str(piece.get("id") or "")
+        wire_id = storable.text(str(piece.get("id") or ""))
         wire_index = piece.get("index")
         call = self._known_call(wire_index, wire_id, name)
         if call is None:
@@ -225,7 +231,7 @@ class Answer:
         self._half = ""
         if "\ud800" <= text[-1:] <= "\udbff":
             text, self._half = text[:-1], text[-1]
-        text = clean(text)
+        text = storable.text(text)
         if text:
             self._text.append(text)
             self._deltas.append(TextDelta(text=text))
@@ -237,20 +243,31 @@ class Answer:
             self._on_delta(delta)
 
     def _take_usage(self, usage: Mapping[str, Any]) -> None:
-        """The newest report stands: servers that report on every chunk report totals."""
-        details = usage.get("prompt_tokens_details") or {}
-        output_details = usage.get("completion_tokens_details") or {}
-        self.usage = Usage(
-            input_tokens=int(usage.get("prompt_tokens") or 0),
-            output_tokens=int(usage.get("completion_tokens") or 0),
-            cached_tokens=int(details.get("cached_tokens") or usage.get("prompt_cache_hit_tokens") or 0),
-            reasoning_tokens=int(output_details.get("reasoning_tokens") or 0),
+        """The newest report stands: servers that report on every chunk report totals.
+
+        One that cannot be true is left out, so that the answer's tokens are estimated; the answer itself stands.
+        """
+        details = _object(usage.get("prompt_tokens_details"))
+        output_details = _object(usage.get("completion_tokens_details"))
+        input_tokens, output_tokens = (
+            _tokens(usage.get("prompt_tokens")),
+            _tokens(usage.get("completion_tokens")),
         )
-        if isinstance(usage.get("cost"), int | float):
-            self.reported_cost = Decimal(str(usage["cost"]))
+        if input_tokens is None or output_tokens is None:
+            logger.warning("The model server reported a usage that cannot be true; it is estimated instead")
+            return
+        cached = details.get("cached_tokens") or usage.get("prompt_cache_hit_tokens")
+        self.usage = Usage(
+            input_tokens=input_tokens,
+            output_tokens=output_tokens,
+            cached_tokens=min(_tokens(cached) or 0, input_tokens),
+            reasoning_tokens=_tokens(output_details.get("reasoning_tokens")) or 0,
+        )
+        cost = storable.amount(usage.get("cost"), most=Decimal(limits.MODEL_MAX_ANSWER_COST))
+        self.reported_cost = self.reported_cost if cost is None else cost
 
     def _refused(self) -> TryFailed:
-        words = "".join(self._refusal).strip()
+        words = storable.text("".join(self._refusal)).strip()
         error = ModelRefused(f"The model declined to answer: {words}" if words else "")
         return TryFailed(Failure(kind=Kind.FINAL, error=error))
 
@@ -258,15 +275,13 @@ class Answer:
         return TryFailed(Failure(kind=kind, detail=detail, started=self.started))
 
 
-def clean(text: str) -> str:
-    """The text without what no database takes: NUL, and halves of characters (pairs of halves are joined)."""
-    if text.isascii():
-        return text.replace("\x00", "")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text.replace("\x00", "")
+def _tokens(reported: object) -> int | None:
+    """A reported number of tokens; 0 where none is reported, None where it cannot be true."""
+    return 0 if reported is None else storable.count(reported, most=limits.MODEL_MAX_ANSWER_TOKENS)
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _is_json(pieces: list[str]) -> bool:
@@ -275,4 +290,6 @@ def _is_json(pieces: list[str]) -> bool:
         json.loads(text or "{}")
     except ValueError:
         return False
+    except RecursionError:
+        return True  # so deep that nobody reads it, which is for the tools to say
     return True

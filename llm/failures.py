@@ -9,10 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from durable import storable
 from llm.errors import BadModelRequest, ContextTooLong, LLMError, ModelRefused
 from llm.retry import Failure, Kind, read_retry_after
 
 MAX_DETAIL_CHARACTERS = 500
+MAX_STATUS = 999
 PASSING_STATUSES = {408, 409, 425}
 WORD = re.compile(r"[^\s\"'`,;:()\[\]{}]{6,}")
 TOO_LONG = re.compile(
@@ -56,14 +58,14 @@ def from_error_object(error: Mapping[str, Any] | str) -> Failure:
     """The failure behind an error inside a 200 answer or inside a stream; some servers put a status into `code`."""
     fields: Mapping[str, Any] = {"message": error} if isinstance(error, str) else error
     code = fields.get("code", fields.get("status"))
-    status = int(code) if isinstance(code, int) or (isinstance(code, str) and code.isdigit()) else 0
+    status = storable.count(code, most=MAX_STATUS) or 0
     return _classify(status, fields, retry_after=None)
 
 
 def error_object(body: bytes | str) -> Mapping[str, Any] | None:
     """The error of an OpenAI-style body, also of the shapes that other servers use."""
     try:
-        data = json.loads(body)
+        data = storable.loads(body)
     except ValueError:
         return None
     if isinstance(data, list) and data:
@@ -77,7 +79,7 @@ def error_object(body: bytes | str) -> Mapping[str, Any] | None:
 
 
 def _classify(status: int, error: Mapping[str, Any], *, retry_after: float | None) -> Failure:
-    message = str(error.get("message") or error)[:MAX_DETAIL_CHARACTERS]
+    message = storable.text(str(error.get("message") or error), most=MAX_DETAIL_CHARACTERS)
     codes = {str(error.get(field, "")).lower() for field in ("code", "type")}
     detail = f"HTTP {status}: {message}" if status else message
     if (

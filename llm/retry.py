@@ -107,7 +107,11 @@ def read_retry_after(headers: Mapping[str, str], *, now: float) -> float | None:
     if seconds is not None:
         return max(0.0, seconds)
     date = email.utils.parsedate_tz(text)
-    return None if date is None else max(0.0, email.utils.mktime_tz(date) - now)
+    return (
+        None
+        if date is None
+        else min(max(0.0, email.utils.mktime_tz(date) - now), limits.MODEL_MAX_RETRY_AFTER_SECONDS)
+    )
 
 
 def _count(failure: Failure, tries: Tries) -> Tries:
@@ -155,4 +159,4 @@ def _number(text: str) -> float | None:
         number = float(text)
     except ValueError:
         return None
-    return number if 0 <= number < float("inf") else None
+    return min(number, limits.MODEL_MAX_RETRY_AFTER_SECONDS) if number >= 0 else None

@@ -8,10 +8,9 @@ from typing import Any, NoReturn
 
 from pydantic import ValidationError
 
-from durable import limits
+from durable import limits, storable
 from tools.base import Tool, ToolArgs
 from tools.errors import ModelRetry
-from workspace.plain import clean_text
 
 STRINGS = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 BRACKETS = re.compile(r"[\[\]{}]")
@@ -49,7 +48,7 @@ def parse(text: str) -> dict[str, Any]:
 def validate(tool: Tool, arguments: dict[str, Any]) -> ToolArgs:
     """The typed arguments; raises InvalidArguments with every field that is wrong. Values are not repeated."""
     try:
-        return tool.args.model_validate(clean(arguments))
+        return tool.args.model_validate(storable.nearest_json(arguments))
     except ValidationError as error:
         problems = error.errors(include_input=False, include_url=False, include_context=False)
     fields = [
@@ -62,17 +61,6 @@ def validate(tool: Tool, arguments: dict[str, Any]) -> ToolArgs:
         f"The arguments of {tool.name} are not right: {words}{f'; and {more} more' if more else ''}.",
         fields=fields,
     )
-
-
-def clean(value: Any) -> Any:
-    """Drop what no database keeps and no client can show: NUL and lone surrogates. `parse` bounded the depth."""
-    if isinstance(value, str):
-        return clean_text(value)
-    if isinstance(value, list):
-        return [clean(item) for item in value]
-    if isinstance(value, dict):
-        return {clean_text(key): clean(item) for key, item in value.items()}
-    return value
 
 
 def _depth(text: str) -> int:

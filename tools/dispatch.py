@@ -12,7 +12,7 @@ from django.db import InterfaceError, OperationalError, close_old_connections
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from durable import crashpoints, limits
+from durable import crashpoints, limits, storable
 from durable.errors import HandOver, LeaseLost
 from durable.stop import StopReason
 from llm.types import ToolCallRequest
@@ -24,7 +24,6 @@ from tools.journal import CallScope, FinishedCall, Journal
 from tools.models import ToolCall, call_key, calls_of
 from tools.operations.starting import start
 from tools.running import UNREPEATABLE, Crashed, Inbox, Outcome, RunningCall, find_running
-from workspace.plain import clean_text
 
 __all__ = ["CallScope", "FinishedCall", "Journal", "cancel_call", "run_calls"]
 
@@ -124,7 +123,7 @@ class _Step:
 
     def _admit(self, planned: _Planned) -> RunningCall:
         """The call, ready to run; raises a ToolOutcome when it must not."""
-        planned.arguments = arguments.clean(arguments.parse(planned.call.arguments))
+        planned.arguments = storable.nearest_json(arguments.parse(planned.call.arguments))
         tool = planned.tool = self._tool(planned.call.name)
         planned.refuse_if_stopped(self.scope)
         if planned.in_doubt and tool.effect is Effect.FOREIGN:
@@ -207,7 +206,7 @@ class _Step:
                 user_id=self.scope.user_id,
                 step=self.scope.step,
                 index=call.index,
-                call_id=clean_text(call.call_id),
+                call_id=storable.text(call.call_id),
                 name=call.tool.name,
                 arguments=call.arguments,
                 effect=call.tool.effect,
@@ -346,11 +345,11 @@ class _Planned:
     def shown_arguments(self) -> dict[str, Any] | str:
         if self.arguments is not None:
             return self.arguments
-        return clean_text(self.call.arguments[:MAX_KEPT_TEXT])
+        return storable.text(self.call.arguments, most=MAX_KEPT_TEXT)
 
     @property
     def name(self) -> str:
-        return clean_text(self.call.name[:MAX_KEPT_NAME])
+        return storable.text(self.call.name, most=MAX_KEPT_NAME)
 
     def fields(self, scope: CallScope) -> dict[str, Any]:
         return {
@@ -359,7 +358,7 @@ class _Planned:
             "user_id": scope.user_id,
             "step": scope.step,
             "index": self.index,
-            "call_id": clean_text(self.call.id),
+            "call_id": storable.text(self.call.id),
             "name": self.name,
             "arguments": self.shown_arguments,
             "effect": self.tool.effect if self.tool else Effect.PURE,
@@ -369,7 +368,7 @@ class _Planned:
     def finished(self, outcome: Outcome) -> FinishedCall:
         return FinishedCall(
             call_id=self.call.id,
-            name=self.call.name,
+            name=storable.text(self.call.name),
             arguments=self.shown_arguments,
             state=outcome.state,
             output=outcome.output,

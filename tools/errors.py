@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from durable import limits
+from durable import limits, storable
 
 
 class ToolOutcome(Exception):
@@ -32,7 +32,7 @@ class ToolOutcome(Exception):
     code: ClassVar[str] = "failed"
 
     def __init__(self, message: str = "", **details: Any) -> None:
-        self.message = message or " ".join((type(self).__doc__ or "").split())
+        self.message = storable.text(message) or " ".join((type(self).__doc__ or "").split())
         self.details = details
         super().__init__(self.message)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from durable import storable
 from tools.errors import ToolError
-from workspace.plain import clean_text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,22 +32,11 @@ class OutsideAnswer:
         """The form in which it is kept until the tool has seen it."""
         return {
             "success": self.success,
-            "result": storable(self.result),
-            "error": clean_text(self.error),
+            "result": storable.nearest_json(self.result),
+            "error": storable.text(self.error),
             "late": self.late,
         }
 
     @classmethod
     def parse(cls, kept: dict[str, Any]) -> OutsideAnswer:
         return cls(**kept)
-
-
-def storable(value: Any) -> Any:
-    """The same JSON without the characters no database keeps."""
-    if isinstance(value, str):
-        return clean_text(value)
-    if isinstance(value, list):
-        return [storable(item) for item in value]
-    if isinstance(value, dict):
-        return {clean_text(name): storable(item) for name, item in value.items()}
-    return value

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import re
 
-from durable import limits
+from durable import limits, storable
 from durable.redaction import REDACTED, redact
-from workspace.plain import clean_text
 
 SECRET_WORDS = re.compile(
     r"(?i)(?:\b(?:bearer|basic|token|secret|password|passwd|authorization|cookie|api[ _-]?key|whsec)\b[\s:=_\"']*)+"
@@ -18,7 +17,7 @@ KEY_SHAPES = re.compile(r"\b[A-Za-z0-9_\-+/]{32,}={0,2}")  # long and random: a 
 
 def excerpt(body: bytes) -> str:
     """The beginning of an answer, with secrets blotted out."""
-    text = clean_text(body.decode("utf-8", "replace"))
+    text = storable.text(body.decode("utf-8", "replace"))
     try:
         text = json.dumps(redact(json.loads(text)), ensure_ascii=False)
     except (ValueError, RecursionError):

@@ -16,11 +16,10 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
+from durable import limits, storable
 from durable.redaction import REDACTED, Place
 
 PIECE = 64 * 1024
-MAX_INTEGER_BITS = 4096
-NO_NUL = str.maketrans("", "", "\0")
 
 
 def plain(value: Any) -> Any:
@@ -31,7 +30,7 @@ def plain(value: Any) -> Any:
         case enum.Enum():
             return plain(value.value)
         case int():
-            return value if value.bit_length() <= MAX_INTEGER_BITS else "[a number too large to show]"
+            return value if value.bit_length() <= limits.MAX_INTEGER_BITS else "[a number too large to show]"
         case float():
             return value if math.isfinite(value) else None
         case BaseModel():
@@ -53,17 +52,6 @@ def plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     return f"[{type(value).__name__}]"
-
-
-def clean_text(text: str) -> str:
-    """Without what no database keeps and no client can show: NUL and lone surrogates."""
-    if text.isascii():
-        return text.translate(NO_NUL) if "\0" in text else text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        text = text.encode("utf-8", "replace").decode()
-    return text.replace("\0", "")
 
 
 def json_pieces(value: Any, convert: Callable[[str], str] = lambda text: text) -> Iterator[str]:
@@ -115,7 +103,7 @@ class _Frame:
 def _of_dict(value: dict[Any, Any], place: Place) -> Iterator[tuple[str, Any, Place | None]]:
     comma = ""
     for key, item in value.items():
-        name = clean_text(str(key))
+        name = storable.text(str(key))
         yield f"{comma}{json.dumps(name, ensure_ascii=False)}: ", item, place.below(name, item)
         comma = ", "
 
@@ -130,5 +118,5 @@ def _of_list(value: list[Any], place: Place) -> Iterator[tuple[str, Any, Place |
 def _string_pieces(text: str) -> Iterator[str]:
     yield '"'
     for start in range(0, len(text), PIECE):
-        yield json.dumps(clean_text(text[start : start + PIECE]), ensure_ascii=False)[1:-1]
+        yield json.dumps(storable.text(text[start : start + PIECE]), ensure_ascii=False)[1:-1]
     yield '"'

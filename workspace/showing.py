@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, BinaryIO, Protocol
 
-from durable import limits
+from durable import limits, storable
 from durable.redaction import REDACTED, Place
 from workspace.data_uris import HEADER
-from workspace.plain import clean_text, json_pieces, plain
+from workspace.plain import json_pieces, plain
 
 JSON_TYPE = "application/json"
 SPOOL_BYTES = 1024 * 1024
@@ -169,7 +169,7 @@ class _Preview:
     def _dict(self, value: dict[Any, Any], place: Place, depth: int) -> dict[str, Any]:
         shown: dict[str, Any] = {}
         for key, item in value.items():
-            name = self._text(clean_text(str(key)))
+            name = self._text(storable.text(str(key)))
             shown[name] = self.of(item, place.below(name, item), depth + 1)
         return shown
 
@@ -186,7 +186,7 @@ class _Preview:
     def _text(self, text: str) -> str:
         text = self.texts.convert(text)
         left = len(text) - limits.MAX_OUTPUT_TEXT_CHARACTERS
-        shown = clean_text(text[: limits.MAX_OUTPUT_TEXT_CHARACTERS])
+        shown = storable.text(text, most=limits.MAX_OUTPUT_TEXT_CHARACTERS)
         self._spend(len(shown))
         return shown + self._left_out(f"{left:,} more characters") if left > 0 else shown
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import uuid
 from contextlib import aclosing
@@ -18,7 +17,7 @@ from chat.delivery.socket import CloseCode, Closing, Socket
 from chat.delivery.threads import in_thread
 from chat.models import Turn
 from chat.sessions import UUID_FORM
-from durable import limits, tracing
+from durable import limits, storable, tracing
 from durable.events import encode
 
 logger = logging.getLogger(__name__)
@@ -90,6 +89,7 @@ class ChatSocket(Socket):
     async def _answer(self, request: Request, frame: Frame) -> None:
         work = self._submit if frame["type"] == "send" else self._find
         try:
+            refuse_unstorable(frame)
             turn_id = await in_thread(in_words, lambda: work(frame))
             if turn_id is None:
                 return await self.say(encode({"type": "no-active", "requestId": request.name}))
@@ -139,6 +139,16 @@ def cancel(turn_id: uuid.UUID) -> None:
     turns.cancel(Turn.objects.get(pk=turn_id))
 
 
+def refuse_unstorable(frame: Frame) -> None:
+    """As the same body would be refused by POST; raises Refused."""
+    try:
+        is_fit = storable.json_value(frame) is frame
+    except storable.NotStorable as error:
+        raise Refused(f"The message cannot be taken: {error}.") from None
+    if not is_fit:
+        raise Refused("The message contains a NUL character or half of a surrogate pair. Remove it.")
+
+
 def ask_in(frame: Frame) -> dict[str, Any]:
     """A `send` frame as the body the same client would post: what the app adds comes in `body`."""
     body = frame.get("body")
@@ -149,20 +159,12 @@ def ask_in(frame: Frame) -> dict[str, Any]:
 def parse(text: str) -> Frame:
     """A client's frame; anything else closes the socket."""
     try:
-        frame = json.loads(text)
-    except (ValueError, RecursionError):
+        frame = storable.loads(text)
+    except ValueError:
         raise Closing(CloseCode.BAD_FRAME) from None
     if not isinstance(frame, dict) or not isinstance(frame.get("type"), str):
         raise Closing(CloseCode.BAD_FRAME)
     name = frame.get("requestId")
-    if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME_CHARACTERS or not storable(name):
+    if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME_CHARACTERS or not storable.is_text(name):
         raise Closing(CloseCode.BAD_FRAME)
     return frame
-
-
-def storable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -224,17 +224,18 @@ class Place:
         """The end once more, for a reader whose place is not in what is left of the log."""
         if look.stored == START and look.attempt:
             return await self._from_rows(look)
-        if self.at == look.stored:
-            return []
         stored = await self._from_database(START)
-        return [entry for entry in (stored or [])[-1:] if protocol.is_end(entry.body)]
+        last = (stored or [])[-1:]
+        if last and not protocol.is_end(last[0].body):
+            return await self._from_rows(look)  # it could not be closed: its row alone says that it has ended
+        return last if self.at != look.stored else []
 
     async def _from_rows(self, look: Look) -> Batch:
         """A turn so old that its events were thrown away: what its rows say; only the end for who has begun it."""
         chunks = (await in_thread(replay.snapshot, self.turn_id)).chunks
         places = [Position(look.attempt, number) for number in range(len(chunks) + 1)]
         entries = [Entry(places[n + 1], places[n], chunk) for n, chunk in enumerate(chunks)]
-        return entries if self.at == START else entries[-1:]
+        return entries if self.at == START else [entry for entry in entries if protocol.closes(entry.body)]
 
     async def _from_log(self) -> Past:
         """What stands of it; nothing while Redis is away."""

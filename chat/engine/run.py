@@ -5,7 +5,10 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from typing import Any
+
+from django.db import transaction
 
 import llm
 from accounts.ledger import OverBudget, charge_answer, check_budget
@@ -20,7 +23,7 @@ from chat.events import Status, Steered, StepFinished, StepStarted, TurnEvent
 from chat.models import Message, Step, Turn
 from chat.protocol import Framed
 from chat.replay import steers_of
-from durable import crashpoints, limits, tracing
+from durable import crashpoints, guard, limits, storable, tracing
 from durable.errors import HandOver, JobCancelled, LeaseLost, TimedOut
 from durable.lease import Lease
 from durable.loop import background_loop
@@ -93,6 +96,7 @@ class Answering:
             Permissions.parse(turn.session.permissions or None), Permissions.parse(turn.permissions)
         )
         self.round: Round | None = None
+        self.unsaved: Completion | None = None  # an answer that is paid for and not committed yet
 
     @property
     def resumed(self) -> bool:
@@ -238,6 +242,7 @@ class Answering:
         parts = stream.final_parts(completion)
         events = stream.finish(completion)
         self.count(completion)
+        self.unsaved = completion
         if not calls:
             crashpoints.reached("before_final_commit")
             self.end_done(events, work=lambda: self.write_step(number, parts, completion))
@@ -248,7 +253,7 @@ class Answering:
             crashes=0,
             **self.totals(),
         )
-        self.round = None
+        self.round = self.unsaved = None
         return calls
 
     def count(self, completion: Completion) -> None:
@@ -288,9 +293,13 @@ class Answering:
         }
         if not self.turn.steps.filter(number=number).update(**values):
             self.turn.steps.create(number=number, **values)
+        self.charge(number, completion)
+        self.write_text()
+
+    def charge(self, number: int, completion: Completion) -> None:
+        """Once: the key is the turn and the step."""
         key = f"turn:{self.turn.pk}:step:{number}"
         charge_answer(completion, user_id=self.turn.user_id, key=key, job_id=self.turn.pk)
-        self.write_text()
 
     def write_text(self) -> None:
         Message.objects.filter(pk=self.turn.answer_id).update(text=closing.answer_text(self.turn))
@@ -329,9 +338,12 @@ class Answering:
         open_prose = stream.open_prose if stream is not None else {}
         in_step = self.round is not None or self.turn.steps.exists()
         self.turn.status, self.turn.end_reason = status, reason
-        kept = stream.cut_off(closing.not_made(self.turn)) if stream is not None else []
+        kept = (
+            storable.nearest_json(stream.cut_off(closing.not_made(self.turn))) if stream is not None else []
+        )
 
         def keep() -> None:
+            self.charge_unsaved()
             if self.round is not None and kept:
                 values = {"attempt": self.lease.attempt, "parts": kept, "whole": False}
                 Step.objects.update_or_create(turn=self.turn, number=self.round.number, defaults=values)
@@ -343,6 +355,13 @@ class Answering:
             *closing.unanswered_calls(self.turn),
         ]
         self.finish(status, reason, error, events, keep, in_step=in_step)
+
+    def charge_unsaved(self) -> None:
+        """An answer that could not be committed as it came is paid for all the same."""
+        if self.round is None or self.unsaved is None:
+            return
+        charge = partial(self.charge, self.round.number, self.unsaved)
+        guard.try_one(transaction.atomic(charge), what="The charge for an answer", item=self.turn.pk)
 
     def finish(
         self, status: str, reason: Reason, error: str, events: list[TurnEvent], work: Any, *, in_step: bool

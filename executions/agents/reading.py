@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from durable import limits
+from durable import limits, storable
 from executions.agents.errors import GraphTooLarge, NotAGraph
 from executions.agents.secrets import texts_in
 from executions.agents.sub_agents import flatten
 from executions.blocks.schema import JSON
-from executions.blocks.values import make_storable
 from executions.graph import Graph, parse_graph
 
 LARGEST_NUMBER = 2**63
@@ -23,7 +22,7 @@ def read_agent_json(data: JSON) -> Graph:
     check_length(document)
     measure(document)
     try:
-        document = make_storable(document)
+        document = storable.json_value(document)
     except ValueError as error:
         raise NotAGraph(f"This is no JSON that can be kept: {error}.") from None
     graph = parse_graph(document)

@@ -7,8 +7,8 @@ import math
 import re
 from collections.abc import Mapping
 
+from durable import storable
 from executions.blocks.schema import JSON, compact_type
-from executions.blocks.values import make_storable
 
 WHOLE = re.compile(r"[+-]?[0-9]{1,300}")
 TRUE_WORDS = frozenset({"true", "1", "yes", "on"})
@@ -31,7 +31,7 @@ def coerce(value: JSON, schema: Mapping[str, JSON], scalar_key: str | None = Non
 def parse_json(text: str) -> JSON:
     """JSON text as a value; raises ValueError for what is no JSON, NaN and numbers beyond all measure included."""
     try:
-        return make_storable(json.loads(text, parse_constant=_refuse_constant))
+        return storable.json_value(json.loads(text, parse_constant=_refuse_constant))
     except RecursionError:
         raise ValueError("The JSON is nested too deeply.") from None
 

@@ -27,12 +27,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from durable import storable
+
 
 class BlockError(Exception):
     """The block could not do its work."""
 
     def __init__(self, message: str = "") -> None:
-        super().__init__(message or (type(self).__doc__ or "").strip())
+        super().__init__(storable.text(message) or (type(self).__doc__ or "").strip())
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from durable import storable
 from executions.blocks.base import Block
 from executions.blocks.coercion import coerce, describe
 from executions.blocks.errors import InputError, OutputError, PinProblem
 from executions.blocks.pins import SEPARATOR, merge_pins
 from executions.blocks.schema import JSON, BlockInputs, Pin
-from executions.blocks.values import make_storable
 
 WHAT_TO_GIVE = {
     "string": "Give text.",
@@ -111,7 +111,7 @@ def _check_json(block: Block, values: Mapping[str, JSON]) -> dict[str, JSON]:
     checked: dict[str, JSON] = {}
     for name, value in values.items():
         try:
-            checked[name] = make_storable(value)
+            checked[name] = storable.json_value(value)
         except ValueError as error:
             message = f"The input {name!r} of {block.name} has no JSON form: {error}."
             raise InputError([PinProblem(pin=name, expected="JSON", message=message)]) from None

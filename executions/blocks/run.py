@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 import structlog
 
+from durable import storable
 from durable.errors import DurableError
 from executions.blocks.base import ERROR_PIN, Block, BlockType, Emissions
 from executions.blocks.context import BlockContext
 from executions.blocks.errors import BlockCrashed, BlockError, BlockFailed, BlockParked, OutputError
 from executions.blocks.prepare import check_output, prepare
 from executions.blocks.schema import JSON, BlockInputs
-from executions.blocks.values import make_storable
 from executions.ports import PortError
 
 log = structlog.get_logger(__name__)
@@ -43,7 +43,7 @@ def emit(block: Block, inputs: BlockInputs, context: BlockContext) -> Emissions:
                 raise BlockFailed(str(value))
             if block.type is BlockType.STANDARD or pin not in block.output_adapters:
                 check_output(block, pin, value, inputs)
-            yield pin, storable(block, pin, value)
+            yield pin, checked(block, pin, value)
     except (BlockError, BlockParked, DurableError):
         raise
     except PortError as error:
@@ -58,9 +58,9 @@ def emit(block: Block, inputs: BlockInputs, context: BlockContext) -> Emissions:
             close()
 
 
-def storable(block: Block, pin: str, value: JSON) -> JSON:
+def checked(block: Block, pin: str, value: JSON) -> JSON:
     """The value as every database takes it; raises OutputError for what has no JSON form."""
     try:
-        return make_storable(value)
+        return storable.json_value(value)
     except ValueError as error:
         raise OutputError(f"{block.name} emitted on {pin!r} what has no JSON form: {error}.") from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,7 +12,7 @@ from boundary.errors import BlockedUrl, FetchError
 from boundary.http import OutboundRequest, OutboundResponse, Outside, fetch
 from boundary.policy import AllowList, policy_from_settings
 from boundary.urls import parse_url
-from durable import limits
+from durable import limits, storable
 from executions.generator.decomposing import read_plan, read_questions
 from executions.generator.drafts import read_draft
 from executions.generator.errors import BadDraft, OutsideFailed
@@ -135,8 +134,8 @@ def allowed_outside(url: str) -> Outside:
 
 def read_answer(answer: OutboundResponse) -> Mapping[str, Any]:
     try:
-        found = json.loads(answer.body)
-    except (ValueError, RecursionError):
+        found = storable.nearest_json(storable.loads(answer.body))
+    except ValueError:
         raise OutsideFailed("The outside generator did not answer with JSON.") from None
     if not isinstance(found, dict):
         raise OutsideFailed("The outside generator did not answer with a JSON object.")

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import assert_never
 
-from durable import limits
+from durable import limits, storable
 from executions.blocks.errors import BlockCancelled, ParkedForReview
-from executions.blocks.values import make_storable
 from executions.models import Execution, Review
 from executions.ports import JSON, PortError, ReviewDecision, ReviewQuestion
 from executions.reviews import news
@@ -59,7 +58,7 @@ def ask_once(asker: Asker, question: ReviewQuestion, key: str) -> Review:
     if found := Review.objects.filter(key=key).first():
         return checked(found, asker)
     try:
-        data = make_storable(question.data)
+        data = storable.json_value(question.data)
     except ValueError as error:
         raise PortError(f"What is to be reviewed has no JSON form: {error}.") from None
     review = Review(

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 from django.db.models import F, Q
 
 from accounts.models import User
-from durable import limits
+from durable import guard, limits
 from durable.retrying import in_transaction
 from executions.models import Execution, Review
 from executions.ports import JSON
@@ -99,7 +99,8 @@ def tell(review: Review) -> None:
 def expire_due() -> int:
     """Reject what nobody decided in time; how many there were."""
     due = Review.objects.filter(state=Review.State.WAITING, expires_at__lte=Execution.clock.now())
-    return sum(expire(review) for review in due.order_by("expires_at")[: limits.SWEEP_BATCH])
+    late = list(due.order_by("expires_at")[: limits.SWEEP_BATCH])
+    return sum(guard.run_each(late, expire, what="The expiry of a review"))
 
 
 def expire(review: Review) -> bool:

@@ -9,7 +9,7 @@ from datetime import datetime
 from django.db import InterfaceError, OperationalError, transaction
 from rest_framework.exceptions import APIException
 
-from durable import limits
+from durable import guard, limits, storable
 from durable.clock import database_now
 from durable.retrying import in_transaction
 from executions.errors import CannotRun
@@ -57,7 +57,7 @@ def run_for(schedule: Schedule, now: datetime) -> Execution | None:
             execution = start_agent(schedule, due_key(schedule, schedule.last_due_at))
             schedule.last_execution = execution
     except APIException as error:
-        schedule.last_error = str(error)
+        schedule.last_error = storable.text(str(error))
     except (OperationalError, InterfaceError):
         raise  # the database is away, and with it everything this would be written to
     except Exception:  # whatever an agent's graph makes happen, this due time is over and the next one comes
@@ -83,7 +83,8 @@ def run_late() -> int:
     patience = Execution.clock.after(-limits.SCHEDULE_PATIENCE_SECONDS)
     late = Schedule.objects.filter(enabled=True, next_run_at__lte=patience).order_by("next_run_at")
     ids = list(late.values_list("pk", flat=True)[: limits.SWEEP_BATCH])
-    return sum(run_due(schedule_id) is not None for schedule_id in ids)
+    started = guard.run_each(ids, run_due, what="A late schedule")
+    return sum(execution is not None for execution in started)
 
 
 def start_agent(schedule: Schedule, key: str) -> Execution:

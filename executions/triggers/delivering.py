@@ -7,11 +7,12 @@ import uuid
 from datetime import timedelta
 
 from django.db import InterfaceError, OperationalError, transaction
+from django.db.models import F
 from django.utils import timezone
 from rest_framework import status
 from rest_framework.exceptions import APIException
 
-from durable import limits
+from durable import guard, limits, storable
 from durable.clock import database_now
 from durable.retrying import in_transaction
 from executions.models import TriggerDelivery
@@ -47,7 +48,7 @@ def start_delivery(delivery_id: uuid.UUID) -> None:
 
 def put_aside(delivery: TriggerDelivery, reason: str, *, for_now: bool) -> None:
     """Try again later, or leave it to its owner to replay it."""
-    delivery.error, delivery.execution = reason, None
+    delivery.error, delivery.execution = storable.text(reason), None
     if for_now and delivery.tries < limits.HOOK_TRIES:
         pause = limits.HOOK_FIRST_PAUSE_SECONDS * 2 ** (delivery.tries - 1)
         delivery.due_at = database_now() + timedelta(seconds=pause)
@@ -59,9 +60,22 @@ def start_late() -> int:
     """Start what was stored and not started: its web process died, or it was put aside. How many there were."""
     late = TriggerDelivery.objects.filter(state=State.STORED, due_at__lte=database_now()).order_by("due_at")
     ids = list(late.values_list("pk", flat=True)[: limits.SWEEP_BATCH])
-    for delivery_id in ids:
-        start_delivery(delivery_id)
+    guard.run_each(ids, start_or_put_aside, what="A late call of a trigger")
     return len(ids)
+
+
+def start_or_put_aside(delivery_id: uuid.UUID) -> None:
+    """Start it; a call whose row cannot even be written waits like one that could not be started."""
+    try:
+        start_delivery(delivery_id)
+    except Exception as error:
+        if guard.may_pass(error):
+            raise
+        stored = TriggerDelivery.objects.filter(pk=delivery_id, state=State.STORED)
+        pause = timezone.now() + timedelta(seconds=limits.HOOK_FIRST_PAUSE_SECONDS)
+        stored.filter(tries__gte=limits.HOOK_TRIES - 1).update(state=State.FAILED, error=UNFORESEEN)
+        stored.update(tries=F("tries") + 1, due_at=pause, error=UNFORESEEN)
+        raise
 
 
 def replay(delivery: TriggerDelivery) -> TriggerDelivery:

@@ -11,9 +11,8 @@ from typing import Any
 from django.core.exceptions import SuspiciousOperation
 from django.http import QueryDict
 
-from durable import limits
+from durable import limits, storable
 from durable.redaction import REDACTED
-from executions.blocks.values import make_storable
 from executions.ports import JSON
 from executions.triggers.errors import BadPayload
 
@@ -28,13 +27,13 @@ def read_payload(body: bytes, content_type: str) -> dict[str, JSON]:
     if not body.strip():
         return {}
     if kind == "application/x-www-form-urlencoded":
-        return storable(read_form(body))
+        return kept(read_form(body))
     if kind.startswith("multipart/"):
         raise BadPayload("Forms with files are not taken. Send JSON, a plain form, or text.")
     text = decode(body)
     if kind == "application/json" or kind.endswith("+json"):
-        return storable(as_object(parse(text)))
-    return storable({WHOLE: text})
+        return kept(as_object(parse(text)))
+    return kept({WHOLE: text})
 
 
 def media_type(content_type: str) -> str:
@@ -87,12 +86,12 @@ def as_object(value: JSON) -> dict[str, JSON]:
     return value if isinstance(value, dict) else {WHOLE: value}
 
 
-def storable(payload: dict[str, JSON]) -> dict[str, JSON]:
+def kept(payload: dict[str, JSON]) -> dict[str, JSON]:
+    """The payload as it is stored; raises BadPayload for what has no JSON form."""
     try:
-        kept: dict[str, JSON] = make_storable(payload)
-    except ValueError as error:
+        return dict(storable.json_value(payload))
+    except storable.NotStorable as error:
         raise BadPayload(f"The body cannot be kept: {error}.") from None
-    return kept
 
 
 def shown_headers(headers: Mapping[str, str]) -> dict[str, str]:
@@ -104,5 +103,4 @@ def shown_headers(headers: Mapping[str, str]) -> dict[str, str]:
 def shown_header(name: str, value: str) -> str:
     if SECRET_WORDS.search(name):
         return REDACTED
-    cut: str = make_storable(value[: limits.MAX_HOOK_HEADER_CHARACTERS])
-    return cut
+    return storable.text(value, most=limits.MAX_HOOK_HEADER_CHARACTERS)

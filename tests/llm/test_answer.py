@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from llm.answer import Answer, clean
+from llm.answer import Answer
 from llm.failures import TryFailed
 from llm.retry import Kind
 from llm.types import Delta, ReasoningDelta, TextDelta, ToolCallDelta, ToolCallStart
@@ -232,6 +232,5 @@ def test_a_character_cut_in_two_is_joined_and_half_ones_are_replaced() -> None:
     answer.text().encode()
 
 
-def test_what_no_database_takes_is_removed() -> None:
-    assert clean("a\x00b") == "ab"
-    assert clean("ü\x00\ud800") == "ü\ufffd"
+def test_what_no_database_takes_is_replaced() -> None:
+    assert read(delta(content="a\x00b"), STOP)[0].text() == "a\ufffdb"
