@@ -6,6 +6,7 @@ import atexit
 import faulthandler
 import logging
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 
@@ -41,3 +42,11 @@ def frozen_process_ends() -> Iterator[None]:
     faulthandler.dump_traceback_later(120, exit=True, file=2)  # standard error, past pytest's capture
     yield
     faulthandler.cancel_dump_traceback_later()
+
+
+@pytest.fixture(autouse=True)
+def no_memory_of_the_broker() -> None:
+    """What one test learnt of its broker (that it is away, that a queue is full) is not true for the next."""
+    publisher = sys.modules.get("durable.publisher")
+    if publisher is not None:
+        publisher.senders._forget()

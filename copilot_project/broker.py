@@ -18,7 +18,7 @@ class Pokes(AMQP):
         if self._producer_pool is None:
             seconds = limits.POKE_TIMEOUT_SECONDS
             redis = {"socket_timeout": seconds, "socket_connect_timeout": seconds}
-            rabbitmq = {"read_timeout": seconds, "write_timeout": seconds}
+            rabbitmq = {"read_timeout": seconds, "write_timeout": seconds, "confirm_publish": True}
             connection = self.app.connection_for_write(
                 connect_timeout=seconds, transport_options=redis | rabbitmq
             )

@@ -196,7 +196,11 @@ CELERY_TASK_ACKS_LATE = False  # a message is only a poke; the database is the q
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_TASK_CREATE_MISSING_QUEUES = True
 CELERY_TASK_DEFAULT_QUEUE = "turns"
-CELERY_WORKER_DIRECT = True  # each worker has a queue of its own, for the watchdog's canary
+CELERY_WORKER_DISABLE_PREFETCH = not CELERY_BROKER_URL.startswith(
+    "amqp"
+)  # there durable/backpressure.py does it
+CELERY_WORKER_ENABLE_PREFETCH_COUNT_REDUCTION = False  # after a lost connection; nothing is prefetched
+CELERY_BROKER_CHANNEL_ERROR_RETRY = True  # a channel the broker closed is opened again
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_POOL_LIMIT = 8

@@ -183,20 +183,22 @@ def _attempts(rows: QuerySet[Job]) -> dict[uuid.UUID, tuple[int, bool]]:
 # --- sweep --------------------------------------------------------------------------------------
 
 
-def sweep(model: type[Job], *, held: Q | None = None) -> list[uuid.UUID]:
+def sweep(model: type[Job], *, held: Q | None = None, at_most: int = limits.SWEEP_BATCH) -> list[uuid.UUID]:
     """Find jobs that need a poke and note that they get one now; jobs past saving are ended.
 
     Those poked longest ago come first, so that no crowd of jobs that cannot start stands in front of others.
     What is `held` is left in peace.
     """
     guard.try_one(lambda: give_up(model), what=f"Giving up {model.__name__}s")
+    if at_most <= 0:
+        return []
     waiting = to_poke(model) if held is None else to_poke(model).exclude(held)
     if not waiting.exists():
         return []  # the usual case, without a transaction
     with transaction.atomic():
         needy = waiting.order_by(F("poked_at").asc(nulls_first=True), "queued_at")
         locked = needy.select_for_update(skip_locked=True)  # what another sweep holds is poked by that one
-        ids = list(locked.values_list("pk", flat=True)[: limits.SWEEP_BATCH])
+        ids = list(locked.values_list("pk", flat=True)[:at_most])
         model._default_manager.filter(pk__in=ids).update(poked_at=model.clock.now())
     return ids
 

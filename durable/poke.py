@@ -5,24 +5,37 @@ from __future__ import annotations
 import logging
 import uuid
 
-from celery import current_app
-from kombu.exceptions import OperationalError as BrokerDown
+from django.db import DatabaseError, InterfaceError
 
+from durable import limits
 from durable.models import Job
+from durable.publisher import Delivery, publish
 
 logger = logging.getLogger(__name__)
 
 
 def poke(model: type[Job], job_id: uuid.UUID) -> bool:
-    """Send one poke without waiting long; False when the broker did not take it, which a sweep puts right."""
+    """Send one poke without waiting long; return False if it was not sent, which the next sweep makes up for."""
+    if send_poke(model, job_id) is Delivery.TAKEN:
+        return True
+    leave_to_sweep(model, job_id)
+    return False
+
+
+def send_poke(model: type[Job], job_id: uuid.UUID) -> Delivery:
+    """Send one poke, unless as many wait in the queue as the workers have use for."""
+    return publish(
+        model.task_name,
+        queue=model.queue,
+        args=[str(job_id)],
+        lifetime=limits.POKE_LIFETIME_SECONDS,
+        at_most=limits.MAX_WAITING_POKES,
+    )
+
+
+def leave_to_sweep(model: type[Job], job_id: uuid.UUID) -> None:
+    """Forget the poke that was noted with the job: a sweep would wait for it to have an effect first."""
     try:
-        current_app.send_task(
-            model.task_name, args=[str(job_id)], queue=model.queue, retry=False, ignore_result=True
-        )
-    except (BrokerDown, OSError) as error:
-        logger.warning("The broker did not take a poke, a sweep will send it again: %s", error)
-        return False
-    except Exception:  # the row is committed: whatever a transport raises, its owner must not hear of it
-        logger.exception("A poke failed in an unknown way, a sweep will send it again")
-        return False
-    return True
+        model._default_manager.filter(pk=job_id, poked_at__isnull=False).update(poked_at=None)
+    except (DatabaseError, InterfaceError) as error:
+        logger.warning("A job that was not poked waits a little longer for a sweep: %s", error)

@@ -26,8 +26,9 @@ from durable.lease import Lease
 from durable.log_context import working_on
 from durable.models import Job, WorkerBeat
 from durable.pausing import Pauses, has_user
-from durable.poke import poke
+from durable.poke import leave_to_sweep, poke, send_poke
 from durable.process import PerProcess
+from durable.publisher import Delivery, senders
 from durable.retrying import bounded
 from durable.signals import swept
 from durable.stop import StopReason
@@ -56,6 +57,10 @@ class Runtime:
         self._buried: set[str] = set()
         self.asked_to_drain = False
         self.on_drain: Callable[[bool], None] = lambda drain: None
+        self.free_threads: Callable[[], int] = lambda: limits.SWEEP_BATCH
+        self._has_backlog = False
+        self._thread_freed = threading.Event()
+        self._sweep_at = 0.0
 
     # --- running a job --------------------------------------------------------------------------
 
@@ -77,6 +82,8 @@ class Runtime:
             ):
                 self._run_leased(lease, runner, span)
         finally:
+            if self._has_backlog:
+                self._thread_freed.set()
             if not connection.in_atomic_block:
                 connection.close()
 
@@ -149,7 +156,12 @@ class Runtime:
             if self._sweeping:
                 return
             self._sweeping = True
-        self._thread("sweep", self._sweep, lambda: float(settings.COPILOT_SWEEP_SECONDS))
+        self._thread(
+            "sweep",
+            self._sweep_or_poke,
+            lambda: float(settings.COPILOT_SWEEP_SECONDS),
+            self._rest_until_freed,
+        )
         bell.listen(self.cancel)
 
     def start_threads(self) -> None:
@@ -159,7 +171,13 @@ class Runtime:
             self._started = True
         self._thread("heartbeat", self._beat, lambda: float(settings.COPILOT_HEARTBEAT_SECONDS))
 
-    def _thread(self, name: str, work: Callable[[], None], pause: Callable[[], float]) -> None:
+    def _thread(
+        self,
+        name: str,
+        work: Callable[[], None],
+        pause: Callable[[], float],
+        rest: Callable[[float], object] = time.sleep,
+    ) -> None:
         def forever() -> None:
             use_own_connection()  # however busy the jobs are, they can be renewed and taken over
             while True:
@@ -171,7 +189,7 @@ class Runtime:
                 except Exception:  # a worker without this thread would lose its jobs in silence
                     logger.exception("The %s stumbled and goes on", name)
                     connection.close()
-                time.sleep(pause() * random.uniform(0.8, 1.0))  # noqa: S311
+                rest(pause() * random.uniform(0.8, 1.0))  # noqa: S311
 
         threading.Thread(target=forever, name=name, daemon=True).start()
 
@@ -244,14 +262,44 @@ class Runtime:
         guard.try_one(self._obey, what="Reading what operators want")
         guard.try_one(self._bury_neighbours, what="Freeing the jobs of dead workers")
         if not self.draining.is_set():
-            for model in self._served():
-                self._sweep_one(model)
+            self._poke_what_fits()
             swept.send_robust(sender=Runtime, queues=self.queues)
 
     def _look_at(self, model: type[Job], leases: Sequence[Lease]) -> None:
         mine = jobs.held(model, [lease.job_id for lease in leases], owner=self.owner)
         for lease in leases:
             self._compare(lease, mine)
+
+    def _sweep_or_poke(self) -> None:
+        """Sweep when it is time to; in between only poke, because a thread became free while more jobs waited."""
+        woken, now = self._thread_freed.is_set(), time.monotonic()
+        self._thread_freed.clear()
+        if not woken or now >= self._sweep_at:
+            self._sweep_at = now + float(settings.COPILOT_SWEEP_SECONDS)
+            self._sweep()
+        elif not self.draining.is_set():
+            close_old_connections()
+            self._poke_what_fits()
+
+    def _rest_until_freed(self, seconds: float) -> None:
+        if self._thread_freed.wait(seconds):
+            time.sleep(limits.BACKLOG_SECONDS)  # more may be free by then
+
+    def _poke_what_fits(self) -> None:
+        """Poke as many jobs as this worker could take itself: what all workers poke is what all can take."""
+        room = self._room()
+        kinds = self._served()
+        random.shuffle(kinds)  # they share the threads, and none stands in front of the others
+        for model in kinds:
+            room -= self._sweep_one(model, room)
+        self._has_backlog = room <= 0
+
+    def _room(self) -> int:
+        free = min(self.free_threads(), limits.SWEEP_BATCH)
+        if not senders().breaker.is_open:
+            return free
+        with self._lock:  # without a broker they run on threads beside the pool
+            return max(free, LOCAL_JOBS - len(self._local_ids))
 
     def _obey(self) -> None:
         """Learn what an operator wants: what is paused, and whether this worker is to give its jobs away."""
@@ -277,14 +325,19 @@ class Runtime:
                 if freed:  # its other neighbours find nothing left to free
                     logger.warning("The worker %s is dead; %d of its jobs go on elsewhere", name, freed)
 
-    def _sweep_one(self, model: type[Job]) -> None:
+    def _sweep_one(self, model: type[Job], room: int) -> int:
+        """Sweep one kind of job; return how many were poked."""
         try:
-            self._poke_all(model, jobs.sweep(model, held=self._held_by_pause(model)))
+            found = jobs.sweep(model, held=self._held_by_pause(model), at_most=room)
+            self._poke_all(model, found)
         except (DatabaseError, InterfaceError) as error:  # one kind of job must not keep the others waiting
             logger.warning("The sweep of %s failed: %s", model.__name__, error)
             connection.close()
+            return 0
         except Exception:  # of the hooks of a kind of job
             logger.exception("The sweep of %s failed; that of the others goes on", model.__name__)
+            return 0
+        return len(found)
 
     def _held_by_pause(self, model: type[Job]) -> Q | None:
         return self.pauses.held_users() if self.pauses.users and has_user(model) else None
@@ -293,9 +346,12 @@ class Runtime:
         """Poke each; once the broker has failed, run them here instead of asking it again for every one."""
         broker_is_up = True
         for job_id in job_ids:
-            broker_is_up = broker_is_up and poke(model, job_id)
-            if not broker_is_up:
+            sent = send_poke(model, job_id) if broker_is_up else Delivery.LOST
+            broker_is_up = sent is not Delivery.LOST
+            if sent is Delivery.LOST:
                 self._run_locally(model, job_id)
+            elif sent is Delivery.ENOUGH:
+                leave_to_sweep(model, job_id)
 
     def lend_place(self, model: type[Job], job_id: uuid.UUID) -> None:
         """Run a job on a thread of its own, for one that waits for it and does nothing itself meanwhile.

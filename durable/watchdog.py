@@ -11,13 +11,13 @@ import threading
 import time
 from typing import Any
 
-from celery import current_app, shared_task
-from celery.utils.nodenames import worker_direct
-from celery.worker import state
-from kombu.exceptions import OperationalError as BrokerDown
+from celery import shared_task
+from kombu import Queue
 
 from durable import limits
+from durable.backpressure import free_threads, own_queue_name
 from durable.process import PerProcess
+from durable.publisher import Delivery, publish
 from durable.runtime import runtime
 
 logger = logging.getLogger(__name__)
@@ -60,27 +60,21 @@ def _look(consumer: Any) -> None:
     """Send a canary; give up when several were not received although there is room for them."""
     if runtime().draining.is_set():
         return
-    if is_full(consumer):
-        watch().heard()  # it takes no message because all hands are busy, not because it is deaf
+    if not free_threads(consumer):
+        watch().heard()  # it takes no message because all threads are busy, not because it is deaf
         return
-    if watch().unanswered >= MISSED_CANARIES:
-        _give_up()
-    try:
-        current_app.send_task(
-            "durable.canary",
-            queue=worker_direct(consumer.hostname),  # type: ignore[arg-type]  # a Queue is as good as its name
-            retry=False,
-            ignore_result=True,
-            expires=limits.WATCHDOG_SECONDS * MISSED_CANARIES,
-        )
-    except (BrokerDown, OSError):
-        return  # the broker is away; that is no fault of this worker's consumer
+    lifetime = limits.WATCHDOG_SECONDS * MISSED_CANARIES
+    if publish("durable.canary", queue=own_queue(consumer.hostname), lifetime=lifetime) is not Delivery.TAKEN:
+        watch().heard()  # the broker is away or blocks publishers; that is no fault of this worker's consumer
+        return
     watch().unanswered += 1
+    if watch().unanswered > MISSED_CANARIES:
+        _give_up()
 
 
-def is_full(consumer: Any) -> bool:
-    """Whether as many messages are reserved as this worker may hold, so that it asks for no more."""
-    return len(state.reserved_requests) >= max(int(consumer.initial_prefetch_count), 1)
+def own_queue(hostname: str) -> Queue:
+    """The queue of one worker's canaries. It goes with the worker, and on Redis when it was not used for a while."""
+    return Queue(own_queue_name(hostname), auto_delete=True, expires=limits.CANARY_QUEUE_SECONDS)
 
 
 def _give_up() -> None:

@@ -7,22 +7,33 @@ import threading
 from typing import Any
 
 from celery import signals
-from celery.utils.nodenames import worker_direct
+from kombu import Exchange
 
 from durable import tracing, watchdog
+from durable.backpressure import free_threads, own_queue_name
 from durable.connections import check_concurrency, pool_size
 from durable.runtime import runtime
 
 logger = logging.getLogger(__name__)
 
 
+@signals.celeryd_after_setup.connect
+def set_up(sender: str, instance: Any, **kwargs: Any) -> None:
+    """Let the worker consume its own queue too, which Celery's `worker_direct` would leave behind for ever."""
+    queue = instance.app.amqp.queues.select_add(watchdog.own_queue(sender))
+    queue.exchange = Exchange(
+        ""
+    )  # as it was: bound to an exchange it would leave the binding behind on Redis
+
+
 @signals.worker_ready.connect
 def started(sender: Any, **kwargs: Any) -> None:
     if problem := check_concurrency(sender.controller.concurrency, pool_size()):
         logger.warning("%s", problem)
-    own = worker_direct(sender.hostname).name
+    own = own_queue_name(sender.hostname)
     queues = [name for name in sender.app.amqp.queues.consume_from if name != own]
     runtime().on_drain = lambda drain: consume(sender, queues, drain=drain)
+    runtime().free_threads = lambda: free_threads(sender)
     runtime().start(queues)
     watchdog.start(sender)
 

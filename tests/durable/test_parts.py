@@ -20,7 +20,7 @@ from django.db import connection
 from django.utils import timezone
 from pytest_django import Settings
 
-from durable import crashpoints
+from durable import crashpoints, limits
 from durable.clock import DatabaseClock, FixedClock
 from durable.errors import DurableError, IllegalMove, LeaseLost
 from durable.ids import new_id
@@ -280,17 +280,19 @@ def test_a_poke_the_broker_takes_is_true(redis_server: object) -> None:
     assert poke(Chore, uuid.uuid4())
 
 
+@pytest.mark.django_db
 def test_a_poke_that_fails_is_no_error(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(*args: object, **values: object) -> None:
         raise AttributeError("a fault of the transport")
 
-    monkeypatch.setattr("durable.poke.current_app", type("App", (), {"send_task": staticmethod(broken)}))
+    monkeypatch.setattr("durable.publisher.Sender.send", broken)
     assert not poke(Chore, uuid.uuid4())
     assert "a fault of the transport" in caplog.text
 
 
+@pytest.mark.django_db
 def test_a_poke_at_a_broker_that_is_down_says_so(
     own_redis: OwnRedis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -299,7 +301,8 @@ def test_a_poke_at_a_broker_that_is_down_says_so(
 
     app = Celery(broker=own_redis.url.replace("unix://", "redis+socket://", 1), set_as_current=False)
     app.conf.broker_transport_options = settings.CELERY_BROKER_TRANSPORT_OPTIONS
-    monkeypatch.setattr("durable.poke.current_app", app)
+    monkeypatch.setattr("durable.publisher.current_app", app)
+    monkeypatch.setattr(limits, "BROKER_PAUSE_SECONDS", 0.0)  # the next one tries again at once
     assert poke(Chore, uuid.uuid4())
     own_redis.kill()
     assert not poke(Chore, uuid.uuid4())

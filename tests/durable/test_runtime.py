@@ -19,6 +19,7 @@ from durable import bell, jobs, limits, neighbours
 from durable.errors import HandOver, JobCancelled, LeaseLost
 from durable.lease import Lease
 from durable.models import Job, WorkerBeat
+from durable.publisher import Delivery
 from durable.redis import client
 from durable.runtime import Runtime
 from durable.stop import StopReason
@@ -333,9 +334,9 @@ def test_without_the_broker_jobs_run_here_once_each(
 ) -> None:
     asked: list[uuid.UUID] = []
 
-    def broker_is_down(model: type[Job], job_id: uuid.UUID) -> bool:
+    def broker_is_down(model: type[Job], job_id: uuid.UUID) -> Delivery:
         asked.append(job_id)
-        return False
+        return Delivery.LOST
 
     runs: list[str] = []
     gate = threading.Event()
@@ -346,7 +347,7 @@ def test_without_the_broker_jobs_run_here_once_each(
             runs.append(job_id)
             raise ZeroDivisionError
 
-    monkeypatch.setattr("durable.runtime.poke", broker_is_down)
+    monkeypatch.setattr("durable.runtime.send_poke", broker_is_down)
     monkeypatch.setattr("durable.runtime.current_app", type("App", (), {"tasks": {Chore.task_name: Task()}}))
     ids = [uuid.uuid4() for _ in range(30)]
     runtime._poke_all(Chore, ids)

@@ -1,0 +1,58 @@
+"""A circuit breaker: after a failure nobody tries again for a while, and then one does for all."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from durable import limits
+
+
+class CircuitBreaker:
+    """Lets a few calls through at once while they succeed. After a failure those in line do not wait for theirs."""
+
+    def __init__(self, calls_at_once: int) -> None:
+        self._calls_at_once = calls_at_once
+        self._in_flight = 0
+        self._retry_at: float | None = None  # None while closed
+        self._changed = threading.Condition()
+
+    def enter(self, *, seconds: float) -> bool:
+        """Return whether the caller may call now; it then says how it went with `leave`. Waits for a place at most so long."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_open or self._has_place, timeout=seconds)
+            if self._is_open:
+                return self._probe()
+            if not self._has_place:
+                return False
+            self._in_flight += 1
+            return True
+
+    def leave(self, *, succeeded: bool) -> None:
+        with self._changed:
+            self._in_flight -= 1
+            self._retry_at = None if succeeded else time.monotonic() + limits.BROKER_PAUSE_SECONDS
+            self._changed.notify_all()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether calls are refused for now, or would only be let through to see."""
+        with self._changed:
+            return self._is_open
+
+    def _probe(self) -> bool:
+        """Let one through when the pause is over; the others go on without until it is back."""
+        now = time.monotonic()
+        if self._retry_at is None or now < self._retry_at:
+            return False
+        self._retry_at = now + limits.BROKER_PAUSE_SECONDS
+        self._in_flight += 1
+        return True
+
+    @property
+    def _is_open(self) -> bool:
+        return self._retry_at is not None
+
+    @property
+    def _has_place(self) -> bool:
+        return self._in_flight < self._calls_at_once

@@ -1,0 +1,136 @@
+"""Sends Celery messages: nobody waits long for the broker, and no queue gets more than its workers can take."""
+
+from __future__ import annotations
+
+import enum
+import logging
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from celery import current_app
+from kombu import Producer, Queue
+from kombu.exceptions import OperationalError as BrokerDown
+
+from durable import limits
+from durable.circuit_breaker import CircuitBreaker
+from durable.process import PerProcess
+
+logger = logging.getLogger(__name__)
+
+
+class Delivery(enum.Enum):
+    """What became of a message."""
+
+    TAKEN = "taken"  # the broker has it
+    ENOUGH = "enough"  # it was not sent: so many wait in its queue that it would only stand behind them
+    LOST = "lost"  # the broker is away, silent or takes no messages for now
+
+
+def publish(
+    task_name: str,
+    *,
+    queue: str | Queue,
+    args: Sequence[str] = (),
+    lifetime: float,
+    at_most: int | None = None,
+) -> Delivery:
+    """Send a message that nobody may rely on, within `limits.POKE_TIMEOUT_SECONDS`.
+
+    It is dropped after `lifetime` seconds by a broker that can, and not sent when `at_most` wait in its queue. RabbitMQ
+    confirms what it took: without that a message sent during a memory or disk alarm, or to a frozen server, would seem
+    to have arrived. What fails is no error here, it is logged and answered with `LOST`.
+    """
+    sender = senders()
+    if not sender.breaker.enter(seconds=limits.POKE_TIMEOUT_SECONDS):
+        return Delivery.LOST
+    sent = Delivery.LOST
+    try:
+        sent = sender.send(task_name, queue, args, lifetime, at_most)
+    except (BrokerDown, OSError) as error:
+        logger.warning("The broker did not take a message for %s: %s", task_name, error)
+    except Exception:  # whatever a transport raises, who sends a hint must not hear of it
+        logger.exception("A message for %s failed in an unknown way", task_name)
+    finally:
+        sender.breaker.leave(succeeded=sent is not Delivery.LOST)
+    return sent
+
+
+@dataclass(kw_only=True)
+class Depth:
+    """How many messages wait in a queue, as the broker said and with those sent since."""
+
+    waiting: int
+    asked_at: float
+    sent: int = 0
+
+    def is_known(self, at_most: int) -> bool:
+        """Whether it is recent: other processes send too."""
+        age = time.monotonic() - self.asked_at
+        return age < limits.BROKER_DEPTH_SECONDS and self.sent < max(at_most // 4, 1)
+
+
+class Sender:
+    """The broker as one process sees it: whether it answers, and how full its queues are."""
+
+    def __init__(self) -> None:
+        self.breaker = CircuitBreaker(current_app.conf.broker_pool_limit or 1)
+        self._depths: dict[str, Depth] = {}
+        self._lock = threading.Lock()
+
+    def send(
+        self, task_name: str, queue: str | Queue, args: Sequence[str], lifetime: float, at_most: int | None
+    ) -> Delivery:
+        pool = current_app.amqp.producer_pool
+        with pool.acquire(block=True, timeout=limits.POKE_TIMEOUT_SECONDS) as producer:
+            try:
+                if at_most is not None and not self._has_room(
+                    producer, str(getattr(queue, "name", queue)), at_most
+                ):
+                    return Delivery.ENOUGH
+                current_app.send_task(
+                    task_name,
+                    args=list(args),
+                    queue=queue,  # type: ignore[arg-type]  # a Queue is as good as its name
+                    producer=producer,
+                    retry=False,
+                    ignore_result=True,
+                    delivery_mode="transient",
+                    expiration=lifetime,
+                    confirm_timeout=limits.POKE_TIMEOUT_SECONDS,
+                )
+            except BaseException:
+                forget(producer)  # a late answer would be taken for that of the next message
+                raise
+        return Delivery.TAKEN
+
+    def _has_room(self, producer: Producer, queue: str, at_most: int) -> bool:
+        with self._lock:
+            depth = self._depths.get(queue)
+            if depth is None or not depth.is_known(at_most):
+                depth = None
+        if depth is None:
+            depth = Depth(waiting=messages_in(producer, queue), asked_at=time.monotonic())
+        with self._lock:
+            self._depths[queue] = depth
+            if depth.waiting + depth.sent >= at_most:
+                return False
+            depth.sent += 1
+            return True
+
+
+def forget(producer: Producer) -> None:
+    """Drop the connection without asking the broker."""
+    if producer.connection is not None:
+        producer.connection.collect()
+
+
+def messages_in(producer: Producer, queue: str) -> int:
+    """The messages that wait in a queue; declaring one that exists changes nothing and tells."""
+    bound: Any = current_app.amqp.queues[queue](producer.channel)  # type: ignore[arg-type]
+    return int(bound.queue_declare().message_count)
+
+
+senders = PerProcess(Sender)
