@@ -6,14 +6,14 @@ import logging
 import re
 import uuid
 
-from celery import current_app
 from django.db import transaction
-from kombu.exceptions import OperationalError as BrokerDown
 
 import llm
 from accounts.ledger import OverBudget, charge_answer, check_budget
 from chat import news
 from chat.models import Message, Session
+from durable import limits
+from durable.publisher import publish
 from llm.types import Completion, Request
 
 logger = logging.getLogger(__name__)
@@ -31,12 +31,13 @@ def request_title(session: Session) -> None:
     """Ask for a title if there is none; a lost message means: asked again after the next answer."""
     if session.titled_by != Session.TitledBy.NOBODY or session.title:
         return
-    try:
-        current_app.send_task(
-            "chat.make_title", args=[str(session.pk)], queue="turns", retry=False, ignore_result=True
-        )
-    except (BrokerDown, OSError) as error:
-        logger.warning("The broker did not take the request for a title: %s", error)
+    publish(
+        "chat.make_title",
+        queue="turns",
+        args=[str(session.pk)],
+        lifetime=limits.TITLE_REQUEST_SECONDS,
+        at_most=limits.MAX_WAITING_POKES,
+    )
 
 
 def make_title(session_id: uuid.UUID) -> None:

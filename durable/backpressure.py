@@ -27,8 +27,8 @@ def free_threads(consumer: Any) -> int:
 class Backpressure(bootsteps.StartStopStep):
     """Stops consuming the queues of jobs when the last thread is taken, and goes on when one is free.
 
-    Redis is asked for one message at a time, so there Celery's own `worker_disable_prefetch` does the stopping. RabbitMQ
-    sends messages by itself: with a prefetch count of one nothing is on its way when a consumer is cancelled.
+    Redis is asked for one message at a time, so there Celery's own `worker_disable_prefetch` does the stopping.
+    RabbitMQ sends messages by itself: with a prefetch count of one nothing is on its way when a consumer is cancelled.
     """
 
     requires = ("celery.worker.consumer.tasks:Tasks",)

@@ -34,6 +34,7 @@ THREAD_FREED_SECONDS = 0.01  # between the end of a task and the free thread
 BROKER_PAUSE_SECONDS = 3.0  # after a failure nothing is sent for so long, then one message to see
 BROKER_DEPTH_SECONDS = 0.5  # how long the known length of a queue counts
 MAX_WAITING_POKES = 64  # in one queue: with more there the workers have enough to do
+TITLE_REQUEST_SECONDS = 60.0  # one that nobody took by then is sent again after the next answer
 POKE_LIFETIME_SECONDS = 10.0  # one that nobody took by then is dropped by the broker
 BACKLOG_SECONDS = 0.2  # between two sweeps of a worker that knows of more jobs than it had free threads
 MAX_SPARE_CONNECTIONS = 16  # to SQLite, of one process

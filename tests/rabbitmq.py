@@ -32,14 +32,17 @@ class OwnRabbit:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self.port, self.distribution_port = free_port(), free_port()
+        self.port, self.distribution_port, self.management_port = free_port(), free_port(), free_port()
         self.url = f"amqp://guest:guest@127.0.0.1:{self.port}//"
-        (directory / "rabbitmq.conf").write_text(f"listeners.tcp.1 = 127.0.0.1:{self.port}\n")
+        (directory / "rabbitmq.conf").write_text(
+            f"listeners.tcp.1 = 127.0.0.1:{self.port}\n"
+            f"management.tcp.port = {self.management_port}\nmanagement.tcp.ip = 127.0.0.1\n"
+        )
         (directory / "advanced.config").write_text(
             f"[{{rabbit, [{{consumer_timeout, {int(CONSUMER_TIMEOUT_SECONDS * 1000)}}},"
             " {channel_tick_interval, 500}]}].\n"
         )
-        (directory / "enabled_plugins").write_text("[].\n")
+        (directory / "enabled_plugins").write_text("[rabbitmq_management].\n")
         (directory / "environment.conf").write_text("")
         (directory / ".erlang.cookie").write_text(secrets.token_hex(16))
         (directory / ".erlang.cookie").chmod(0o400)

@@ -3,6 +3,7 @@
 from copilot_project.checks import deployment
 from copilot_project.checks.machine import disk, python, sandbox, ui_build
 from copilot_project.checks.parts import broker, database, migrations, model, redis, workers
+from copilot_project.checks.rabbitmq import rabbitmq, rabbitmq_limits
 
 ALL = (python, database, migrations, redis, broker, workers, model, ui_build, sandbox, disk)
 READY = (database, redis, workers)
@@ -13,6 +14,8 @@ DEPLOYMENT = (
     deployment.redis_version,
     deployment.redis_memory,
     deployment.redis_disk,
+    rabbitmq,
+    rabbitmq_limits,
     deployment.queues,
     deployment.beat,
     deployment.consumer,

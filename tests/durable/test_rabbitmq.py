@@ -7,11 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from celery import Celery
+from pytest_django import Settings
 
+from copilot_project.checks import rabbitmq as checks
+from durable import limits
 from tests.durable.conftest import OwnRedis, eventually
 from tests.durable.testjobs.models import Chore
 from tests.durable.workers import Site, Worker
-from tests.rabbitmq import CONSUMER_TIMEOUT_SECONDS, OwnRabbit, own_rabbitmq
+from tests.rabbitmq import CONSUMER_TIMEOUT_SECONDS, OwnRabbit, free_port, own_rabbitmq
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -136,3 +140,31 @@ def test_killed_workers_leave_no_queue_behind(site: Site, rabbitmq: OwnRabbit) -
 
 def has_own_queue(worker: Worker, rabbitmq: OwnRabbit) -> bool:
     return any(name.startswith(worker.name) for name in rabbitmq.queues())
+
+
+# --- doctor -----------------------------------------------------------------------------------------
+
+
+def test_doctor_tells_of_an_alarm_and_of_how_far_off_it_is(
+    rabbitmq: OwnRabbit, monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    settings.CELERY_BROKER_URL = rabbitmq.url
+    monkeypatch.setattr(checks, "app", Celery(broker=rabbitmq.url, set_as_current=False))
+    monkeypatch.setattr(checks, "MANAGEMENT_PORT", rabbitmq.management_port)
+    monkeypatch.setattr(limits, "CHECK_SECONDS", 3.0)
+    assert checks.rabbitmq().ok
+    assert "consumer_timeout" in checks.rabbitmq().message
+    eventually(lambda: "MB of disk free" in checks.rabbitmq_limits().message, seconds=SECONDS)
+    rabbitmq.alarm(True)
+    try:
+        found = checks.rabbitmq()
+        assert not found.ok
+        assert "memory or disk alarm" in found.message
+        eventually(lambda: not checks.rabbitmq_limits().ok, seconds=SECONDS)
+        assert "memory alarm" in checks.rabbitmq_limits().message
+    finally:
+        rabbitmq.alarm(False)
+    monkeypatch.setattr(checks, "MANAGEMENT_PORT", free_port())
+    unknown = checks.rabbitmq_limits()
+    assert unknown.ok
+    assert "not known" in unknown.message

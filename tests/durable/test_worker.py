@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from kombu.exceptions import OperationalError as BrokerDown
 
-from durable import jobs, limits, log
+from durable import jobs, limits, log, watchdog
 from durable.models import WorkerBeat
 from tests.durable.conftest import OwnRedis, eventually
 from tests.durable.readers import text_of
@@ -311,6 +311,24 @@ def test_a_worker_whose_hands_are_full_is_left_alone_by_its_watchdog(make_site: 
     late = queue()
     site.poke(late)
     eventually(finished(late), seconds=SECONDS)
+
+
+# --- what is left behind ------------------------------------------------------------------------
+
+
+def test_killed_workers_leave_nothing_of_their_own_in_redis(make_site: MakeSite) -> None:
+    site = make_site(TESTJOBS_LIMITS="WATCHDOG_SECONDS=0.2,CANARY_QUEUE_SECONDS=2")
+    workers = [site.start(), site.start()]
+    chore = queue()
+    eventually(finished(chore), seconds=SECONDS)
+    for worker in workers:
+        worker.signal(signal.SIGSTOP)  # its canaries are no longer taken
+        site.app().send_task("durable.canary", queue=watchdog.own_queue(worker.name), retry=False)
+        worker.kill()
+    server = site.redis.client()  # type: ignore[attr-defined]
+    assert list(server.scan_iter("*.canary"))
+    eventually(lambda: not list(server.scan_iter("*.canary*")), seconds=SECONDS, what="their queues expire")
+    assert not list(server.scan_iter("*C.dq2*"))
 
 
 # --- the same on RabbitMQ -----------------------------------------------------------------------
