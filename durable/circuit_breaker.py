@@ -18,7 +18,7 @@ class CircuitBreaker:
         self._changed = threading.Condition()
 
     def enter(self, *, seconds: float) -> bool:
-        """Wait for a place at most so long; return whether the caller may call now. It then tells `leave` how it went."""
+        """Wait for a place at most so long and return whether the caller may call now; it reports back with `leave`."""
         with self._changed:
             self._changed.wait_for(lambda: self._is_open or self._has_place, timeout=seconds)
             if self._is_open:
