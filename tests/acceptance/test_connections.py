@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ EXECUTIONS = ("ann-1", "ann-2", "bob-1", "bob-2")
 BLOCKS = 64  # of each execution: all that one may run at once, and together all that one process may
 GATE = "all-asked"
 RENEWALS = 5
-START_SECONDS = 120.0
+START_SECONDS = 50.0  # the model's servers may be silent for a minute
 
 
 @pytest.fixture(scope="module")
@@ -28,8 +29,8 @@ def stack(short_tmp: Path, database: str) -> Iterator[Stack]:
         yield running
 
 
-def start(stack: Stack, name: str) -> tuple[Agents, str]:
-    """Run an agent whose AI blocks all ask the model at once, and get no answer before the gate is opened."""
+def save(stack: Stack, name: str) -> tuple[Agents, dict[str, Any]]:
+    """An agent whose AI blocks all ask the model at once, and get no answer before the gate is opened."""
     nodes, links = {}, []
     for number in range(BLOCKS):
         script = {"id": f"{name}-{number}", "steps": [{"text": f"Answer {number}.", "gate": GATE}]}
@@ -37,7 +38,7 @@ def start(stack: Stack, name: str) -> tuple[Agents, str]:
         nodes[f"out{number}"] = ("Agent Output", {"name": f"out{number}"})
         links.append(f"ask{number}.response -> out{number}.value")
     agents = Agents(stack.client(name.partition("-")[0]))
-    return agents, agents.start(agents.save(nodes, links))
+    return agents, agents.save(nodes, links)
 
 
 def asked(stack: Stack) -> Counter[str]:
@@ -46,12 +47,13 @@ def asked(stack: Stack) -> Counter[str]:
 
 
 def test_256_model_calls_at_once_are_made_once_and_a_neighbour_keeps_its_attempt(stack: Stack) -> None:
+    saved = [save(stack, name) for name in EXECUTIONS]
     cay = stack.client("cay")
     session = cay.new_session()
     turn = cay.send(session, {"id": "cay", "steps": [{"text": "Slow but steady.", "gate": GATE}]})
     eventually(lambda: asked(stack)["cay"] == 1, what="the neighbour's model call")
 
-    running = [start(stack, name) for name in EXECUTIONS]
+    running = [(agents, agents.start(agent)) for agents, agent in saved]
     calls = {f"{name}-{number}" for name in EXECUTIONS for number in range(BLOCKS)}
     eventually(lambda: calls <= asked(stack).keys(), seconds=START_SECONDS, what="256 model calls at once")
     follow_renewals(stack, turn["id"])
@@ -74,7 +76,8 @@ def test_a_worker_with_too_small_a_pool_says_so_and_gets_on_all_the_same(
         small = {"COPILOT_DATABASE_POOL_SIZE": "2"}
         with running_stack(short_tmp / "small", database_url=url, env=small) as stack:
             assert "Set COPILOT_DATABASE_POOL_SIZE to 18 or more" in stack.log("worker0", lines=1_000)
-            agents, execution = start(stack, "ann-small")
+            agents, agent = save(stack, "ann-small")
+            execution = agents.start(agent)
             calls = {f"ann-small-{number}" for number in range(BLOCKS)}
             eventually(lambda: calls <= asked(stack).keys(), what="64 model calls at once")
             stack.release(GATE)
