@@ -36,17 +36,21 @@ class Backpressure(bootsteps.StartStopStep):
     def __init__(self, consumer: Any, **kwargs: Any) -> None:
         self.consumer = consumer
         self.pushed = consumer.app.connection_for_read().transport.driver_type == "amqp"
+
+    def include_if(self, consumer: Any) -> bool:
+        """Return whether the worker has a loop that can be woken: with the pools of threads and processes it has."""
+        return consumer.hub is not None
+
+    def create(self, consumer: Any) -> None:
         if self.pushed:
             consumer.initial_prefetch_count = 1
         running().append(self)
 
     def start(self, consumer: Any) -> None:
-        if consumer.hub is not None:
-            consumer.hub.on_tick.add(self.adjust)
+        consumer.hub.on_tick.add(self.adjust)
 
     def stop(self, consumer: Any) -> None:
-        if consumer.hub is not None:
-            consumer.hub.on_tick.discard(self.adjust)
+        consumer.hub.on_tick.discard(self.adjust)
 
     def adjust(self) -> None:
         """Consume exactly while a thread is free; on the thread of the consumer, at every turn of its loop."""
@@ -65,8 +69,7 @@ class Backpressure(bootsteps.StartStopStep):
             self.consumer.call_soon(self._look_soon)
 
     def _look_soon(self) -> None:
-        if self.consumer.hub is not None:
-            self.consumer.hub.call_later(limits.THREAD_FREED_SECONDS, self.adjust)
+        self.consumer.hub.call_later(limits.THREAD_FREED_SECONDS, self.adjust)
 
     def _consumes(self) -> bool:
         is_up = self.consumer.blueprint.state == bootsteps.RUN and self.consumer.connection  # type: ignore[attr-defined]
