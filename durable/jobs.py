@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import random
 import uuid
 from collections.abc import Sequence
 from datetime import datetime
@@ -101,7 +100,8 @@ def _mark(model: type[Job], job_id: uuid.UUID, owner: str, left: LeftBy, above: 
     if left.status == model.QUEUED:
         free, counted = model._default_manager.filter(status=model.QUEUED), {}
     else:
-        free, counted = claimable(model), {"crashes": crashes_by_now(model)}
+        free = claimable(model).filter(beside_no_suspect(model, owner))
+        counted = {"crashes": crashes_by_now(model)}
     try:
         taken = free.filter(pk=job_id).update(
             **counted,
@@ -125,7 +125,7 @@ def crashes_by_now(model: type[Job]) -> Case:
 
 def claimable(model: type[Job]) -> QuerySet[Job]:
     return model._default_manager.filter(
-        Q(status=model.QUEUED) | due(model) | (left_behind(model) & ~exhausted(model))
+        Q(status=model.QUEUED) | due(model) | (left_behind(model) & out_of_quarantine(model))
     )
 
 
@@ -148,6 +148,55 @@ def crashed(model: type[Job]) -> Q:
 def exhausted(model: type[Job]) -> Q:
     """So many attempts died without a word that one more would only kill another worker."""
     return crashed(model) & Q(crashes__gte=limits.MAX_ATTEMPTS - 1)
+
+
+# --- who kills workers --------------------------------------------------------------------------
+#
+# A worker that dies says nothing about which of its jobs killed it, or whether any did. So a job is given up only
+# after MAX_ATTEMPTS deaths without a step forward between them, each of which it was there for: once it has died twice
+# it is a suspect, rests for a while before it is tried again, and runs beside no other suspect. When a worker dies
+# without a suspect in the meantime, deaths have another cause, and all suspects are cleared.
+
+
+def suspect(model: type[Job]) -> Q:
+    """It died twice without a step forward between: the next death will say more."""
+    return Q(status=model.RUNNING, crashes__gte=limits.SUSPECT_CRASHES)
+
+
+def out_of_quarantine(model: type[Job]) -> Q:
+    """Left behind and to be tried again: at once the first time, later the more often it died, at last never."""
+    lease = float(settings.COPILOT_LEASE_SECONDS)
+    rested = Q(crashes=0)
+    for crashes in range(1, limits.MAX_ATTEMPTS - 1):
+        over = model.clock.after(-lease * 2 ** (crashes - 1))
+        rested |= Q(crashes=crashes, lease_until__lt=over)
+    let_go = Q(owner="") | Q(lease_until=None, crashes__lt=limits.MAX_ATTEMPTS - 1)
+    asked_to_stop = Q(cancel_requested_at__isnull=False, crashes__lt=limits.MAX_ATTEMPTS - 1)
+    return let_go | rested | asked_to_stop
+
+
+def beside_no_suspect(model: type[Job], owner: str) -> Q:
+    """What a worker may take over: a job about to be a suspect only while it holds no other one."""
+    at_work = Q(owner=owner, lease_until__gt=model.clock.now())
+    if not model._default_manager.filter(suspect(model), at_work).exists():
+        return Q()
+    return Q(owner="") | Q(crashes__lt=limits.SUSPECT_CRASHES - 1)
+
+
+def clear_suspects(*, dead: str) -> int:
+    """A worker died: unless it held a suspect itself, it shows that suspects at rest are not the cause. How many.
+
+    A job dies unsuspected at most twice, so those that do kill workers cannot clear each other for ever.
+    """
+    models = job_models()
+    if any(model._default_manager.filter(suspect(model), owner=dead).exists() for model in models):
+        return 0
+    return sum(
+        model._default_manager.filter(suspect(model), lease_until__lt=model.clock.now())
+        .exclude(owner=dead)
+        .update(crashes=1)
+        for model in models
+    )
 
 
 # --- heartbeat ----------------------------------------------------------------------------------
@@ -206,7 +255,7 @@ def sweep(model: type[Job], *, held: Q | None = None, at_most: int = limits.SWEE
 def to_poke(model: type[Job]) -> QuerySet[Job]:
     stale = Q(poked_at=None) | Q(poked_at__lt=model.clock.after(-limits.REPOKE_SECONDS))
     queued = model.startable(model.live().filter(status=model.QUEUED))
-    wanted = Q(pk__in=queued.values("pk")) | due(model) | (left_behind(model) & ~exhausted(model))
+    wanted = Q(pk__in=queued.values("pk")) | due(model) | (left_behind(model) & out_of_quarantine(model))
     return model.live().filter(wanted & stale)
 
 
@@ -263,18 +312,9 @@ def release(model: type[Job], job_id: uuid.UUID) -> bool:
 
 
 def free(model: type[Job], *, owner: str) -> int:
-    """End the leases of a worker that is known to be dead. How many; a second time none.
-
-    A job that saw another worker die just before may be what kills them, or be beside one that does: such jobs
-    come back one by one within the length of a lease, so that they do not all die together again.
-    """
+    """End the leases of a worker that is known to be dead. How many; a second time none."""
     held = model._default_manager.filter(owner=owner, status=model.RUNNING, lease_until__gt=model.clock.now())
-    suspects = list(held.filter(crashes__gt=0).values_list("pk", flat=True))
-    freed = held.filter(crashes=0).update(lease_until=model.clock.after(-0.01))
-    for job_id in suspects:
-        pause = random.uniform(0, float(settings.COPILOT_LEASE_SECONDS))  # noqa: S311
-        freed += held.filter(pk=job_id).update(lease_until=model.clock.after(pause))
-    return freed
+    return held.update(lease_until=model.clock.after(-0.01))
 
 
 def mark_failed(model: type[Job], job_id: uuid.UUID) -> bool:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 
 from celery import current_app
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError, close_old_connections, connection
+from django.db import DatabaseError, InterfaceError, close_old_connections, connection, transaction
 from django.db.models import Q
 
 from durable import alive, bell, guard, jobs, limits, neighbours, tallies, tracing
@@ -320,10 +320,19 @@ class Runtime:
         for name, process in others.values_list("name", "process"):
             other = neighbours.Identity.parse(process)
             if other is not None and neighbours.is_dead(other):
-                freed = sum(jobs.free(model, owner=name) for model in jobs.job_models())
+                freed = self._bury(name, process)
                 self._buried.add(name)
                 if freed:  # its other neighbours find nothing left to free
                     logger.warning("The worker %s is dead; %d of its jobs go on elsewhere", name, freed)
+
+    @staticmethod
+    def _bury(name: str, process: str) -> int:
+        """Free what a dead worker held; how many. Once: its other neighbours find it noted and change nothing."""
+        with transaction.atomic():
+            if not WorkerBeat.objects.filter(name=name, process=process).update(process=""):
+                return 0
+            jobs.clear_suspects(dead=name)
+            return sum(jobs.free(model, owner=name) for model in jobs.job_models())
 
     def _sweep_one(self, model: type[Job], room: int) -> int:
         """Sweep one kind of job; return how many were poked."""

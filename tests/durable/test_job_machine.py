@@ -55,7 +55,15 @@ class Expected:
             return True
         if self.status == "waiting":
             return self.run_at <= now or self.cancel_requested
-        return self.left_behind(now) and not self.exhausted()
+        return self.left_behind(now) and not self.exhausted() and self.rested(now)
+
+    def rested(self, now: float) -> bool:
+        if not self.owner or not self.crashes or self.lease_until is None or self.cancel_requested:
+            return True
+        return bool(now > self.lease_until + LEASE * 2 ** (self.crashes - 1))
+
+    def is_suspect(self) -> bool:
+        return self.status == "running" and self.crashes >= limits.SUSPECT_CRASHES
 
     def give_away(self, status: str) -> None:
         self.status, self.holder, self.owner, self.lease_until = status, None, "", None
@@ -123,10 +131,21 @@ class Jobs(RuleBasedStateMachine):
         self.time_passes(3.1)
         self.try_to_claim(job, worker)
 
+    def has_room_for(self, wanted: Expected, worker: str) -> bool:
+        """A worker at a suspect takes over no other one."""
+        at_suspect = any(
+            each.is_suspect() and each.owner == worker and (each.lease_until or 0) > self.now
+            for each in self.expected.values()
+        )
+        becomes_one = (
+            wanted.status == "running" and wanted.owner and wanted.crashes + 1 >= limits.SUSPECT_CRASHES
+        )
+        return not (at_suspect and becomes_one)
+
     def try_to_claim(self, job: Any, worker: str) -> None:
         expected = self.expected[job]
         lease = jobs.claim(Chore, job, owner=worker)
-        assert (lease is not None) == expected.claimable(self.now)
+        assert (lease is not None) == (expected.claimable(self.now) and self.has_room_for(expected, worker))
         if lease is None:
             return
         if expected.status == "running" and expected.owner:

@@ -394,7 +394,7 @@ def test_a_job_whose_attempts_all_died_is_given_up_once(clock: FixedClock) -> No
     chore = make()
     for number in range(limits.MAX_ATTEMPTS):
         assert claim(chore, f"w{number}").attempt == number + 1
-        clock.advance(LEASE + 1)
+        clock.advance(LEASE + LEASE * 2**number + 1)  # each death makes it rest longer
         assert jobs.sweep(Chore) == ([chore.pk] if number < limits.MAX_ATTEMPTS - 1 else [])
     chore.refresh_from_db()
     assert (chore.status, chore.end_reason, chore.owner) == ("failed", "worker_lost", "")
@@ -411,6 +411,77 @@ def test_a_job_that_was_asked_to_stop_before_its_last_attempt_died_is_cancelled(
     jobs.sweep(Chore)
     chore.refresh_from_db()
     assert (chore.status, chore.end_reason) == ("cancelled", "cancelled")
+
+
+# --- who kills workers --------------------------------------------------------------------------
+
+
+def die(*owners: str) -> None:
+    """As their neighbours see it."""
+    for owner in owners:
+        jobs.clear_suspects(dead=owner)
+        jobs.free(Chore, owner=owner)
+
+
+def take_when_rested(chore: Chore, owner: str, clock: FixedClock) -> bool:
+    """Try until it has rested; False when it was given up."""
+    for _ in range(60):
+        jobs.sweep(Chore)
+        if jobs.claim(Chore, chore.pk, owner=owner) is not None:
+            return True
+        clock.advance(1)
+    chore.refresh_from_db()
+    assert (chore.status, chore.end_reason) == ("failed", "worker_lost")
+    return False
+
+
+def test_a_job_that_kills_every_worker_is_given_up_after_its_attempts(clock: FixedClock) -> None:
+    chore = make()
+    deaths = 0
+    while take_when_rested(chore, f"w{deaths}", clock):
+        die(f"w{deaths}")
+        deaths += 1
+    assert deaths == limits.MAX_ATTEMPTS
+
+
+def test_two_jobs_that_kill_every_worker_are_both_given_up(clock: FixedClock) -> None:
+    killers = [make(), make()]
+    deaths = 0
+    while killers and deaths < 50:
+        killers = [chore for chore in killers if take_when_rested(chore, f"w{chore.pk}-{deaths}", clock)]
+        for chore in killers:
+            die(f"w{chore.pk}-{deaths}")
+        deaths += 1
+    assert deaths <= 2 * limits.MAX_ATTEMPTS
+
+
+def test_a_job_whose_workers_are_killed_from_outside_is_never_given_up(clock: FixedClock) -> None:
+    """Every worker it is at is killed, and now and then one that it is not at."""
+    chore = make()
+    for number in range(50):
+        assert take_when_rested(chore, f"w{number}", clock)
+        die(f"w{number}", f"other {number}")
+        clock.advance(1)
+
+
+def test_a_job_beside_one_that_kills_its_workers_is_not_given_up(clock: FixedClock) -> None:
+    """Both are offered to the same worker each time; as suspects they are not at one together."""
+    killer, innocent = make(), make()
+    for number in range(20):
+        worker = f"w{number}"
+        killing = jobs.claim(Chore, killer.pk, owner=worker)
+        working = jobs.claim(Chore, innocent.pk, owner=worker)
+        if killing is not None:
+            die(worker)
+        elif working is not None:
+            working.finish(Chore.COMPLETED)
+        jobs.sweep(Chore)
+        clock.advance(LEASE + 1)
+    killer.refresh_from_db()
+    innocent.refresh_from_db()
+    assert (killer.status, killer.end_reason) == ("failed", "worker_lost")
+    assert innocent.status == "completed"
+    assert innocent.crashes <= limits.SUSPECT_CRASHES
 
 
 # --- cancel -------------------------------------------------------------------------------------

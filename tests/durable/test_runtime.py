@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import threading
 import time
 import uuid
@@ -209,7 +208,6 @@ def test_what_a_dead_neighbour_held_is_free_and_what_others_hold_is_not(
         WorkerBeat.objects.create(name=name, kind="chores", seen_at=timezone.now(), process=process)
     held = {name: queue() for name in ("dead", "alive", "elsewhere", runtime.owner)}
     suspect = queue(crashes=1)
-    monkeypatch.setattr(random, "uniform", lambda least, most: most)
     for name, chore in [*held.items(), ("dead", suspect)]:
         assert jobs.claim(Chore, chore.pk, owner=name) is not None
     runtime._bury_neighbours()
