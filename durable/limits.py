@@ -100,6 +100,8 @@ MODEL_MAX_ANSWER_BYTES = 32 * 1024 * 1024
 MODEL_MAX_ANSWER_TOKENS = 10_000_000  # what a server reports beyond is not believed
 MODEL_MAX_ANSWER_COST = 10_000  # in USD
 MODEL_MAX_RETRY_AFTER_SECONDS = 7 * 86_400.0
+MAX_CARRY_CHARACTERS = 1024 * 1024  # what a model wants back with one answer, as JSON in ASCII
+MAX_CARRY_DEPTH = 32
 MODEL_LIST_SECONDS = 10.0
 
 # --- the outside: requests, pages, sandbox ------------------------------------------------------

@@ -1,8 +1,9 @@
 """The language model behind one small interface; `openai` is imported at the first question, not with this package."""
 
 from llm.cancel import CancelFlag
+from llm.carry import CARRY, Carry
 from llm.catalog import ModelInfo, model_info
-from llm.client import complete, default_model, stream, title_model, warm_up
+from llm.client import carry_origin, complete, default_model, stream, title_model, warm_up
 from llm.errors import (
     BadModelAnswer,
     BadModelRequest,
@@ -37,12 +38,14 @@ from llm.types import (
 )
 
 __all__ = [
+    "CARRY",
     "JSON",
     "BadModelAnswer",
     "BadModelRequest",
     "CancelFlag",
     "CancelSignal",
     "Cancelled",
+    "Carry",
     "Completion",
     "ContextTooLong",
     "Delta",
@@ -66,6 +69,7 @@ __all__ = [
     "ToolCallStart",
     "ToolSpec",
     "Usage",
+    "carry_origin",
     "complete",
     "default_model",
     "estimate_message_tokens",

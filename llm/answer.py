@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from durable import limits, storable
+from llm.carry import Carry, CarryCollector
 from llm.errors import ModelRefused
 from llm.failures import TryFailed, from_error_object
 from llm.retry import Failure, Kind
@@ -29,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 DONE = b"[DONE]"
 MAX_NAME_CHARACTERS = 1_000  # of a tool; no tool has such a name
-NOT_A_CHUNK = (ValueError, AttributeError, TypeError, KeyError, IndexError)
+NOT_A_CHUNK = (ValueError, AttributeError, TypeError, KeyError, IndexError, RecursionError)
 FINISH_REASONS: dict[str, FinishReason] = {
     "length": "length",
     "max_tokens": "length",
@@ -62,6 +63,7 @@ class Answer:
         self._reasoning: list[str] = []
         self._refusal: list[str] = []
         self._calls: list[GrowingCall] = []
+        self._carry = CarryCollector()
         self._pending: list[str] = []  # text of this read that is not a delta yet
         self._deltas: list[Delta] = []  # of this read
         self._half = ""  # the first half of a character that a server cut in two
@@ -97,6 +99,10 @@ class Answer:
             for call in self._calls
         )
 
+    def carry(self, origin: str) -> Carry:
+        """What the model wants back with this answer; `origin` names the model."""
+        return self._carry.carry(origin, [call.id for call in self._calls])
+
     def finish(self) -> FinishReason:
         """Check that the answer is whole, and say how it ended."""
         for call in self._calls:
@@ -122,7 +128,8 @@ class Answer:
         try:
             self._take_chunk(storable.loads(event))
         except NOT_A_CHUNK as error:
-            raise self._failed(Kind.NONSENSE, f"Not a chunk ({error}): {event[:200]!r}") from None
+            detail = f"Not a chunk of {len(event)} bytes ({type(error).__name__}: {error})"
+            raise self._failed(Kind.NONSENSE, detail) from None
 
     def _take_chunk(self, chunk: Mapping[str, Any]) -> None:
         if chunk.get("error"):
@@ -159,6 +166,7 @@ class Answer:
                 self._pending.append(str(part.get("text", "")))
 
     def _take_rest(self, delta: Mapping[str, Any]) -> None:
+        self._carry.take_message(delta)
         reasoning = delta.get("reasoning_content") or delta.get("reasoning")
         if isinstance(reasoning, str) and reasoning:
             self._take_reasoning(reasoning)
@@ -180,6 +188,7 @@ class Answer:
         function = piece.get("function") or {}
         name = storable.text(str(function.get("name") or ""), most=MAX_NAME_CHARACTERS)
         call = self._call_for(piece, name)
+        self._carry.take_call(call.index, piece)
         arguments = function.get("arguments")
         if arguments is None:
             arguments = ""

@@ -9,6 +9,7 @@ import asyncio
 import json
 import logging
 import random
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
@@ -18,8 +19,10 @@ import httpx2
 from durable import tallies
 from llm import prices, transport
 from llm.answer import Answer
+from llm.carry import only_newest, origin_of
 from llm.dialect import Dialect
 from llm.endpoint import Endpoint, fallback_model
+from llm.errors import BadModelRequest
 from llm.failures import TryFailed, from_status, scrub, without_quotes
 from llm.retry import Again, Failure, GiveUp, Kind, Policy, Tries, decide
 from llm.sse import EventSplitter
@@ -29,6 +32,7 @@ from llm.types import Completion, Delta, FailedTry, Request, RetryNote, StreamRe
 logger = logging.getLogger(__name__)
 
 MAX_ADAPTATIONS = 4  # optional fields that a server may refuse one after the other
+ABOUT_CARRIES = re.compile(r"signature|encrypt|reasoning|think|thought", re.IGNORECASE)
 
 
 class Asking:
@@ -41,6 +45,7 @@ class Asking:
         self._on_delta = on_delta
         self._endpoint = endpoint
         self._policy = policy
+        self._fewer_carries = False
         self._bodies: dict[str, bytes] = {}
         self._body(
             request.model
@@ -48,7 +53,10 @@ class Asking:
 
     def _body(self, model: str) -> bytes:
         if model not in self._bodies:
-            self._bodies[model] = _dialect(self._endpoint, model).write(self._request, model)
+            request = self._request
+            if self._fewer_carries:
+                request = replace(request, messages=only_newest(request.messages))
+            self._bodies[model] = _dialect(self._endpoint, model).write(request, model)
         return self._bodies[model]
 
     async def run(self) -> Completion:
@@ -112,9 +120,23 @@ class Asking:
                 return
             except transport.Refused as error:
                 refused = error
-            if adaptations == MAX_ADAPTATIONS or not dialect.learn(refused.status, refused.body, body):
-                raise TryFailed(from_status(refused.status, refused.body, refused.headers))
+            failure = from_status(refused.status, refused.body, refused.headers)
+            if adaptations == MAX_ADAPTATIONS or not (
+                dialect.learn(refused.status, refused.body, body) or self._can_do_with_fewer_carries(failure)
+            ):
+                raise TryFailed(failure)
             del self._bodies[model]
+
+    def _can_do_with_fewer_carries(self, failure: Failure) -> bool:
+        """Whether to ask once without the carries of earlier exchanges: a provider that no longer accepts what it
+        gave would end the conversation for good."""
+        refused = isinstance(failure.error, BadModelRequest) and ABOUT_CARRIES.search(failure.detail)
+        fewer = only_newest(self._request.messages)
+        if not refused or self._fewer_carries or fewer == list(self._request.messages):
+            return False
+        self._fewer_carries = True
+        logger.warning("A model refused the data it had given; asking again without that of earlier answers")
+        return True
 
     async def _read(self, response: httpx2.Response, answer: Answer) -> None:
         chunks = transport.read_chunks(response, max_bytes=self._policy.max_answer_bytes)
@@ -132,7 +154,9 @@ class Asking:
                     return
         _take_last(splitter.close(), answer)
         if not answer.chunks and splitter.strange:
-            raise _nonsense(f"The server sent no event stream: {splitter.strange!r}")
+            # quoted up to the first brace: a chunk in another framing may hold what is never logged
+            shown = splitter.strange.partition(b"{")[0]
+            raise _nonsense(f"The server sent no event stream: {shown!r}")
 
     def _completion(self, model: str, answer: Answer) -> Completion:
         finish_reason = answer.finish()
@@ -146,6 +170,7 @@ class Asking:
             usage=usage,
             model=model,
             cost=known if answer.reported_cost is None else answer.reported_cost,
+            carry=answer.carry(origin_of(self._endpoint, model)),
         )
 
     def _estimate(self, answer: Answer) -> Usage:
@@ -199,4 +224,4 @@ def _nonsense(detail: str) -> TryFailed:
 
 @lru_cache(maxsize=256)
 def _dialect(endpoint: Endpoint, model: str) -> Dialect:
-    return Dialect(is_openai=endpoint.is_openai)
+    return Dialect(is_openai=endpoint.is_openai, origin=origin_of(endpoint, model))

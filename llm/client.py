@@ -12,6 +12,7 @@ from durable import limits, tracing
 from durable.connections import outside_wait
 from durable.loop import background_loop
 from llm.cancel import CancelFlag
+from llm.carry import origin_of
 from llm.endpoint import Endpoint, configured_model, configured_title_model, current_endpoint
 from llm.errors import BadModelRequest, Cancelled, ModelUnavailable
 from llm.retry import Policy
@@ -85,6 +86,11 @@ def default_model() -> str:
 def title_model() -> str:
     """The small model for titles and summaries."""
     return configured_title_model() or default_model()
+
+
+def carry_origin(model: str) -> str:
+    """What the carry of that model's answers is marked with."""
+    return origin_of(current_endpoint(), model)
 
 
 def warm_up() -> None:

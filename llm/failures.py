@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from durable import storable
+from llm.carry import CARRY
 from llm.errors import BadModelRequest, ContextTooLong, LLMError, ModelRefused
 from llm.retry import Failure, Kind, read_retry_after
 
@@ -17,6 +18,7 @@ MAX_DETAIL_CHARACTERS = 500
 MAX_STATUS = 999
 PASSING_STATUSES = {408, 409, 425}
 WORD = re.compile(r"[^\s\"'`,;:()\[\]{}]{6,}")
+OPAQUE = re.compile(r"[\w+/=-]{6,}")  # also the beginning of a signature, before the dots of whoever cut it
 TOO_LONG = re.compile(
     r"context[ _-]?(length|size|window)|maximum[ a-z]* context|too many (input )?tokens|"
     r"(prompt|input|request|conversation) (is )?too (long|large)|exceeds? .{0,40}(context|token limit)|"
@@ -119,8 +121,14 @@ def scrub(failure: Failure, *secrets: str) -> Failure:
 
 def without_quotes(failure: Failure, messages: Sequence[Mapping[str, Any]]) -> Failure:
     """The failure without words of the conversation: servers like to quote what they refuse, and `detail` is logged."""
-    said = json.dumps([_words_of(message) for message in messages if message.get("role") != "system"])
+    said = json.dumps(
+        [_words_of(message) for message in messages if message.get("role") != "system"], ensure_ascii=False
+    )
     detail = WORD.sub(lambda found: "…" if found[0] in said else found[0], failure.detail)
+    carried = "\n".join(
+        text for message in messages if (carry := message.get(CARRY)) for text in carry.strings()
+    )
+    detail = OPAQUE.sub(lambda found: "…" if found[0] in carried else found[0], detail)
     if failure.error is not None:
         failure.error.args = tuple(str(text).replace(failure.detail, detail) for text in failure.error.args)
         failure.error.detail = detail

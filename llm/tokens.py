@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from llm.carry import CARRY
+
 CHARACTERS_PER_TOKEN = 4
 TOKENS_PER_MESSAGE = 4
 TOKENS_PER_IMAGE = 1_000
@@ -26,6 +28,8 @@ def _content_tokens(message: Mapping[str, Any]) -> int:
     content = message.get("content") or ""
     calls = message.get("tool_calls")
     tokens = estimate_tokens(json.dumps(calls, default=str)) if calls else 0
+    if carry := message.get(CARRY):
+        tokens += estimate_tokens(carry.text)
     if isinstance(content, str):
         return tokens + estimate_tokens(content)
     return tokens + sum(_part_tokens(part) for part in content)

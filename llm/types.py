@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal, Protocol, TypeAlias
 
+from llm.carry import NO_CARRY, Carry
+
 JSON: TypeAlias = Any
 FinishReason: TypeAlias = Literal["stop", "length", "tool_calls", "content_filter"]
 
@@ -61,7 +63,10 @@ class Usage:
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """One question to the model; messages are in the OpenAI chat format, an empty model means the default one."""
+    """One question to the model; messages are in the OpenAI chat format, an empty model means the default one.
+
+    An answer among them may have its Carry under the key `carry`; a model is sent only what it gave itself.
+    """
 
     model: str
     messages: Sequence[Mapping[str, Any]]
@@ -83,6 +88,7 @@ class Completion:
     usage: Usage
     model: str
     cost: Decimal
+    carry: Carry = NO_CARRY
 
 
 @dataclass(frozen=True, kw_only=True)
