@@ -377,6 +377,13 @@ class Step(models.Model):
     )
     finish_reason = models.CharField(max_length=32, blank=True, default="")
     model_name = models.CharField(max_length=128, blank=True, default="")
+    carry = models.TextField(
+        blank=True,
+        default="",
+        db_default="",
+        editable=False,
+        help_text="What the model wants back with this answer (see llm.carry); shown to nobody.",
+    )
     input_tokens = models.PositiveIntegerField(default=0)
     output_tokens = models.PositiveIntegerField(default=0)
     cost = models.DecimalField(max_digits=14, decimal_places=6, default=Decimal(0))

@@ -75,7 +75,7 @@ def read_snapshot(turn_id: uuid.UUID) -> Snapshot:
 def committed_events(turn: Turn) -> list[TurnEvent]:
     """Exactly what the log had said up to the same commit, each part in as few pieces as may be."""
     events = closing.opening_events(turn)
-    steps = list(turn.steps.all())
+    steps = list(turn.steps.defer("carry"))
     calls = by_id(turn)
     steers = steers_of(turn)
     for step in steps:

@@ -73,7 +73,7 @@ class Rows:
         self.decisions: dict[str, replay.Decision] = {}
         if not ids:
             return
-        for step in Step.objects.filter(turn__in=ids).order_by("number"):
+        for step in Step.objects.filter(turn__in=ids).defer("carry").order_by("number"):
             self.steps[step.turn_id].append(step)
         for call in ToolCall.objects.filter(turn_id__in=ids):
             self.calls[call.turn_id][call.step, call.call_id] = call

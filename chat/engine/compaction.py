@@ -30,25 +30,29 @@ SHORTENED = "Shortened: the conversation outgrew the window. Call the tool again
 
 @dataclass(frozen=True, kw_only=True)
 class Room:
-    """How many tokens a conversation may have, and how many of it stay as they are when it has more."""
+    """How many tokens a conversation may have, and how many of it stay as they are when it has more; `origin` names
+    the model whose carries count."""
 
     all: int
     recent: int
+    origin: str = ""
 
     @classmethod
     def of(cls, model: str, share: float = 1.0) -> Room:
         """What the model's window leaves; `share` of it where the model has found it too much."""
         window = share * llm.model_info(model).context_tokens
-        return cls(all=int(FULL_AT * window), recent=int(KEEP_RECENT * window))
+        return cls(
+            all=int(FULL_AT * window), recent=int(KEEP_RECENT * window), origin=llm.carry_origin(model)
+        )
 
 
 def fit(turn: Turn, lease: Lease, room: Room, say: Callable[[str], None]) -> list[history.ModelMessage]:
     """The conversation, made to fit: older turns become a summary, then what old tool calls returned is cut short."""
-    messages = history.messages_for(turn)
+    messages = history.messages_for(turn, room.origin)
     if llm.estimate_message_tokens(messages) <= room.all:
         return messages
     if compact(turn, lease, room, say):
-        messages = history.messages_for(turn)
+        messages = history.messages_for(turn, room.origin)
     shorter = shorten(messages, room)
     if shorter != messages:
         say(SHORTENING)
@@ -61,7 +65,7 @@ def compact(turn: Turn, lease: Lease, room: Room, say: Callable[[str], None]) ->
     Cut only before a message of the person, so that no tool call loses its result.
     """
     session = turn.session
-    rows = history.recent(session)
+    rows = history.recent(session, room.origin)
     cut = place_to_cut(rows, room.recent)
     if cut is None:
         return False

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from chat.engine.prompt import system_prompt
 from chat.models import Message, Session, Step, Turn
+from llm import carry
 from tools.gates import GUIDE
 from tools.models import ToolCall
 
@@ -20,14 +21,17 @@ NO_RESULT = {
 }
 
 
-def messages_for(turn: Turn) -> list[ModelMessage]:
-    """The system prompt, the summary of the older part, and everything since, up to the turn's last commit."""
+def messages_for(turn: Turn, origin: str = "") -> list[ModelMessage]:
+    """The system prompt, the summary of the older part, and everything since, up to the turn's last commit.
+
+    `origin` names the model that reads it: answers have their carry where that model gave it.
+    """
     session = turn.session
     opening: list[ModelMessage] = [{"role": "system", "content": system_prompt(session)}]
     if session.summary:
         text = f"Summary of the earlier part of this conversation:\n\n{session.summary}"
         opening.append({"role": "system", "content": text})
-    said = [message for _, message in recent(session)]
+    said = [message for _, message in recent(session, origin)]
     if session.summary and (guide := pinned_guide(session, said)):
         opening.append({"role": "system", "content": guide})
     return opening + said
@@ -44,12 +48,14 @@ def pinned_guide(session: Session, said: list[ModelMessage]) -> str:
     return f"What {GUIDE} answered earlier in this conversation:\n\n{json.dumps(newest.result, ensure_ascii=False)}"
 
 
-def recent(session: Session) -> list[tuple[int, ModelMessage]]:
-    """The messages since the summary, each with the place of the row it comes from."""
+def recent(session: Session, origin: str = "") -> list[tuple[int, ModelMessage]]:
+    """The messages since the summary, as the model `origin` reads them, each with the place of its row."""
     placed = session.messages.filter(seq__gte=session.summary_until, turn__superseded_at=None)
     rows = [Row(*values) for values in placed.order_by("seq").values_list(*COLUMNS)]
     answers = Answers(rows)
-    return [(row.seq or 0, message) for row in rows for message in render(row, answers)]
+    placed_messages = [(row.seq or 0, message) for row in rows for message in render(row, answers)]
+    messages = carry.needed([message for _, message in placed_messages], origin)
+    return [(place, dict(message)) for (place, _), message in zip(placed_messages, messages, strict=True)]
 
 
 class Row(NamedTuple):
@@ -96,7 +102,7 @@ class Answers:
         ids = list({row.turn_id for row in rows if row.turn_id is not None})
         self._steps: dict[uuid.UUID, list[Step]] = defaultdict(list)
         steps = Step.objects.filter(turn_id__in=ids).order_by("turn_id", "number")
-        for step in steps.only("turn_id", "number", "parts"):
+        for step in steps.only("turn_id", "number", "parts", "carry"):
             self._steps[step.turn_id].append(step)
         self._calls = self._find_calls()
         self._steers: dict[tuple[uuid.UUID, int], list[Row]] = defaultdict(list)
@@ -139,6 +145,8 @@ class Answers:
         said: ModelMessage = {"role": "assistant", "content": step.text or None}
         if calls:
             said["tool_calls"] = [tool_call(part) for part in calls]
+        if step.carry:
+            said[carry.CARRY] = carry.Carry.read(step.carry)
         yield said
         for part in calls:
             call = self._calls.get((step.turn_id, step.number, part["id"]))

@@ -28,6 +28,7 @@ from durable.errors import HandOver, JobCancelled, LeaseLost, TimedOut
 from durable.lease import Lease
 from durable.loop import background_loop
 from durable.stop import StopReason
+from llm.carry import Carry
 from llm.types import Completion, Request, ToolCallRequest
 from tools import registry
 from tools.dispatch import CallScope, run_calls
@@ -132,7 +133,7 @@ class Answering:
 
     def answer(self) -> None:
         """Go on where earlier attempts came to, step after step."""
-        steps = list(self.turn.steps.all()) if self.resumed else []
+        steps = list(self.turn.steps.defer("carry")) if self.resumed else []
         number = len(steps)
         if steps:
             last = steps[-1]
@@ -208,7 +209,8 @@ class Answering:
 
     def messages(self, model: str, *, share: float = 1.0) -> list[history.ModelMessage]:
         """The conversation as this model can read it: fitting its window, with the pictures it can see."""
-        said = compaction.fit(self.turn, self.lease, compaction.Room.of(model, share), self.say_compacting)
+        room = compaction.Room.of(model, share)
+        said = compaction.fit(self.turn, self.lease, room, self.say_compacting)
         pictures = show_pictures(said, self.turn.session.user, model)
         self.turn.files_seen = list(dict.fromkeys([*self.turn.files_seen, *pictures.file_ids]))
         return pictures.messages
@@ -240,15 +242,16 @@ class Answering:
         stream, number = self.round.stream, self.round.number
         calls = stream.calls(completion)
         parts = stream.final_parts(completion)
+        carry = stream.carry(completion)
         events = stream.finish(completion)
         self.count(completion)
         self.unsaved = completion
         if not calls:
             crashpoints.reached("before_final_commit")
-            self.end_done(events, work=lambda: self.write_step(number, parts, completion))
+            self.end_done(events, work=lambda: self.write_step(number, parts, carry, completion))
             return []
         self.lease.commit(
-            lambda: self.write_step(number, parts, completion),
+            lambda: self.write_step(number, parts, carry, completion),
             events=framed(events),
             crashes=0,
             **self.totals(),
@@ -280,11 +283,14 @@ class Answering:
             self.turn.first_word_at = self.round.stream.first_word_at
         return {name: getattr(self.turn, name) for name in names}
 
-    def write_step(self, number: int, parts: list[dict[str, Any]], completion: Completion) -> None:
+    def write_step(
+        self, number: int, parts: list[dict[str, Any]], carry: Carry, completion: Completion
+    ) -> None:
         """The step's rows. Once: a second run of the same commit writes the same."""
         values = {
             "attempt": self.lease.attempt,
             "parts": parts,
+            "carry": carry.stored(),
             "finish_reason": completion.finish_reason,
             "model_name": completion.model[:128],
             "input_tokens": completion.usage.input_tokens,

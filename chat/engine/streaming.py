@@ -25,6 +25,7 @@ from chat.fold import Part, cut_off, tool_input
 from chat.protocol import Framed
 from durable import crashpoints
 from durable.emitter import Emitter
+from llm.carry import Carry
 from llm.types import (
     Completion,
     Delta,
@@ -110,6 +111,12 @@ class StepStream:
             ToolCallRequest(id=self._own_id(call.id), name=call.name, arguments=call.arguments)
             for call in completion.tool_calls
         ]
+
+    def carry(self, completion: Completion) -> Carry:
+        """What the model wants back with this round, its calls under the same ids as in `calls`."""
+        return completion.carry.with_call_ids(
+            {call.id: self._own_id(call.id) for call in completion.tool_calls}
+        )
 
     def final_parts(self, completion: Completion) -> list[dict[str, Any]]:
         """The parts of the committed step: the prose in the order it was shown, each call with its whole arguments."""

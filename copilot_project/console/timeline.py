@@ -186,7 +186,7 @@ def attempts(turn: Turn) -> Iterator[Moment]:
 
 
 def steps(turn: Turn) -> Iterator[Moment]:
-    for step in turn.steps.all():
+    for step in turn.steps.defer("carry"):
         finish = FINISHES.get(step.finish_reason, step.finish_reason)
         end = (f" Then {finish}." if finish else "") if step.whole else " It was cut off."
         text = (
