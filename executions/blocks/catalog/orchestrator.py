@@ -9,6 +9,7 @@ from executions.blocks.base import BlockType, Category, Effects, Emissions, bloc
 from executions.blocks.context import BlockContext
 from executions.blocks.examples import Example, World
 from executions.blocks.families.ai import LEGACY_KEYS, LLM, fill_prompt, model_pin, ollama_pin
+from executions.blocks.families.answer_carries import AnswerCarries
 from executions.blocks.families.conversations import pending_calls, usable_messages
 from executions.blocks.families.orchestration import Asking, Round, pins_of, run_call, tool_message
 from executions.blocks.families.texts import as_text
@@ -173,6 +174,7 @@ def orchestrator(inputs: Inputs, context: BlockContext) -> Emissions:
         retry=min(max(inputs.retry, 1), 10),
         many_calls=inputs.multiple_tool_calls,
         shorten=inputs.conversation_compaction,
+        carries=AnswerCarries(context.ports.store),
     )
     messages = start_conversation(inputs)
     if pending_calls(messages):  # of several calls at once, more results are on their way

@@ -10,6 +10,7 @@ from executions.blocks.coercion import parse_json
 from executions.blocks.context import BlockContext
 from executions.blocks.errors import BlockFailed
 from executions.blocks.families.ai import ask
+from executions.blocks.families.answer_carries import AnswerCarries
 from executions.blocks.families.texts import as_text
 from executions.blocks.schema import JSON, Object, Objects
 from executions.ports import PortError, ToolOffer
@@ -44,13 +45,14 @@ class Asking:
     retry: int
     many_calls: bool
     shorten: bool
+    carries: AnswerCarries
 
     def run(self, messages: Objects, context: BlockContext) -> Round:
         """One round; wrong calls are told to the model and asked for again, then fail."""
         problem = ""
         for _ in range(max(self.retry, 1)):
             answer = ask(
-                messages,
+                self.carries.with_messages(messages),
                 context,
                 model=self.model,
                 max_tokens=self.max_tokens,
@@ -59,7 +61,8 @@ class Asking:
                 shorten=self.shorten,
             )
             wanted = answer.tool_calls if self.many_calls else answer.tool_calls[:1]
-            said = {**describe_answer(answer, wanted)}
+            said = describe_answer(answer, wanted)
+            self.carries.keep(said, answer.carry)
             try:
                 calls = tuple(check_call(call, self.offers) for call in wanted)
             except ValueError as error:

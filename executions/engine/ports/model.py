@@ -12,6 +12,7 @@ from typing import Any
 
 from executions.blocks.pins import MISSING
 from executions.ports import ModelPort, StorePort, StoreScope
+from llm.carry import Carry
 from llm.types import CancelSignal, Completion, Request, ToolCallRequest, Usage
 
 
@@ -49,6 +50,7 @@ def read(kept: dict[str, Any]) -> Completion:
     values = kept | {
         "tool_calls": tuple(ToolCallRequest(**call) for call in kept["tool_calls"]),
         "usage": Usage(**kept["usage"]),
+        "carry": Carry(**kept.get("carry", {})),
         "cost": Decimal(kept["cost"]),
     }
     return Completion(**values)
