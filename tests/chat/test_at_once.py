@@ -18,6 +18,8 @@ from chat.errors import NotQueued
 from chat.models import Message, Session, Turn
 from durable import jobs
 from durable.cancelling import CancelAnswer
+from executions.models import Execution
+from tests.executions.people import make_agent, make_execution
 from tests.on_postgresql import run_on_postgresql
 
 pytestmark = pytest.mark.usefixtures("redis_server")
@@ -160,6 +162,23 @@ def test_a_queued_message_that_is_removed_while_it_is_claimed_is_gone_or_runs() 
     done = all_at_once(lambda one: one(), work)
     for turn, lease, removed in zip(queued, done[::2], done[1::2], strict=True):
         assert (lease is None) == removed == (not Turn.objects.filter(pk=turn.pk).exists())
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_turn_and_the_execution_that_waits_for_it_end_each_other_at_the_same_moment() -> None:
+    """The turn's end wakes the execution, the execution's end stops the turn: each locks what the other holds."""
+    ann = User.objects.create_user("ann")
+    agent = make_agent(ann)
+    work: list[Callable[[], object]] = []
+    for number in range(6):
+        execution = make_execution(agent)
+        (turn,) = queue(Session.objects.create(user=ann), "do this")
+        Turn.objects.filter(pk=turn.pk).update(client_id=f"task:{number}", execution_id=execution.pk)
+        work.append(lambda pk=turn.pk: jobs.mark_failed(Turn, pk))  # type: ignore[misc]
+        work.append(lambda pk=execution.pk: jobs.mark_failed(Execution, pk))  # type: ignore[misc]
+    all_at_once(lambda one: one(), work)
+    assert not Turn.objects.exclude(status__in=Turn.TERMINAL).exists()
+    assert set(Execution.objects.values_list("status", flat=True)) == {Execution.FAILED}
 
 
 @pytest.mark.django_db
