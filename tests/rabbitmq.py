@@ -6,7 +6,6 @@ import os
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -17,10 +16,10 @@ from pathlib import Path
 
 from kombu import Connection
 
-from tests.services import missing
+from tests.rig import LEASH, free_port
+from tests.services import ServerMissing, missing
 
 PROGRAMS = Path("/usr/lib/rabbitmq/bin")  # the wrappers in PATH change to the user of the system's own server
-LEASH = Path(__file__).resolve().parents[1] / "copilot_project" / "embedded" / "leash.py"
 START_SECONDS = 120.0
 CONTROL_SECONDS = 60.0
 CONSUMER_TIMEOUT_SECONDS = 1.0
@@ -30,8 +29,12 @@ MEMORY_LIMIT = {True: "1", False: "4GB"}  # memory it may use before it takes no
 class OwnRabbit:
     """A node under a name, on ports and in a directory of its own."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(
+        self, directory: Path, *, consumer_timeout_seconds: float = CONSUMER_TIMEOUT_SECONDS
+    ) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
         self.directory = directory
+        self.process: subprocess.Popen[bytes] | None = None
         self.port, self.distribution_port, self.management_port = free_port(), free_port(), free_port()
         self.url = f"amqp://guest:guest@127.0.0.1:{self.port}//"
         (directory / "rabbitmq.conf").write_text(
@@ -39,7 +42,7 @@ class OwnRabbit:
             f"management.tcp.port = {self.management_port}\nmanagement.tcp.ip = 127.0.0.1\n"
         )
         (directory / "advanced.config").write_text(
-            f"[{{rabbit, [{{consumer_timeout, {int(CONSUMER_TIMEOUT_SECONDS * 1000)}}},"
+            f"[{{rabbit, [{{consumer_timeout, {int(consumer_timeout_seconds * 1000)}}},"
             " {channel_tick_interval, 500}]}].\n"
         )
         (directory / "enabled_plugins").write_text("[rabbitmq_management].\n")
@@ -65,7 +68,9 @@ class OwnRabbit:
             "ERL_EPMD_ADDRESS": "127.0.0.1",
         }
 
-    def start(self) -> None:
+    def start(self) -> OwnRabbit:
+        if not (PROGRAMS / "rabbitmq-server").exists():
+            raise ServerMissing("RabbitMQ is not installed. On Debian: apt install rabbitmq-server.")
         with (self.directory / "output").open("ab") as out:
             self.process = subprocess.Popen(
                 [sys.executable, str(LEASH), str(os.getpid()), str(PROGRAMS / "rabbitmq-server")],
@@ -80,6 +85,7 @@ class OwnRabbit:
             assert self.process.poll() is None, (self.directory / "output").read_text(errors="replace")
             assert time.monotonic() < deadline, "RabbitMQ did not start."
             time.sleep(0.1)
+        return self
 
     def answers(self) -> bool:
         try:
@@ -104,29 +110,29 @@ class OwnRabbit:
         return set(self.control("list_queues", "--no-table-headers", "name").split())
 
     def signal(self, number: int) -> None:
+        assert self.process is not None
         os.killpg(self.process.pid, number)
 
     def stop(self) -> None:
-        if self.process.poll() is None:
+        if self.process is not None and self.process.poll() is None:
             self.signal(signal.SIGKILL)
             self.process.wait()
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+def started(server: OwnRabbit) -> OwnRabbit:
+    try:
+        return server.start()
+    except ServerMissing:
+        missing("RabbitMQ's own program")
+        raise
 
 
 @contextmanager
 def own_rabbitmq() -> Iterator[OwnRabbit]:
-    if not (PROGRAMS / "rabbitmq-server").exists():
-        missing("RabbitMQ's own program")
     directory = Path(tempfile.mkdtemp(prefix="ratchet-rabbitmq-"))
     server = OwnRabbit(directory)
     try:
-        server.start()
-        yield server
+        yield started(server)
     finally:
         server.stop()
         shutil.rmtree(directory, ignore_errors=True)

@@ -17,6 +17,10 @@ POSTGRES = os.environ.get("TEST_POSTGRES_URL", "postgres://127.0.0.1:5432")
 RABBIT = os.environ.get("TEST_RABBITMQ_URL", "amqp://guest:guest@127.0.0.1:5672")
 
 
+class ServerMissing(Exception):
+    """The program of a server that this run starts by itself is not installed."""
+
+
 def missing(what: str) -> None:
     if os.environ.get("CI"):
         pytest.fail(f"{what} is needed for this test.")

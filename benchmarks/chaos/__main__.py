@@ -7,7 +7,7 @@ import sys
 import time
 
 from benchmarks.chaos.stacks import chaos_ground
-from tests.servers import ServerMissing
+from tests.services import ServerMissing
 
 LEASE_SECONDS = 3.0
 

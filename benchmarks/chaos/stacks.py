@@ -20,8 +20,9 @@ import psycopg
 from benchmarks.chaos.proxy import Gateway
 from benchmarks.ground import LIFTED, ground, leave_in_order
 from tests.deployment.proxy import round_robin
+from tests.postgres_server import PostgresServer
+from tests.rabbitmq import OwnRabbit
 from tests.rig import Client, Stack, prepare
-from tests.servers import PostgresServer, RabbitServer
 
 DATABASE = "ratchet"
 CONSUMER_TIMEOUT_SECONDS = 60
@@ -81,8 +82,9 @@ class ProductionStack(ChaosStack):
         self.around.callback(self.stop_database)
         self.postgres.execute(f"CREATE DATABASE {DATABASE}")
         self.database_url = self.postgres.url.rpartition("/")[0] + f"/{DATABASE}"
-        self.rabbit = RabbitServer(self.home / "rabbit", CONSUMER_TIMEOUT_SECONDS).start()
+        self.rabbit = OwnRabbit(self.home / "rabbit", consumer_timeout_seconds=CONSUMER_TIMEOUT_SECONDS)
         self.around.callback(self.rabbit.stop)
+        self.rabbit.start()
         self.broker = Gateway(self.rabbit.port)
         self.around.callback(self.broker.close)
         self.broker_url = f"amqp://guest:guest@127.0.0.1:{self.broker.port}//"

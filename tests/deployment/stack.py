@@ -81,12 +81,18 @@ class DeployedStack(Stack):
         self.start_machine(f"web{number}", [("web", {"PORT": str(port)}) for port in ports], crash_at)
 
     def start_worker(
-        self, number: int = 0, *, crash_at: str = "", threads: int = 32, queues: str = ALL_QUEUES
+        self,
+        number: int = 0,
+        *,
+        crash_at: str = "",
+        threads: int = 32,
+        queues: str = ALL_QUEUES,
+        env: Mapping[str, str] | None = None,
     ) -> None:
         """Three processes for turns; one where a test counts the threads, or wants to see one die."""
         variables = {
             f"COPILOT_{name}_CONCURRENCY": str(threads) for name in ("WORKER", "OPERATIONS", "EXECUTIONS")
-        }
+        } | dict(env or {})
         roles = [role for role, served in ROLES.items() if set(served.split(",")) & set(queues.split(","))]
         if "worker" in roles and threads > 1 and not crash_at:
             roles += ["worker"] * (TURN_WORKERS - 1)

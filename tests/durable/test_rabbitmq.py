@@ -15,7 +15,8 @@ from durable import limits
 from tests.durable.conftest import OwnRedis, eventually
 from tests.durable.testjobs.models import Chore
 from tests.durable.workers import Site, Worker
-from tests.rabbitmq import CONSUMER_TIMEOUT_SECONDS, OwnRabbit, free_port, own_rabbitmq
+from tests.rabbitmq import CONSUMER_TIMEOUT_SECONDS, OwnRabbit, own_rabbitmq
+from tests.rig import free_port
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

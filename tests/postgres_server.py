@@ -1,13 +1,11 @@
-"""PostgreSQL and RabbitMQ servers of a run's own: unlike the machine's, they may be killed, starved and replaced."""
+"""PostgreSQL servers of a run's own: unlike the machine's, they may be killed, starved and replaced."""
 
 from __future__ import annotations
 
 import os
 import pwd
-import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -16,15 +14,10 @@ from pathlib import Path
 import psycopg
 
 from tests.rig import LEASH, eventually, free_port
+from tests.services import ServerMissing
 
 START_SECONDS = 90.0
 COMMAND_SECONDS = 60.0
-TICK_MILLISECONDS = 5_000  # how often RabbitMQ looks for consumers past their time; its default is a minute
-RABBIT_PROGRAMS = Path("/usr/lib/rabbitmq/bin")
-
-
-class ServerMissing(Exception):
-    """A program that this run needs is not installed."""
 
 
 def postgres_programs() -> Path:
@@ -150,99 +143,3 @@ class PostgresServer:
 
 def url_at(port: int, database: str = "postgres") -> str:
     return f"postgres://postgres@127.0.0.1:{port}/{database}"
-
-
-@dataclass
-class RabbitServer:
-    """One RabbitMQ node with everything it writes below `folder`."""
-
-    folder: Path
-    consumer_timeout_seconds: int = 1800
-    port: int = field(default_factory=free_port)
-    process: subprocess.Popen[bytes] | None = None
-
-    def __post_init__(self) -> None:
-        if not (RABBIT_PROGRAMS / "rabbitmq-server").exists():
-            raise ServerMissing("RabbitMQ is not installed. On Debian: apt install rabbitmq-server.")
-        self.node = f"ratchet-{secrets.token_hex(4)}@localhost"
-        self.distribution_port = free_port()
-
-    @property
-    def url(self) -> str:
-        return f"amqp://guest:guest@127.0.0.1:{self.port}//"
-
-    def start(self) -> RabbitServer:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        cookie = self.folder / ".erlang.cookie"
-        cookie.touch(0o600)
-        cookie.write_text(secrets.token_hex(10))
-        cookie.chmod(0o400)
-        (self.folder / "enabled_plugins").write_text("[].\n")
-        milliseconds = self.consumer_timeout_seconds * 1000
-        (self.folder / "rabbitmq.conf").write_text(
-            f"listeners.tcp.1 = 127.0.0.1:{self.port}\nlog.console = true\nlog.file = false\n"
-        )
-        (self.folder / "advanced.config").write_text(
-            f"[{{rabbit, [{{consumer_timeout, {milliseconds}}}, {{channel_tick_interval, {TICK_MILLISECONDS}}}]}}].\n"
-        )
-        with (self.folder / "server.log").open("ab") as out:
-            self.process = subprocess.Popen(
-                [sys.executable, str(LEASH), str(os.getpid()), str(RABBIT_PROGRAMS / "rabbitmq-server")],
-                env=self.environment(),
-                cwd=self.folder,
-                stdout=out,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        eventually(self.listens, seconds=START_SECONDS, what="RabbitMQ")
-        self.control("await_startup", "--timeout", str(int(START_SECONDS)))
-        return self
-
-    def listens(self) -> bool:
-        if self.process is not None and self.process.poll() is not None:
-            raise AssertionError(f"RabbitMQ ended:\n{(self.folder / 'server.log').read_text()[-2_000:]}")
-        try:
-            socket.create_connection(("127.0.0.1", self.port), 1).close()
-        except OSError:
-            return False
-        return True
-
-    def stop(self) -> None:
-        if self.process is not None and self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait(COMMAND_SECONDS)
-
-    def environment(self) -> dict[str, str]:
-        return os.environ | {
-            "HOME": str(self.folder),
-            "RABBITMQ_NODENAME": self.node,
-            "RABBITMQ_NODE_PORT": str(self.port),
-            "RABBITMQ_DIST_PORT": str(self.distribution_port),
-            "RABBITMQ_MNESIA_BASE": str(self.folder / "mnesia"),
-            "RABBITMQ_LOG_BASE": str(self.folder),
-            "RABBITMQ_CONFIG_FILE": str(self.folder / "rabbitmq.conf"),
-            "RABBITMQ_ADVANCED_CONFIG_FILE": str(self.folder / "advanced.config"),
-            "RABBITMQ_ENABLED_PLUGINS_FILE": str(self.folder / "enabled_plugins"),
-            "RABBITMQ_PID_FILE": str(self.folder / "pid"),
-        }
-
-    def control(self, *words: str) -> str:
-        """Run rabbitmqctl against this node."""
-        done = subprocess.run(
-            [str(RABBIT_PROGRAMS / "rabbitmqctl"), "-q", "-n", self.node, *words],
-            env=self.environment(),
-            capture_output=True,
-            text=True,
-            timeout=START_SECONDS + COMMAND_SECONDS,
-        )
-        if done.returncode:
-            raise RuntimeError(f"rabbitmqctl {' '.join(words)} failed:\n{done.stdout}\n{done.stderr}")
-        return done.stdout
-
-    def messages(self) -> int:
-        """Everything that lies in its queues, delivered or not."""
-        rows = self.control("list_queues", "messages", "--no-table-headers").split()
-        return sum(map(int, rows))
-
-    def queues(self) -> list[str]:
-        return self.control("list_queues", "name", "--no-table-headers").split()
