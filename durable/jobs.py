@@ -199,6 +199,14 @@ def clear_suspects(*, dead: str) -> int:
     )
 
 
+def clear_all(*, dead: str) -> int:
+    """A worker died together with others, which no job of its own does: nothing it held is suspected. How many."""
+    return sum(
+        model._default_manager.filter(owner=dead, status=model.RUNNING, crashes__gt=0).update(crashes=0)
+        for model in job_models()
+    )
+
+
 # --- heartbeat ----------------------------------------------------------------------------------
 
 

@@ -317,20 +317,29 @@ class Runtime:
     def _bury_neighbours(self) -> None:
         """What a process of this machine held that is seen to be dead is free now, not when its leases are over."""
         others = WorkerBeat.objects.exclude(name__in=[self.owner, *self._buried]).exclude(process="")
-        for name, process in others.values_list("name", "process"):
-            other = neighbours.Identity.parse(process)
-            if other is not None and neighbours.is_dead(other):
-                freed = self._bury(name, process)
-                self._buried.add(name)
-                if freed:  # its other neighbours find nothing left to free
-                    logger.warning("The worker %s is dead; %d of its jobs go on elsewhere", name, freed)
+        rows = [
+            (name, neighbours.Identity.parse(process), process)
+            for name, process in others.values_list("name", "process")
+        ]
+        dead = [
+            (name, process)
+            for name, other, process in rows
+            if other is not None and neighbours.is_dead(other)
+        ]
+        for name, process in dead:
+            freed = self._bury(name, process, together=len(dead) > 1)
+            self._buried.add(name)
+            if freed:  # its other neighbours find nothing left to free
+                logger.warning("The worker %s is dead; %d of its jobs go on elsewhere", name, freed)
 
     @staticmethod
-    def _bury(name: str, process: str) -> int:
+    def _bury(name: str, process: str, *, together: bool) -> int:
         """Free what a dead worker held; how many. Once: its other neighbours find it noted and change nothing."""
         with transaction.atomic():
             if not WorkerBeat.objects.filter(name=name, process=process).update(process=""):
                 return 0
+            if together:
+                jobs.clear_all(dead=name)
             jobs.clear_suspects(dead=name)
             return sum(jobs.free(model, owner=name) for model in jobs.job_models())
 

@@ -221,6 +221,19 @@ def test_what_a_dead_neighbour_held_is_free_and_what_others_hold_is_not(
     runtime._bury_neighbours()
 
 
+def test_workers_that_die_together_make_nothing_they_held_suspect(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(neighbours, "is_dead", lambda other: True)
+    for pid in (1, 2):
+        process = str(neighbours.Identity(machine="m", space="s", pid=pid, born="1"))
+        WorkerBeat.objects.create(name=f"w{pid}", kind="chores", seen_at=timezone.now(), process=process)
+        assert jobs.claim(Chore, queue(crashes=3).pk, owner=f"w{pid}") is not None
+    runtime._bury_neighbours()
+    assert set(Chore.objects.values_list("crashes", flat=True)) == {0}
+    assert len(jobs.sweep(Chore)) == 2
+
+
 def test_a_new_worker_forgets_those_that_died_long_ago(runtime: Runtime) -> None:
     long_ago = timezone.now() - timedelta(seconds=limits.WORKER_FORGET_SECONDS + 60)
     WorkerBeat.objects.create(name="dead", kind="chores", seen_at=long_ago)
