@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from functools import partial
 from typing import Any
-
-from django.db import transaction
 
 from chat import turns
 from chat.long_work import client_id_of
 from chat.models import Session, Turn
 from durable import doorbell
+from durable.after_commit import after_commit
 from tools.models import Operation
 from tools.operations.signals import operation_changed, operation_ended
 
@@ -53,7 +51,7 @@ def queue_turn(session_id: uuid.UUID, *, client_id: str, note: str) -> None:
     )
     if made:
         Session.objects.filter(pk=session.pk).update(active_at=Turn.clock.now())
-        transaction.on_commit(partial(turns.start, turn), robust=True)
+        after_commit(turns.start, turn)
 
 
 def note_about(operation: Operation) -> str:
@@ -71,17 +69,14 @@ def ring(sender: Any, operation: Operation, **kwargs: Any) -> None:
     session = Session.objects.filter(pk=operation.session_id).first()
     if session is None:
         return
-    transaction.on_commit(
-        partial(
-            doorbell.ring,
-            session.owner,
-            "operation.updated",
-            id=str(operation.pk),
-            session_id=str(operation.session_id),
-            tool=operation.tool_name,
-            status=operation.status,
-            progress=operation.progress,
-            message=operation.message,
-        ),
-        robust=True,
+    after_commit(
+        doorbell.ring,
+        session.owner,
+        "operation.updated",
+        id=str(operation.pk),
+        session_id=str(operation.session_id),
+        tool=operation.tool_name,
+        status=operation.status,
+        progress=operation.progress,
+        message=operation.message,
     )

@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
-from django.db import models, transaction
+from django.db import models
 
 from durable import bell, jobs
+from durable.after_commit import after_commit
 from durable.lease import Lease
 from durable.poke import poke
 from durable.retrying import retry_database
@@ -62,5 +63,5 @@ def stop_awaited(turn: Turn) -> None:
     """A turn that ends while it waits takes along the turns it waits for. Inside the transaction that ends it."""
     for job_id in list(turn.waits.values_list("job_id", flat=True)):
         if job_id and jobs.request_cancel(type(turn), job_id):
-            transaction.on_commit(partial(bell.ring, job_id), robust=True)
+            after_commit(bell.ring, job_id)
     turn.waits.all().delete()

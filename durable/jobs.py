@@ -15,6 +15,7 @@ from django.db.models import Case, F, PositiveIntegerField, Q, QuerySet, Value, 
 from django.db.models.functions import Coalesce, Greatest
 
 from durable import guard, limits, log
+from durable.after_commit import after_commit
 from durable.events import START
 from durable.lease import NOT_CLOSED, Lease
 from durable.models import Cause, Job
@@ -368,7 +369,7 @@ def _end_row(model: type[Job], job_id: uuid.UUID, condition: Q, **columns: str) 
         lease_until=None,
     )
     if ended:
-        transaction.on_commit(lambda: _after_end(model, job_id), robust=True)  # news; the end itself stands
+        after_commit(_after_end, model, job_id)  # news; the end itself stands
     return bool(ended)
 
 

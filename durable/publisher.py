@@ -16,6 +16,7 @@ from kombu.exceptions import OperationalError as BrokerDown
 
 from durable import limits
 from durable.circuit_breaker import CircuitBreaker
+from durable.connections import give_way
 from durable.process import PerProcess
 
 logger = logging.getLogger(__name__)
@@ -43,6 +44,7 @@ def publish(
     confirms what it took: without that a message sent during a memory or disk alarm, or to a frozen server, would seem
     to have arrived. What fails is no error here, it is logged and answered with `LOST`.
     """
+    give_way()
     sender = senders()
     if not sender.breaker.enter(seconds=limits.POKE_TIMEOUT_SECONDS):
         return Delivery.LOST

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
-from django.db import transaction
 from django.db.models.signals import post_delete
 
+from durable.after_commit import after_commit
 from executions.agents.signals import agent_removed
 from executions.cancelling import stop_children
 from executions.models import Agent, Execution, Review, Schedule, Trigger
@@ -37,7 +36,7 @@ def tell_family(sender: Any, execution: Execution, **kwargs: Any) -> None:
     """Inside the transaction that ends it: its parent is called back; after it, its own sub-agents are stopped."""
     if execution.parent is not None:
         wake(execution.parent.execution_id)
-    transaction.on_commit(partial(stop_children, execution.pk), robust=True)
+    after_commit(stop_children, execution.pk)
 
 
 def withdraw_reviews(sender: Any, execution: Execution, **kwargs: Any) -> None:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
-
-from django.db import transaction
 
 from accounts.ledger import check_budget
 from accounts.models import User
 from durable import limits
+from durable.after_commit import after_commit
 from durable.poke import poke
 from durable.retrying import in_transaction
 from executions import news, permissions
@@ -75,7 +73,7 @@ def _write_if_room(
     check_room(user, order)
     execution, created = write(user, version, inputs, depth, order)
     if created:
-        transaction.on_commit(partial(announce, execution), robust=True)
+        after_commit(announce, execution)
     return Started(execution=execution, created=created)
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import uuid
-from functools import partial
 from typing import Any
 
-from django.db import transaction
 from django.db.models import F
 
 from durable import log
+from durable.after_commit import after_commit
 from durable.poke import poke
 from durable.retrying import in_transaction
 from executions.models import Execution
@@ -40,8 +39,8 @@ def wake(execution_id: uuid.UUID) -> None:
         changes |= {"lease_until": None, "poked_at": Execution.clock.now()}
     Execution.objects.filter(pk=execution_id).update(**changes)
     if is_parked or found.status == Execution.WAITING:
-        transaction.on_commit(partial(poke, Execution, execution_id), robust=True)
+        after_commit(poke, Execution, execution_id)
     else:
-        transaction.on_commit(partial(log.nudge, execution_id), robust=True)
+        after_commit(log.nudge, execution_id)
     if found.status == Execution.WAITING and found.parent is not None:
         wake(found.parent.execution_id)

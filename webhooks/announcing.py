@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable
-from functools import partial
 
-from django.db import transaction
 from django.utils import timezone
 
+from durable.after_commit import after_commit
 from durable.ids import new_id
 from durable.poke import poke
 from webhooks.events import Data, EventType, event_id, payload
@@ -50,4 +49,4 @@ def new_delivery(endpoint: WebhookEndpoint, event_type: EventType, name: str, bo
 def poke_on_commit(delivery_ids: Iterable[uuid.UUID]) -> None:
     """A poke that is lost is nothing: the sweep of every worker finds the rows."""
     for delivery_id in delivery_ids:
-        transaction.on_commit(partial(poke, WebhookDelivery, delivery_id), robust=True)
+        after_commit(poke, WebhookDelivery, delivery_id)

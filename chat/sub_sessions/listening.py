@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
-
-from django.db import transaction
 
 from chat.continuations import queue_turn
 from chat.models import Session, Turn
@@ -15,6 +12,7 @@ from chat.signals import turn_ended
 from chat.sub_sessions import names
 from chat.sub_sessions.telling import tell_if_over
 from durable import bell, jobs
+from durable.after_commit import after_commit
 from executions.models import Execution
 from executions.signals import execution_ended
 from executions.waking import wake
@@ -57,7 +55,7 @@ def after_execution(sender: Any, execution: Execution, **kwargs: Any) -> None:
     """The conversation that wants to hear of it is called again, once; turns the agent waited for are stopped."""
     for turn_id in live_turns_of(execution):
         if jobs.request_cancel(Turn, turn_id):
-            transaction.on_commit(partial(bell.ring, turn_id), robust=True)
+            after_commit(bell.ring, turn_id)
     if not (execution.tell_session and execution.session_id):
         return
     if execution.status == Execution.CANCELLED:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import uuid
-from functools import partial
-
-from django.db import transaction
 
 from chat.continuations import queue_turn
 from chat.models import Session, Turn
 from chat.sub_sessions import names
 from chat.sub_sessions.outcome import course_of, report_on
+from durable.after_commit import after_commit
 from tools import output
 from tools.catalog.sub_sessions import status_of
 from tools.models import ToolCall
@@ -27,7 +25,7 @@ def tell_when_over(turn_id: uuid.UUID, *, session_id: uuid.UUID, call_key: str) 
         return  # deleted meanwhile
     tell_if_over(asked.values_list("session_id", flat=True).get())
     if asked.exclude(told_at=None).exists():
-        transaction.on_commit(partial(put_right, turn_id), robust=True)
+        after_commit(put_right, turn_id)
 
 
 def tell_if_over(session_id: uuid.UUID) -> None:

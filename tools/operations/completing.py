@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import uuid
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from django.db import transaction
 from django.db.models import F, Q
 
 from durable import jobs, limits
+from durable.after_commit import after_commit
 from durable.poke import poke
 from durable.retrying import in_transaction
 from tools import output, registry
@@ -71,7 +71,7 @@ def _keep(operation: Operation, answer: OutsideAnswer, by: str) -> bool:
             poked_at=Operation.clock.now(),
         )
         if kept:
-            transaction.on_commit(partial(_go_on, operation.pk), robust=True)
+            after_commit(_go_on, operation.pk)
     return bool(kept)
 
 
