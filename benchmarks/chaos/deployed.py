@@ -243,6 +243,48 @@ def wait_execution(client: Client, execution: str) -> dict[str, Any]:
     return found
 
 
+POISON: dict[str, list[dict[str, Any]]] = {
+    "NUL in text": [{"text": "before \x00 after"}],
+    "half a character in text": [{"chunks": ["before \ud83d", " after \udc00"]}],
+    "NUL in a tool's name": [{"tool_calls": [{"name": "find\x00_block", "arguments": {}, "id": "c"}]}],
+    "NUL and half a character in an id": [
+        {"tool_calls": [{"name": "test_pure", "arguments": {"value": "x"}, "id": "c\x00\ud800"}]}
+    ],
+    "NUL in arguments": [{"tool_calls": [{"name": "test_pure", "arguments": {"value": "\x00"}, "id": "c"}]}],
+    "usage beyond every column": [
+        {"text": "paid", "usage": {"prompt_tokens": 10**30, "completion_tokens": 10**30}}
+    ],
+    "negative usage": [{"text": "paid", "usage": {"prompt_tokens": -5, "completion_tokens": -1}}],
+    "usage that is no number": [
+        {"text": "paid", "usage": {"prompt_tokens": "many", "completion_tokens": [1]}}
+    ],
+    "infinite usage": [{"text": "paid", "usage": {"prompt_tokens": float("inf"), "completion_tokens": 1}}],
+    "NUL in an error": [
+        {"text": "-", "fault": {"status": 400, "error": {"message": "no\x00\ud800"}, "times": None}}
+    ],
+}
+
+
+@scenario("F22", "poison from the model server, and workers that die meanwhile", short=True)
+def poison(field: Field) -> None:
+    """Every poisoned turn ends visibly with what can be kept of it, and nobody else notices."""
+    wrong = []
+    with field.load():
+        sent = []
+        for _ in range(field.pick(1, 5)):
+            sent += [(name, field.send(steps)) for name, steps in POISON.items()]
+            field.kill_worker(field.victim())
+    for name, one in sent:
+        right = {"model_error"} if name == "NUL in an error" else {"done"}
+        ends = (
+            Turn.objects.filter(pk=one.turn_id).values_list("end_reason", flat=True)
+            if one
+            else ["not accepted"]
+        )
+        wrong += [f"{name}: {end}" for end in ends if end not in right]
+    field.wrong += sorted(set(wrong))
+
+
 @scenario("F29", "2,000 queued turns: the broker holds few messages")
 def crowd(field: Field) -> None:
     """All running turns stand still for a while; what waits behind them must not fill the broker."""

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import threading
-import uuid
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-import psycopg
 import pytest
 
 from tests.rig import Stack, eventually
+from tests.services import new_database
 
 NewStack = Callable[..., Stack]
 pytestmark = pytest.mark.chaos
@@ -63,19 +61,8 @@ def database_url(request: pytest.FixtureRequest) -> Iterator[str]:
     if request.param == "sqlite":
         yield ""
         return
-    server = os.environ.get("COPILOT_TEST_POSTGRES", "postgres:///postgres")
-    name = f"ratchet_{uuid.uuid4().hex[:8]}"
-    try:
-        connection = psycopg.connect(server.replace("postgres://", "postgresql://", 1), autocommit=True)
-    except psycopg.OperationalError:
-        if os.environ.get("CI") == "true":
-            raise
-        pytest.skip("needs PostgreSQL")
-    with connection:
-        connection.execute(f"CREATE DATABASE {name}")
-        yield server.rpartition("/")[0] + f"/{name}"
-    with psycopg.connect(server.replace("postgres://", "postgresql://", 1), autocommit=True) as again:
-        again.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    with new_database() as url:
+        yield url
 
 
 @pytest.mark.parametrize("point", ["after_model", "after_step_commit"])
