@@ -53,6 +53,7 @@ CALL_FIELDS = frozenset(
     {"encrypted_content", "extra_content", "provider_specific_fields", "signature", "thought_signature"}
 )
 ENTRY_PROSE = frozenset({"summary", "text", "thinking"})  # of an entry of a list
+OPEN_ENTRIES = 64  # how many entries may grow at once; more would make a hostile stream costly to read
 
 Fields = dict[str, Any]
 Message = Mapping[str, Any]
@@ -268,8 +269,8 @@ def _add_entries(fields: Fields, name: str, entries: list[Any]) -> None:
 
 def _continued(known: list[Any], entry: Fields) -> Fields | None:
     """The entry that this piece goes on with; None when it begins one."""
-    candidates = reversed(known) if entry.get("index") is not None else reversed(known[-1:])
-    for candidate in candidates:
+    looked_at = OPEN_ENTRIES if entry.get("index") is not None else 1
+    for candidate in reversed(known[-looked_at:]):
         if isinstance(candidate, dict) and _is_same(candidate, entry):
             return None if _is_closed(candidate, entry) else candidate
     return None
