@@ -12,6 +12,10 @@ BoundaryError
 │       ├── TooManyRedirects
 │       └── BadAnswer
 ├── UnreadablePage
+├── ParserError
+│   ├── ParserStopped
+│   ├── ParserBusy
+│   └── ParserCrashed
 └── SandboxError
     ├── SandboxUnavailable
     ├── SandboxBusy
@@ -105,6 +109,30 @@ class UnreadablePage(BoundaryError):
     """This content cannot be shown as text."""
 
     code = "unreadable_page"
+
+
+class ParserError(BoundaryError):
+    """The content could not be read."""
+
+    code = "parser_error"
+
+
+class ParserStopped(ParserError):
+    """The content takes too much time or memory to read, so reading it was stopped."""
+
+    code = "parser_stopped"
+
+
+class ParserBusy(ParserError):
+    """Too much content is being read on this machine right now. Try again shortly."""
+
+    code = "parser_busy"
+
+
+class ParserCrashed(ParserError):
+    """The content could not be read because of an error on our side, which was logged."""
+
+    code = "parser_crashed"
 
 
 class SandboxError(BoundaryError):

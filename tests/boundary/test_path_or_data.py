@@ -22,6 +22,7 @@ from django.contrib.auth import get_user_model
 
 from boundary.http import Outside
 from boundary.policy import AllowList, Policy
+from boundary.parsers import charset, html
 from boundary.readable import make_readable
 from executions.blocks.adapters.databases import OutsideDatabases
 from executions.blocks.adapters.transcripts import YouTubeCaptions
@@ -238,6 +239,11 @@ READERS: dict[str, Callable[[str], Any]] = {
     "html-to-markdown, an image": lambda named: make_readable(
         f'<img src="{named}"><iframe src="{named}"></iframe>'.encode(), media_type="text/html"
     ),
+    "html-to-markdown, in this process": lambda named: html.parse(
+        f'{named}<img src="{named}"><iframe src="{named}"></iframe>'.encode(),
+        {"url": named, "max_depth": 100, "max_characters": 1000},
+    ),
+    "charset-normalizer, in this process": lambda named: charset.parse(named.encode() + b"\xff", {}),
     "charset-normalizer": lambda named: make_readable(named.encode() + b"\xff", media_type="text/plain"),
     "jsonschema": check_against_reference,
     "jinja": lambda named: render_template(f'{{% include "{named}" %}}', {}),

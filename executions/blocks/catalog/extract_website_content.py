@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from boundary.errors import FetchError, UnreadablePage
+from boundary.errors import FetchError, ParserError, UnreadablePage
 from boundary.http import OutboundRequest
 from boundary.readable import decode_text, make_readable
 from executions.blocks.base import Category, CredentialsNeed, Effects, Emissions, block
@@ -77,7 +77,7 @@ def extract_website_content(inputs: Inputs, context: BlockContext) -> Emissions:
                 response.body, media_type=response.media_type, charset=response.charset, url=response.url
             )
             content = page.text
-    except (FetchError, UnreadablePage) as error:
+    except (FetchError, ParserError, UnreadablePage) as error:
         raise BlockFailed(str(error)) from error
     if not content.strip():
         raise BlockFailed("The page is empty, or shows nothing without scripts.")

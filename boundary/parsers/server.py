@@ -1,0 +1,84 @@
+"""The process that parsers are forked from: their modules stay loaded, and each request has a child of its own.
+
+The control socket carries one `ORDER` per request together with the socket of that request. On it the child reads a
+line of JSON and the body up to the end of the stream, and writes one JSON object.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import resource
+import signal
+import socket
+import struct
+import sys
+from typing import Any, NoReturn
+
+from boundary.parsers.errors import UnreadableContent
+
+ORDER = struct.Struct(
+    "64sddQ"
+)  # module of the parser, seconds of processor time, seconds in all, bytes of memory
+NICENESS = 5  # turns and executions go first on a busy machine
+CHUNK = 1024 * 1024
+
+
+def serve(control: socket.socket) -> None:
+    """Fork a child for each order until the other side closes the control socket."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps
+    while True:
+        order, sockets, _, _ = socket.recv_fds(control, ORDER.size, 1)
+        if not order:
+            return
+        name, cpu_seconds, seconds, memory_bytes = ORDER.unpack(order)
+        parser = importlib.import_module(name.rstrip(bytes(1)).decode())
+        if os.fork() == 0:
+            control.close()
+            set_limits(cpu_seconds, seconds, memory_bytes)
+            handle(parser, socket.socket(fileno=sockets[0]))
+        os.close(sockets[0])
+
+
+def set_limits(cpu_seconds: float, seconds: float, memory_bytes: int) -> None:
+    """The signals of both clocks end a process without asking its interpreter."""
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    os.nice(NICENESS)
+    for name, limit in (
+        ("CPU", max(round(cpu_seconds), 1)),
+        ("AS", memory_bytes),
+        ("FSIZE", 0),
+        ("NPROC", 0),
+        ("CORE", 0),
+    ):
+        kind = getattr(resource, f"RLIMIT_{name}")
+        hard = resource.getrlimit(kind)[1]
+        limit = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+        resource.setrlimit(kind, (limit, limit))
+
+
+def handle(parser: Any, connection: socket.socket) -> NoReturn:
+    """Parse what comes over the connection, answer and end; a child that dies gives no answer."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # libraries print what they were given
+    try:
+        connection.sendall(answer(parser, connection))
+    finally:
+        os._exit(0)
+
+
+def answer(parser: Any, connection: socket.socket) -> bytes:
+    head, _, body = b"".join(iter(lambda: connection.recv(CHUNK), b"")).partition(b"\n")
+    try:
+        found = {"result": parser.parse(body, json.loads(head))}
+    except UnreadableContent as error:
+        found = {"unreadable": str(error)}
+    except MemoryError:
+        return b""
+    except Exception as error:  # a library's bug met a stranger's bytes: the caller logs it
+        found = {"crashed": f"{type(error).__name__}: {error}"[:500]}
+    return json.dumps(found).encode()
+
+
+if __name__ == "__main__":
+    serve(socket.socket(fileno=int(sys.argv[1])))
