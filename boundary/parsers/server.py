@@ -45,7 +45,7 @@ def set_limits(cpu_seconds: float, seconds: float, memory_bytes: int) -> None:
     """The signals of both clocks end a process without asking its interpreter."""
     signal.setitimer(signal.ITIMER_REAL, seconds)
     os.nice(NICENESS)
-    for name, limit in (
+    for name, wanted in (
         ("CPU", max(round(cpu_seconds), 1)),
         ("AS", memory_bytes),
         ("FSIZE", 0),
@@ -54,7 +54,7 @@ def set_limits(cpu_seconds: float, seconds: float, memory_bytes: int) -> None:
     ):
         kind = getattr(resource, f"RLIMIT_{name}")
         hard = resource.getrlimit(kind)[1]
-        limit = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+        limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         resource.setrlimit(kind, (limit, limit))
 
 
@@ -75,9 +75,9 @@ def answer(parser: Any, connection: socket.socket) -> bytes:
         found = {"unreadable": str(error)}
     except MemoryError:
         return b""
-    except Exception as error:  # a library's bug met a stranger's bytes: the caller logs it
+    except Exception as error:  # noqa: BLE001 - a library's bug met a stranger's bytes: the caller logs it
         found = {"crashed": f"{type(error).__name__}: {error}"[:500]}
-    return json.dumps(found).encode()
+    return json.dumps(found, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
 if __name__ == "__main__":

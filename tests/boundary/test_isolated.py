@@ -52,7 +52,7 @@ def test_a_parser_that_waits_for_ever_is_stopped(monkeypatch: pytest.MonkeyPatch
 
 
 def test_what_a_parser_refuses_is_told_and_its_bugs_are_not_shown() -> None:
-    with pytest.raises(UnreadableContent, match="It is no feed."):
+    with pytest.raises(UnreadableContent, match="It is no feed"):
         parse("refuse")
     with pytest.raises(ParserCrashed) as caught:
         parse("crash")

@@ -21,8 +21,10 @@ import pytest
 from django.contrib.auth import get_user_model
 
 from boundary.http import Outside
+from boundary.parsers import charset, feeds, html
+from boundary.parsers.errors import UnreadableContent
+from boundary.parsers.tables import read_xls, read_xlsx
 from boundary.policy import AllowList, Policy
-from boundary.parsers import charset, html
 from boundary.readable import make_readable
 from executions.blocks.adapters.databases import OutsideDatabases
 from executions.blocks.adapters.transcripts import YouTubeCaptions
@@ -30,7 +32,6 @@ from executions.blocks.adapters.web import GuardedWeb
 from executions.blocks.doubles import ScriptedWeb, make_context, make_ports
 from executions.blocks.errors import BlockError
 from executions.blocks.examples import Page, World
-from executions.blocks.families.tables import read_xls, read_xlsx
 from executions.blocks.registry import get_registry
 from executions.blocks.run import run_block
 from executions.blocks.templates.render import render_template
@@ -58,8 +59,9 @@ from workspace.models import WorkspaceFile
 SECRET = "top-secret-entry"
 SECRET_FEED = f"""<rss version="2.0"><channel><item><title>{SECRET}</title><link>https://example.com/s</link>
 <pubDate>Sun, 15 Jun 2025 12:00:00 GMT</pubDate></item></channel></rss>"""
-REFUSALS = (BlockError, PortError, WorkspaceError, ValueError)
+REFUSALS = (BlockError, UnreadableContent, PortError, WorkspaceError, ValueError)
 NEVER = CancelFlag()
+MOST = 1_000_000
 
 
 class OpenedByName(Exception):
@@ -170,7 +172,7 @@ def read_linked_workbook(named: str) -> Any:
     links = f"""<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">
     <Relationship Id="rId1" Target="{named}" TargetMode="External"
     Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet"/></Relationships>"""
-    return list(read_xlsx(repack(workbook([["a"]]), {"xl/_rels/workbook.xml.rels": links.encode()})))
+    return list(read_xlsx(repack(workbook([["a"]]), {"xl/_rels/workbook.xml.rels": links.encode()}), MOST))
 
 
 def read_captions(named: str) -> Any:
@@ -224,8 +226,12 @@ def read_time(named: str) -> Any:
 
 READERS: dict[str, Callable[[str], Any]] = {
     "feedparser": read_feed,
+    "feedparser, in this process": lambda named: feeds.parse(named.encode(), {}),
+    "feedparser, a document type in this process": lambda named: feeds.parse(
+        external_entity(named).encode(), {}
+    ),
     "feedparser, a document type": read_feed_with_entity,
-    "openpyxl": lambda named: list(read_xlsx(named.encode())),
+    "openpyxl": lambda named: list(read_xlsx(named.encode(), MOST)),
     "openpyxl, linked parts": read_linked_workbook,
     "xlrd": lambda named: list(read_xls(named.encode())),
     "csv": read_spreadsheet,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from durable import limits
 from executions.blocks.base import Category, Effects, Emissions, block
 from executions.blocks.context import BlockContext
 from executions.blocks.errors import BlockFailed
@@ -90,7 +91,7 @@ def read_spreadsheet(inputs: Inputs, context: BlockContext) -> Emissions:
     """Reads the first sheet of a CSV, XLSX or XLS file into objects keyed by column."""
     if inputs.skip_rows < 0:
         raise BlockFailed("`skip_rows` must not be negative.")
-    records = read_records(read_table(inputs, context), inputs)
+    records = read_records(iter(read_table(inputs, context)), inputs)
     if inputs.produce_singular_result:
         for record in records:
             yield "row", record
@@ -98,7 +99,7 @@ def read_spreadsheet(inputs: Inputs, context: BlockContext) -> Emissions:
         yield "rows", list(records)
 
 
-def read_table(inputs: Inputs, context: BlockContext) -> Iterator[list[str]]:
+def read_table(inputs: Inputs, context: BlockContext) -> list[list[str]]:
     dialect = Dialect(delimiter=inputs.delimiter, quotechar=inputs.quotechar, escapechar=inputs.escapechar)
     if inputs.file_input:
         source = load_source(inputs.file_input, context)
@@ -115,11 +116,15 @@ def read_records(table: Iterator[list[str]], inputs: Inputs) -> Iterator[dict[st
         [name.strip() if inputs.strip else name for name in next(table, [])] if inputs.has_header else None
     )
     skipped = frozenset(inputs.skip_columns)
+    cells = 0
     for number, row in enumerate(table, start=1):
         if number <= inputs.skip_rows or not row:
             continue
         if header is not None and any(row[len(header) :]):
             raise BlockFailed(f"Row {number} has {len(row)} cells, more than the header's {len(header)}.")
+        cells += max(len(row), len(header or ()))
+        if cells > limits.MAX_SPREADSHEET_CELLS:
+            raise BlockFailed(f"The table has more than {limits.MAX_SPREADSHEET_CELLS} cells.")
         yield {
             name: cell for name, cell in name_cells(row, header, strip=inputs.strip) if name not in skipped
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import tracemalloc
 import zipfile
 from datetime import datetime
 from typing import Any
@@ -146,3 +147,36 @@ def test_csv_with_a_cell_beyond_all_measure_is_told() -> None:
 def test_a_wrong_dialect_is_told(option: str, value: str) -> None:
     with pytest.raises(BlockFailed, match=f"`{option}` must be one character"):
         read(b"a\n1", **{option: value})
+
+
+def wide_workbook(rows: int) -> bytes:
+    """A few kilobytes: each row has one cell, in the last column there is."""
+    cells = "".join(f'<row r="{n}"><c r="XFD{n}"><v>1</v></c></row>' for n in range(1, rows + 1))
+    space = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    sheet = f'<worksheet xmlns="{space}"><sheetData>{cells}</sheetData></worksheet>'
+    return repack(workbook([["a"]]), {"xl/worksheets/sheet1.xml": sheet.encode()})
+
+
+def test_a_small_workbook_of_very_wide_rows_is_refused_and_takes_no_memory_here() -> None:
+    content = wide_workbook(2_000)
+    assert len(content) < 32_000
+    tracemalloc.start()
+    try:
+        with pytest.raises(BlockFailed, match=f"more than {limits.MAX_SPREADSHEET_CELLS} cells"):
+            read(content)
+        assert tracemalloc.get_traced_memory()[1] < 16 * 1024 * 1024
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("content", [b"," * 9_000 + b"\n" + b"x\n" * 9_000, b"," * 2_000_000])
+def test_csv_with_too_many_cells_is_refused_also_when_only_its_header_is_wide(content: bytes) -> None:
+    with pytest.raises(BlockFailed, match=f"more than {limits.MAX_SPREADSHEET_CELLS} cells"):
+        read(content)
+
+
+def test_a_text_that_a_workbook_repeats_without_end_is_refused() -> None:
+    """One shared text, named by every cell."""
+    long = workbook([["x" * 30_000] * 100] * 10)
+    with pytest.raises(BlockFailed, match=f"more than {limits.MAX_BLOCK_TEXT_CHARACTERS} characters"):
+        read(long, has_header=False)

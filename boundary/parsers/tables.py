@@ -1,0 +1,138 @@
+"""Tables out of files: CSV text, XLSX and XLS, read row by row within limits on rows, cells and characters."""
+
+from __future__ import annotations
+
+import csv
+import io
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from typing import Any
+
+import xlrd
+from openpyxl import load_workbook  # parses with defusedxml
+from openpyxl.utils.exceptions import InvalidFileException
+from xlrd.biffh import XLRDError
+from xlrd.compdoc import CompDocError
+
+from boundary.parsers.errors import UnreadableContent
+
+XLS_MAGIC = b"\xd0\xcf\x11\xe0"
+CHUNK = 64 * 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableLimits:
+    """How large a table may be."""
+
+    max_rows: int
+    max_cells: int
+    max_characters: int
+    max_bytes: int  # of an unpacked workbook
+
+
+def parse(body: bytes, arguments: Mapping[str, Any]) -> list[list[str]]:
+    """Return the rows of CSV text in UTF-8 if a dialect is given, else of the first sheet of a workbook."""
+    allowed = TableLimits(**arguments["limits"])
+    if dialect := arguments.get("dialect"):
+        return list(read_csv(body.decode("utf-8", "surrogatepass"), dialect, allowed))
+    rows = read_xls(body) if body.startswith(XLS_MAGIC) else read_xlsx(body, allowed.max_bytes)
+    return list(limit_table(rows, allowed))
+
+
+def read_csv(text: str, dialect: Mapping[str, str | None], allowed: TableLimits) -> Iterator[list[str]]:
+    """Yield the rows of CSV text; `dialect` has the arguments of `csv.reader`. Raises UnreadableContent."""
+    try:
+        reader = csv.reader(io.StringIO(text, newline=""), **dialect)  # type: ignore[arg-type]
+        yield from limit_table(reader, allowed)
+    except (csv.Error, ValueError, TypeError) as error:
+        raise UnreadableContent(f"The text cannot be read as CSV: {error}.") from None
+
+
+def read_xlsx(content: bytes, max_bytes: int) -> Iterator[list[str]]:
+    check_archive(content, max_bytes)
+    try:
+        book = load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
+        sheet = book.worksheets[0]
+        sheet.reset_dimensions()
+        for row in sheet.iter_rows(values_only=True):
+            yield [as_cell(value) for value in row]
+    except (
+        InvalidFileException,
+        KeyError,
+        ValueError,
+        IndexError,
+        TypeError,
+        AttributeError,
+        SyntaxError,
+    ) as error:
+        raise UnreadableContent(f"The file is no readable spreadsheet: {error}.") from None
+
+
+def read_xls(content: bytes) -> Iterator[list[str]]:
+    try:
+        sheet = xlrd.open_workbook(file_contents=content, logfile=io.StringIO()).sheet_by_index(0)
+        for index in range(sheet.nrows):
+            yield [as_cell(value) for value in sheet.row_values(index)]
+    except (
+        XLRDError,
+        CompDocError,
+        IndexError,
+        ValueError,
+        AssertionError,
+        KeyError,
+    ) as error:
+        raise UnreadableContent(f"The file is no readable spreadsheet: {error}.") from None
+
+
+def check_archive(content: bytes, max_bytes: int) -> None:
+    """Refuse an archive that unpacks to far more than it is, before any of it is unpacked."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            entries = archive.infolist()
+            size = sum(entry.file_size for entry in entries)
+            if size <= max_bytes:
+                size = max(size, sum(measure_entry(archive, entry, max_bytes) for entry in entries))
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as error:
+        raise UnreadableContent(f"The file is no readable spreadsheet: {error}.") from None
+    if size > max_bytes:
+        raise UnreadableContent(f"The spreadsheet unpacks to more than {max_bytes} bytes.")
+
+
+def measure_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, max_bytes: int) -> int:
+    """The true unpacked size, up to the limit: what a header says may be a lie."""
+    size = 0
+    with archive.open(entry) as stream:
+        while size <= max_bytes and (chunk := stream.read(CHUNK)):
+            size += len(chunk)
+    return size
+
+
+def limit_table(rows: Iterable[Sequence[str]], allowed: TableLimits) -> Iterator[list[str]]:
+    cells = characters = 0
+    for count, row in enumerate(rows):
+        if count >= allowed.max_rows:
+            raise UnreadableContent(f"The table has more than {allowed.max_rows} rows.")
+        cells += len(row)
+        characters += sum(map(len, row))
+        if cells > allowed.max_cells:
+            raise UnreadableContent(f"The table has more than {allowed.max_cells} cells.")
+        if characters > allowed.max_characters:
+            raise UnreadableContent(f"The table has more than {allowed.max_characters} characters.")
+        yield list(row)
+
+
+def as_cell(value: Any) -> str:
+    """A cell as a person reads it: 3 instead of 3.0, a date in ISO form, nothing as empty text."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "true" if value else "false"
+        case float() if value.is_integer() and abs(value) < 1e15:
+            return str(int(value))
+        case datetime() | date() | time():
+            return value.isoformat()
+        case _:
+            return str(value)
