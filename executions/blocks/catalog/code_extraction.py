@@ -10,7 +10,7 @@ from executions.blocks.context import BlockContext
 from executions.blocks.examples import Example
 from executions.blocks.schema import BlockInputs, BlockOutputs, Text, pin
 
-FENCE = re.compile(r"\s{0,3}(?P<ticks>`{3,})\s*(?P<language>[^\s`]*)[^`]*")
+FENCE = re.compile(r"\s{0,3}(?P<ticks>`{3,}+)\s*+(?P<language>[^\s`]*+)[^`]*+")
 LANGUAGES = {
     "html": ("html", "htm"),
     "css": ("css",),

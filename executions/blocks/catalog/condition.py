@@ -15,7 +15,7 @@ from executions.blocks.examples import Example
 from executions.blocks.families.equality import same
 from executions.blocks.schema import JSON, BlockInputs, BlockOutputs, Boolean, pin
 
-NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?", re.ASCII)
+NUMBER = re.compile(r"[+-]?([0-9]++\.?[0-9]*+|\.[0-9]++)([eE][+-]?[0-9]{1,3})?", re.ASCII)
 ORDER: dict[str, Callable[[JSON, JSON], JSON]] = {
     ">": operator.gt,
     "<": operator.lt,

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from dataclasses import dataclass, field
-
+from boundary.errors import ParserError
+from boundary.isolated import parse_isolated
+from boundary.parsers.errors import UnreadableContent
 from durable import limits
 from executions.blocks.base import Category, Emissions, block
 from executions.blocks.context import BlockContext
 from executions.blocks.errors import BlockFailed
 from executions.blocks.examples import Example
-from executions.blocks.schema import JSON, BlockInputs, BlockOutputs, Object, Text, pin
+from executions.blocks.schema import BlockInputs, BlockOutputs, Object, Text, pin
 
-# Not XML proper: names may hold spaces, there are no attributes, entities or declarations. So no XML library
-# fits, and no entity can expand.
-TAG = re.compile(r"<(?P<close>/?)(?P<name>[^<>]*?)(?P<empty>/?)>")
-NAME = re.compile(r"[^\W\d][\w .:-]*")
+PARSER = "boundary.parsers.tagged_text"
 
 
 class Inputs(BlockInputs):
@@ -61,23 +57,6 @@ EXAMPLES = [
 ]
 
 
-@dataclass(kw_only=True)
-class Element:
-    """An open tag and what was found in it."""
-
-    name: str
-    text: str = ""
-    children: list[tuple[str, JSON]] = field(default_factory=list)
-
-    def value(self) -> JSON:
-        """Its text, an object of its children, or a list of them when a name repeats."""
-        if not self.children:
-            return self.text.strip()
-        if max(Counter(name for name, _ in self.children).values()) > 1:
-            return [{name: value} for name, value in self.children]
-        return dict(self.children)
-
-
 @block(
     id="286380af-9529-4b55-8be0-1d7c854abdb5",
     name="XML Parser",
@@ -96,52 +75,9 @@ def xml_parser(inputs: Inputs, context: BlockContext) -> Emissions:
 
 
 def parse(markup: str) -> Object:
-    root = Element(name="")
-    stack = [root]
-    end = 0
-    for tag in TAG.finditer(markup):
-        add_text(stack, markup[end : tag.start()])
-        end = tag.end()
-        if tag["close"]:
-            close(stack, read_name(tag))
-        else:
-            open_element(stack, read_name(tag))
-            if tag["empty"]:
-                close(stack, stack[-1].name)
-    add_text(stack, markup[end:])
-    if len(stack) > 1:
-        raise BlockFailed(f"The tag <{stack[-1].name}> is not closed.")
-    if len(root.children) != 1:
-        raise BlockFailed("There must be exactly one root tag.")
-    return dict(root.children)
-
-
-def read_name(tag: re.Match[str]) -> str:
-    name = tag["name"].strip()
-    if "=" in name:
-        raise BlockFailed(f"The tag {tag[0][:50]} has attributes, which are not read. Use tags instead.")
-    if not NAME.fullmatch(name):
-        raise BlockFailed(f"The tag {tag[0][:50]} cannot be read. A name begins with a letter.")
-    return "_".join(name.lower().split())
-
-
-def open_element(stack: list[Element], name: str) -> None:
-    if len(stack) > limits.MAX_XML_DEPTH:
-        raise BlockFailed(f"The markup is nested deeper than {limits.MAX_XML_DEPTH} tags.")
-    stack.append(Element(name=name))
-
-
-def close(stack: list[Element], name: str) -> None:
-    element = stack[-1]
-    if len(stack) == 1:
-        raise BlockFailed(f"The tag </{name}> closes nothing.")
-    if element.name != name:
-        raise BlockFailed(f"The tag </{name}> closes <{element.name}>, which is still open.")
-    stack.pop()
-    stack[-1].children.append((name, element.value()))
-
-
-def add_text(stack: list[Element], text: str) -> None:
-    if len(stack) == 1 and text.strip():
-        raise BlockFailed(f"There is text outside the root tag: {text.strip()[:50]!r}.")
-    stack[-1].text += text
+    arguments = {"max_depth": limits.MAX_XML_DEPTH, "max_tags": limits.MAX_XML_TAGS}
+    try:
+        found: Object = parse_isolated(PARSER, markup.encode("utf-8", "surrogatepass"), arguments)
+    except (ParserError, UnreadableContent) as error:
+        raise BlockFailed(str(error)) from None
+    return found

@@ -12,7 +12,10 @@ from executions.blocks.errors import BlockFailed
 if TYPE_CHECKING:
     import regex
 
-TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(|\)|\{(?P<low>[0-9]*),?(?P<high>[0-9]*)\}|.", re.DOTALL)
+# A set that is never closed is one token up to the end, so that the text is gone through once.
+TOKEN = re.compile(
+    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*+(?:\]|\Z)|\(|\)|\{(?P<low>[0-9]*),?(?P<high>[0-9]*)\}|.", re.DOTALL
+)
 
 
 def compile_pattern(pattern: str, *, case_sensitive: bool, dot_all: bool) -> regex.Pattern[str]:
