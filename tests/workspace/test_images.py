@@ -9,6 +9,8 @@ import pytest
 from django.contrib.auth.models import AbstractBaseUser
 from PIL import Image
 
+from boundary.parsers import pictures
+from boundary.parsers.errors import UnreadableContent
 from durable import limits
 from tests.workspace.pictures import animated_gif, huge_png, noise, picture
 from workspace import files
@@ -88,6 +90,9 @@ def test_case_67_a_decompression_bomb_is_refused_before_it_is_decoded(
         assert (file.media_type, is_image(file)) == ("image/png", True)
         with pytest.raises(BadImage):
             to_data_url(file)
+        asked = {"format": "PNG", "max_edge": 100, "max_bytes": 1000, "max_pixels": limits.MAX_IMAGE_PIXELS}
+        with pytest.raises(UnreadableContent):  # in this process, where decoding would be noticed
+            pictures.parse(huge_png(*size), asked)
 
 
 @pytest.mark.parametrize("cut", [12, 40, 60])
@@ -113,6 +118,15 @@ def test_pictures_are_chosen_up_to_both_limits_and_the_others_are_named(ada: Abs
     assert all(choice.left_out.values())
     by_bytes = choose_images(small, max_total_bytes=len(choice.shown[0].data_url) + 10)
     assert len(by_bytes.shown) == 1 and len(by_bytes.left_out) == 3
+
+
+def test_a_picture_that_takes_too_long_to_decode_is_left_out(
+    ada: AbstractBaseUser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "PARSER_GRACE_SECONDS", 0.0)
+    monkeypatch.setattr(limits, "IMAGE_CPU_SECONDS", 0.001)
+    file = files.save(ada, "a.png", noise("PNG", (2000, 2000)))
+    assert "too much time or memory" in choose_images([file]).left_out[file.id]
 
 
 def test_the_limits_let_a_phones_photo_through() -> None:
