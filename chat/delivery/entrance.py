@@ -33,7 +33,7 @@ class OriginGuard:
         self.application = application
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if ticket_in(scope) is not None or bearer_in(scope) is not None:
+        if brings_credential(scope):
             return await self.application(scope, receive, send)
         allowed = [*settings.ALLOWED_HOSTS, *settings.CSRF_TRUSTED_ORIGINS]
         guarded: Any = OriginValidator(self.application, allowed)  # type: ignore[arg-type]
@@ -61,7 +61,7 @@ def admit(scope: Scope) -> Guest | None:
     user = user_of(login) if login is not None else None
     if user is not None:
         return Guest(owner=Owner(user=user), login=login)
-    if settings.COPILOT_ALLOW_ANONYMOUS and not (ticket_in(scope) or bearer_in(scope)):
+    if settings.COPILOT_ALLOW_ANONYMOUS and not brings_credential(scope):
         visitor = visitor_from_cookie(cookies_in(scope).get(settings.COPILOT_VISITOR_COOKIE, ""))
         return Guest(owner=Owner(visitor_id=visitor), login=None) if visitor else None
     return None
@@ -85,6 +85,11 @@ def login_by_cookie(session_key: str) -> Login | None:
     if not user_id.isdecimal():
         return None
     return Login(user_id=int(user_id), auth_hash=auth_hash, session_key=session_key)
+
+
+def brings_credential(scope: Scope) -> bool:
+    """Return whether a ticket or a key was sent, even an empty one: then no cookie counts, whatever the origin."""
+    return ticket_in(scope) is not None or bearer_in(scope) is not None
 
 
 def ticket_in(scope: Scope) -> str | None:

@@ -227,6 +227,29 @@ async def test_a_visitor_comes_in_where_visitors_are_welcome(
     assert await late.closed_with() == 4401
 
 
+@pytest.mark.parametrize("origin", [b"https://evil.example", OWN_ORIGIN[1]])
+@pytest.mark.parametrize(
+    ("query", "authorization"), [("?ticket=", b""), ("?ticket=&ticket=x", b""), ("", b"Bearer ")]
+)
+async def test_an_empty_ticket_or_key_does_not_fall_back_to_a_visitors_cookie(
+    transactional_db: None, settings: Settings, query: str, authorization: bytes, origin: bytes
+) -> None:
+    settings.COPILOT_ALLOW_ANONYMOUS = True
+    value = await sync_to_async(visitor_cookie)()
+    cookie = (b"cookie", f"{settings.COPILOT_VISITOR_COOKIE}={value}".encode())
+    phone = Phone(f"/ws/chat/{query}", (b"origin", origin), (b"authorization", authorization), cookie)
+    assert await phone.dial()
+    assert await phone.closed_with() == 4401
+
+
+def visitor_cookie() -> str:
+    from rest_framework.test import APIClient
+
+    client = APIClient()
+    client.post("/api/sessions", {}, format="json")
+    return client.cookies[site.COPILOT_VISITOR_COOKIE].value
+
+
 # --- a login that ends ----------------------------------------------------------------------------
 
 
