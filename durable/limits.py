@@ -75,7 +75,12 @@ MAX_DELTA_CHARACTERS = (
 SOCKET_STALL_SECONDS = 30.0
 RESUME_EXCHANGE_SECONDS = 0.5
 MAX_SOCKETS_PER_USER = 20
-MAX_FRAME_BYTES = 4 * 1024 * 1024  # an AI SDK client sends the whole conversation with each message
+MAX_FRAME_BYTES = 512 * 1024  # a message of MAX_MESSAGE_CHARACTERS however it is encoded, with some history
+MAX_LOOP_FRAME_CHARACTERS = (
+    16 * 1024
+)  # parsed by the event loop itself; longer frames by a thread, one at a time
+SOCKET_BYTES_PER_SECOND = 256 * 1024
+SOCKET_BYTES_BURST = 2 * 1024 * 1024
 MAX_REQUESTS_PER_SOCKET = 50
 SOCKET_FRAMES_PER_SECOND = 50
 SOCKET_FRAME_BURST = 200

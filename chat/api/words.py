@@ -29,6 +29,8 @@ def in_words(work: Callable[[], T]) -> T:
     """Do something outside of a view; whatever it raises goes through the API's handler and comes out as Refused."""
     try:
         return work()
+    except Refused:
+        raise
     except Exception as error:
         handle: Callable[..., Any] = api_settings.EXCEPTION_HANDLER  # type: ignore[assignment]
         raise Refused(plain_words(handle(error, {}).data)) from error

@@ -14,7 +14,7 @@ from chat.api.streams import current_turn
 from chat.api.words import UNKNOWN, Refused, in_words
 from chat.delivery import reader
 from chat.delivery.socket import CloseCode, Closing, Socket
-from chat.delivery.threads import in_thread
+from chat.delivery.threads import in_parser_thread, in_thread
 from chat.models import Turn
 from chat.sessions import UUID_FORM
 from durable import limits, storable, tracing
@@ -44,7 +44,8 @@ class ChatSocket(Socket):
         self.requests: dict[str, Request] = {}
 
     async def heard(self, text: str) -> None:
-        frame = parse(text)
+        is_short = len(text) <= limits.MAX_LOOP_FRAME_CHARACTERS
+        frame = parse(text) if is_short else await in_parser_thread(parse, text)
         await self.check_login()
         match frame["type"]:
             case "send" | "resume":
@@ -89,8 +90,7 @@ class ChatSocket(Socket):
     async def _answer(self, request: Request, frame: Frame) -> None:
         work = self._submit if frame["type"] == "send" else self._find
         try:
-            refuse_unstorable(frame)
-            turn_id = await in_thread(in_words, lambda: work(frame))
+            turn_id = await in_thread(in_words, lambda: work(storable_frame(frame)))
             if turn_id is None:
                 return await self.say(encode({"type": "no-active", "requestId": request.name}))
             request.turn_id = turn_id
@@ -139,14 +139,15 @@ def cancel(turn_id: uuid.UUID) -> None:
     turns.cancel(Turn.objects.get(pk=turn_id))
 
 
-def refuse_unstorable(frame: Frame) -> None:
-    """As the same body would be refused by POST; raises Refused."""
+def storable_frame(frame: Frame) -> Frame:
+    """Return the frame as it is; raises Refused where POST would refuse the same body."""
     try:
         is_fit = storable.json_value(frame) is frame
     except storable.NotStorable as error:
         raise Refused(f"The message cannot be taken: {error}.") from None
     if not is_fit:
         raise Refused("The message contains a NUL character or half of a surrogate pair. Remove it.")
+    return frame
 
 
 def ask_in(frame: Frame) -> dict[str, Any]:

@@ -137,8 +137,8 @@ class Socket:
             message = await self._receive()
             if message["type"] == "websocket.disconnect":
                 raise Closing
-            self._frames.count(asyncio.get_running_loop().time())
             text = message.get("text")
+            self._frames.count(asyncio.get_running_loop().time(), len(text or ""))
             if text is None:
                 raise Closing(CloseCode.BAD_FRAME)
             if len(text) > limits.MAX_FRAME_BYTES:
@@ -153,18 +153,34 @@ class Socket:
 
 
 class FrameRate:
-    """A bucket of frames a client may send at once, refilled steadily."""
+    """Limits the frames a client sends, by their number and by their characters."""
 
     def __init__(self, now: float) -> None:
-        self._left = float(limits.SOCKET_FRAME_BURST)
+        self._frames = Bucket(now, size=limits.SOCKET_FRAME_BURST, per_second=limits.SOCKET_FRAMES_PER_SECOND)
+        self._characters = Bucket(
+            now, size=limits.SOCKET_BYTES_BURST, per_second=limits.SOCKET_BYTES_PER_SECOND
+        )
+
+    def count(self, now: float, characters: int) -> None:
+        """Count one frame; raises Closing when the client has sent too much."""
+        if not (self._frames.take(now, 1) and self._characters.take(now, characters)):
+            raise Closing(CloseCode.TOO_MANY)
+
+
+class Bucket:
+    """A token bucket: so much at once, refilled steadily."""
+
+    def __init__(self, now: float, *, size: int, per_second: int) -> None:
+        self._size = size
+        self._per_second = per_second
+        self._left = float(size)
         self._at = now
 
-    def count(self, now: float) -> None:
-        refill = (now - self._at) * limits.SOCKET_FRAMES_PER_SECOND
-        self._left = min(self._left + refill, float(limits.SOCKET_FRAME_BURST)) - 1
+    def take(self, now: float, amount: int) -> bool:
+        refill = (now - self._at) * self._per_second
+        self._left = min(self._left + refill, float(self._size)) - amount
         self._at = now
-        if self._left < 0:
-            raise Closing(CloseCode.TOO_MANY)
+        return self._left >= 0
 
 
 def leaves(group: BaseExceptionGroup[Closing]) -> list[Closing]:

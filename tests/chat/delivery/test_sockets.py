@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -23,7 +24,7 @@ from chat import turns
 from chat.delivery import socket as sockets
 from chat.models import Session, Turn
 from chat.routing import websockets
-from durable import limits
+from durable import limits, storable
 from durable.doorbell import group_of
 from durable.redis import client as redis
 from tests.chat.delivery.fake_worker import FakeWorker, answer
@@ -362,7 +363,8 @@ async def test_anothers_session_is_answered_like_one_that_does_not_exist(bob: Us
             await phone.say({"type": "resume", "requestId": "r", "id": key})
             answers.append(await phone.hear())
         assert answers[0] == answers[1]
-        assert answers[0]["type"] == "error"
+        words = "There is nothing here, or it is not yours."
+        assert answers[0] == {"type": "error", "requestId": "r", "errorText": words}
         await phone.say(sending("Hi", chat=str(turn.session_id), request="r2"))
         frame = await phone.hear()
         assert (frame["type"], frame["requestId"]) == ("error", "r2")
@@ -476,6 +478,49 @@ async def test_a_frame_over_the_cap_closes_with_1009(ada: User, monkeypatch: pyt
     async with call(ada) as phone:
         await phone.say(sending("x" * 2_000))
         assert await phone.closed_with() == 1009
+
+
+async def test_the_longest_message_fits_a_frame_in_every_encoding(ada: User) -> None:
+    frame = sending("\U0001f600" * limits.MAX_MESSAGE_CHARACTERS, chat="emoji")
+    assert len(json.dumps(frame, ensure_ascii=False).encode()) <= limits.MAX_FRAME_BYTES
+    control = sending("\x01" * limits.MAX_MESSAGE_CHARACTERS, chat="control")
+    assert len(json.dumps(control)) <= limits.MAX_FRAME_BYTES
+    async with call(ada) as phone:
+        await phone.say(json.dumps(frame, ensure_ascii=False))
+        turn = await next_turn()
+        await sync_to_async(answer)(turn)
+        assert reduced(await phone.hear_request("r1")).finishes == 1
+
+
+async def test_only_short_frames_are_parsed_by_the_event_loop(
+    ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The JSON parser keeps the interpreter: a frame of the largest size takes it for tens of milliseconds."""
+    threads: list[threading.Thread] = []
+    parse = storable.loads
+
+    def noting(document: str) -> Any:
+        threads.append(threading.current_thread())
+        return parse(document)
+
+    monkeypatch.setattr(storable, "loads", noting)
+    filling: list[list[int]] = [[] for _ in range((limits.MAX_FRAME_BYTES - 1_000) // 4)]
+    async with call(ada) as phone, call(ada) as other:
+        for line, body in ((phone, []), (phone, filling), (other, filling)):
+            await line.say({"type": "resume", "requestId": "r", "id": "new", "body": body})
+            assert await line.hear() == {"type": "no-active", "requestId": "r"}
+    loop = threading.current_thread()
+    assert [thread is loop for thread in threads] == [True, False, False]
+    assert threads[1] is threads[2], "One parses at a time."
+    assert limits.MAX_FRAME_BYTES <= 512 * 1024
+
+
+async def test_more_bytes_than_a_client_may_send_close_with_4429(ada: User) -> None:
+    frame = json.dumps({"type": "abort", "requestId": "r", "body": "x" * (limits.MAX_FRAME_BYTES - 100)})
+    async with call(ada) as phone:
+        for _ in range(2 * limits.SOCKET_BYTES_BURST // limits.MAX_FRAME_BYTES):
+            await phone.say(frame)
+        assert await phone.closed_with() == 4429
 
 
 async def test_a_flood_of_frames_closes_with_4429(ada: User) -> None:
