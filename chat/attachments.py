@@ -66,12 +66,20 @@ def save(owner: Owner, part: dict[str, Any], *, key: str) -> uuid.UUID:
         raise ValidationError({"messages": [message]})
     if owner.user is None:
         raise ValidationError({"messages": ["Files can be sent only with an account. Log in first."]})
-    name = part.get("filename") or NAMELESS + (mimetypes.guess_extension(match["type"] or "") or "")
+    name = name_in(part) or NAMELESS + (mimetypes.guess_extension(match["type"] or "") or "")
     content = decoded(part["url"][match.end() :], is_base64=bool(match["base64"]))
     digest = hashlib.sha256(content).hexdigest()[
         :16
     ]  # an edited message may bring another file in the same place
     return files.save(owner.user, name, content, number=True, key=f"{key}:{digest}").pk
+
+
+def name_in(part: dict[str, Any]) -> str:
+    """The name a client gave the file; empty without one."""
+    name = part.get("filename") or ""
+    if not isinstance(name, str):
+        raise ValidationError({"messages": ["A file's `filename` must be a text."]})
+    return name
 
 
 def decoded(data: str, *, is_base64: bool) -> bytes:

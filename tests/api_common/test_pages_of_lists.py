@@ -100,7 +100,7 @@ def test_ranked_rows_that_come_and_go_meanwhile_neither_repeat_nor_hide_others(a
     assert ask(gone, limit=4, cursor=cursor)[0] == ranked[4:8]
 
 
-@pytest.mark.parametrize("cursor", ["nonsense", "é", "====", "WyJ4IiwieSJd"])
+@pytest.mark.parametrize("cursor", ["nonsense", "é", "====", "WyJ4IiwieSJd", "WyIxIiwiXHVkODAwIl0"])
 def test_a_cursor_that_is_not_ours_is_refused_for_ranked_rows(ada: User, cursor: str) -> None:
     with pytest.raises(ValidationError):
         ask([ada], cursor=cursor)
@@ -146,6 +146,9 @@ def packed(value: object) -> str:
         "é",
         packed([]),
         packed(["2026-01-01"]),
+        packed(["\ud800", "\udfff"]),
+        packed(["2026-01-01T00:00:00+00:00", "\ud800"]),
+        base64.urlsafe_b64encode(b'["\xed\xa0\x80","x"]').decode().rstrip("="),
         packed(["not a time", "00000000-0000-7000-8000-000000000000"]),
         packed(["2026-01-01T00:00:00+00:00", "no id"]),
         packed(["2026-01-01T00:00:00+00:00", "00000000-0000-7000-8000-000000000000", "more"]),

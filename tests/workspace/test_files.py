@@ -324,7 +324,7 @@ def test_listing_pages_by_path_below_a_prefix(ada: AbstractBaseUser) -> None:
     assert sorted(seen) == sorted(["b/1", "a/2", "a/1", "A/1", "a%1", "c"])
 
 
-@pytest.mark.parametrize("cursor", ["%%%", "AAAA", "/w==", "é"])
+@pytest.mark.parametrize("cursor", ["%%%", "AAAA", "/w==", "é", "\ud800", "7aCA"])
 def test_a_cursor_that_is_not_ours_starts_from_the_beginning(ada: AbstractBaseUser, cursor: str) -> None:
     files.save(ada, "a", b"x")
     assert len(files.list_files(ada, cursor=cursor, limit=0).files) == 1

@@ -415,6 +415,10 @@ async def test_files_come_as_references_or_as_data(browser: AsyncClient, ada: Us
         {"messages": [{"role": "user", "parts": []}]},
         {"messages": [{"role": "user", "parts": [{"type": "file", "url": "http://evil/x.png"}]}]},
         {"messages": [{"role": "user", "parts": [{"type": "file", "url": "data:image/png;base64,%%%"}]}]},
+        *(
+            {"messages": [{"role": "user", "parts": [{"type": "file", "url": "data:,x", "filename": name}]}]}
+            for name in (5, True, ["a.txt"], {"a": 1})
+        ),
         {"messages": [user_message("x" * 64_001)]},
         {"message": {"a": 1}},
         {"message": 5},
