@@ -3,10 +3,11 @@
 from django.conf import settings
 from django.contrib import admin
 from django.urls import include, path
-from drf_spectacular.views import SpectacularAPIView, SpectacularRedocView, SpectacularSwaggerSplitView
+from drf_spectacular.views import SpectacularRedocView, SpectacularSwaggerSplitView
 
 from copilot_project import health, pages
 from copilot_project.metrics.page import metrics
+from copilot_project.openapi_page import SchemaPage
 
 urlpatterns = [
     path(f"{settings.ENV.admin_path}/", admin.site.urls),
@@ -28,7 +29,7 @@ urlpatterns = [
     path("api/", include("executions.api.urls")),
     path("api/", include("webhooks.urls")),
     path("api/", include("workspace.urls")),
-    path("api/schema/", SpectacularAPIView.as_view(), name="schema"),
+    path("api/schema/", SchemaPage.as_view(), name="schema"),
     path("api/docs/", SpectacularSwaggerSplitView.as_view(), name="api-docs"),
     path("api/redoc/", SpectacularRedocView.as_view(), name="api-redoc"),
 ]

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from io import StringIO
+from typing import Any
 
 import pytest
 import yaml
 from django.core.management import call_command
 from django.test import Client
+from drf_spectacular.generators import SchemaGenerator
+
+from copilot_project.openapi_page import documents
 
 
 def test_the_schema_is_valid_and_made_without_a_warning() -> None:
@@ -43,3 +48,45 @@ def test_its_pages_open_and_load_nothing_from_elsewhere(client: Client, path: st
         assert not re.search(r"<script>", text)
         assert loaded
         assert all(client.get(address).status_code == 200 for address in loaded)
+
+
+@pytest.fixture
+def builds(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """One entry for each time the document is built, from a process that has built none."""
+    built: list[object] = []
+    build = SchemaGenerator.get_schema
+
+    def counted(self: SchemaGenerator, **given: Any) -> Any:
+        built.append(given)
+        return build(self, **given)  # type: ignore[no-untyped-call]
+
+    monkeypatch.setattr(documents(), "_by_media_type", {})
+    monkeypatch.setattr(SchemaGenerator, "get_schema", counted)
+    return built
+
+
+@pytest.mark.django_db
+def test_the_schema_is_built_once_for_all_who_ask(client: Client, builds: list[object]) -> None:
+    answers = [client.get("/api/schema/", {"lang": str(number)}) for number in range(20)]
+    assert {answer.status_code for answer in answers} == {200}
+    assert len({answer.content for answer in answers}) == 1
+    assert len(builds) == 1
+    as_json = [client.get("/api/schema/?format=json") for _ in range(3)]
+    assert as_json[0]["Content-Type"].startswith("application/vnd.oai.openapi+json")
+    assert as_json[0].json()["paths"].keys() == yaml.safe_load(answers[0].content)["paths"].keys()
+    assert len(builds) == 2
+
+
+@pytest.mark.django_db
+def test_who_has_the_schema_does_not_get_it_again(client: Client) -> None:
+    etag = client.get("/api/schema/")["ETag"]
+    again = client.get("/api/schema/", headers={"If-None-Match": etag})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_many_who_ask_for_the_schema_at_once_share_one_build(builds: list[object]) -> None:
+    with ThreadPoolExecutor(20) as threads:
+        answers = list(threads.map(lambda _: Client().get("/api/schema/"), range(20)))
+    assert {answer.status_code for answer in answers} == {200}
+    assert len(builds) == 1
