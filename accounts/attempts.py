@@ -13,6 +13,7 @@ from accounts.errors import TooManyAttempts
 from accounts.models import Attempt
 from durable.limits import (
     LOGIN_WINDOW_SECONDS,
+    SIGNUP_FORMS_PER_ADDRESS,
     SIGNUP_WINDOW_SECONDS,
     SIGNUPS_PER_ADDRESS,
     WRONG_LOGINS_PER_ADDRESS,
@@ -88,3 +89,18 @@ def login_limits(*, username: str, network: str) -> list[Limit]:
 
 def signup_limits(*, network: str) -> list[Limit]:
     return [Limit(what="signup from", who=network, most=SIGNUPS_PER_ADDRESS, seconds=SIGNUP_WINDOW_SECONDS)]
+
+
+def signup_form_limits(*, network: str) -> list[Limit]:
+    """For every form that is sent, whether it makes an account or not."""
+    return [
+        Limit(
+            what="signup form from", who=network, most=SIGNUP_FORMS_PER_ADDRESS, seconds=SIGNUP_WINDOW_SECONDS
+        )
+    ]
+
+
+def password_limits(*, user_id: int) -> list[Limit]:
+    """For the old password that a change asks for, wherever the person's session is used."""
+    most, window = WRONG_LOGINS_PER_ADDRESS, LOGIN_WINDOW_SECONDS
+    return [Limit(what="password of", who=str(user_id), most=most, seconds=window)]

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from django.conf import settings
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
-from rest_framework.views import APIView
 
+from accounts.client_address import client_network
 from accounts.models import User
-from accounts.visitors import visitor_id
+from accounts.visitors import plain, visitor_id
 from durable import rates
+
+if TYPE_CHECKING:  # views read this class from the settings while they are being imported
+    from rest_framework.views import APIView
 
 
 class WriteRate(BaseThrottle):
@@ -31,6 +36,8 @@ class WriteRate(BaseThrottle):
 
 
 def who(request: Request) -> str:
+    """Whose changes these are: a user's, a visitor's, or those of everybody at an address who is neither yet."""
     if isinstance(request.user, User):
         return f"user:{request.user.pk}"
-    return f"visitor:{visitor_id(request)}"
+    visitor = visitor_id(request)
+    return f"visitor:{visitor}" if visitor else f"address:{client_network(plain(request))}"

@@ -19,7 +19,14 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET
 from django.views.generic import FormView
 
-from accounts.attempts import Tries, count_try, login_limits, signup_limits
+from accounts.attempts import (
+    Tries,
+    count_try,
+    login_limits,
+    password_limits,
+    signup_form_limits,
+    signup_limits,
+)
 from accounts.client_address import client_network
 from accounts.errors import TooManyAttempts
 from accounts.forms import LoginForm, SignUpForm
@@ -76,6 +83,13 @@ class SignUp(FormView):  # type: ignore[type-arg]
             return redirect(settings.LOGIN_REDIRECT_URL)
         return super().dispatch(request, *args, **kwargs)
 
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        try:
+            count_try(signup_form_limits(network=client_network(request)))
+        except TooManyAttempts as error:
+            return too_many_attempts(request, error)
+        return super().post(request, *args, **kwargs)
+
     def form_valid(self, form: SignUpForm) -> HttpResponse:
         try:
             count_try(signup_limits(network=client_network(self.request)))
@@ -91,10 +105,26 @@ class SignUp(FormView):  # type: ignore[type-arg]
 
 
 class ChangePassword(PasswordChangeView):
-    """Ends all other logins of the account. Who never had a password need not know the old one."""
+    """Ends all other logins of the account. Who never had a password need not know the old one.
+
+    Every try counts until it proves right, so that a stolen session is no way to guess the password.
+    """
 
     template_name = "accounts/password.html"
     success_url = reverse_lazy("password-changed")
+    tries: Tries
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        assert isinstance(request.user, User), "the page is for who is logged in"
+        try:
+            self.tries = count_try(password_limits(user_id=request.user.pk))
+        except TooManyAttempts as error:
+            return too_many_attempts(request, error)
+        return super().post(request, *args, **kwargs)
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        self.tries.give_back()
+        return super().form_valid(form)
 
     def get_form_class(self) -> type[SetPasswordForm[User]]:  # type: ignore[override]
         user = self.request.user

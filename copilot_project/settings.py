@@ -361,6 +361,7 @@ REST_FRAMEWORK = {
         "accounts.authentication.CookieAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_THROTTLE_CLASSES": ["accounts.throttling.WriteRate"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["copilot_project.parsers.StrictJSONParser"],
     "DEFAULT_PAGINATION_CLASS": "copilot_project.pagination.CursorPages",

@@ -381,6 +381,7 @@ WRONG_CODES = 5  # of a second factor, in the same window
 RECOVERY_CODES = 10
 ADMIN_TOUCH_SECONDS = 60.0  # how often a visit to the admin is noted
 SIGNUPS_PER_ADDRESS = 20
+SIGNUP_FORMS_PER_ADDRESS = 100  # also those that are refused: each tells whether a name is taken
 SIGNUP_WINDOW_SECONDS = 3600.0
 API_KEY_USE_NOTE_SECONDS = 60.0
 MAX_API_KEYS_PER_USER = 50

@@ -41,6 +41,7 @@ class Hook(APIView):
 
     authentication_classes = ()
     permission_classes = ()
+    throttle_classes = ()  # calls are counted per trigger
     content_negotiation_class = AnyCaller
 
     @extend_schema(request=OpenApiTypes.OBJECT, responses={200: CallAnswer, 202: CallAnswer}, auth=[])

@@ -13,7 +13,12 @@ from django.test import Client
 from pytest_django import Settings
 
 from accounts.models import Attempt, User
-from durable.limits import SIGNUPS_PER_ADDRESS, WRONG_LOGINS_PER_ADDRESS, WRONG_LOGINS_PER_NAME
+from durable.limits import (
+    SIGNUP_FORMS_PER_ADDRESS,
+    SIGNUPS_PER_ADDRESS,
+    WRONG_LOGINS_PER_ADDRESS,
+    WRONG_LOGINS_PER_NAME,
+)
 from tests.accounts.conftest import PASSWORD, race
 
 NEW = {"username": "grace", "email": "", "password1": PASSWORD, "password2": PASSWORD}
@@ -240,6 +245,23 @@ def test_one_address_cannot_make_accounts_without_end(db: None) -> None:
     assert refused.status_code == 429
     assert "Retry-After" in refused.headers
     assert not User.objects.filter(username="more").exists()
+
+
+def test_one_address_cannot_ask_for_names_without_end(ada: User) -> None:
+    for _ in range(SIGNUP_FORMS_PER_ADDRESS):
+        assert Client().post("/signup/", NEW | {"username": "ada"}).status_code == 200
+    assert Client().post("/signup/", NEW | {"username": "ada"}).status_code == 429
+    assert Client(REMOTE_ADDR="10.1.0.1").post("/signup/", NEW | {"username": "ada"}).status_code == 200
+
+
+def test_a_session_does_not_let_one_guess_its_password(client: Client, ada: User) -> None:
+    client.force_login(ada)
+    new = "an even better password"
+    wrong = {"old_password": "wrong", "new_password1": new, "new_password2": new}
+    codes = [client.post("/password/", wrong).status_code for _ in range(WRONG_LOGINS_PER_ADDRESS + 1)]
+    assert codes == [200] * WRONG_LOGINS_PER_ADDRESS + [429]
+    assert client.post("/password/", wrong | {"old_password": PASSWORD}).status_code == 429
+    assert log_in(Client()).status_code == 302
 
 
 def test_changing_the_password_keeps_this_login_and_ends_the_others(ada: User) -> None:

@@ -38,6 +38,7 @@ class CompleteOperation(APIView):
 
     authentication_classes = ()
     permission_classes = ()
+    throttle_classes = ()
 
     @extend_schema(request=Answer, responses=Taken, auth=[])
     def post(self, request: Request, operation_id: uuid.UUID) -> Response:

@@ -14,6 +14,7 @@ from rest_framework.throttling import BaseThrottle
 from rest_framework.views import APIView
 
 from accounts.authentication import current_user
+from accounts.throttling import WriteRate
 from durable import limits, rates
 from webhooks import deliveries
 from webhooks.api.serializers import WebhookDeliverySerializer
@@ -53,7 +54,7 @@ class Deliveries(OwnDeliveries, generics.ListAPIView[WebhookDelivery]):
 class SendTest(OwnDeliveries):
     """Trying an endpoint out."""
 
-    throttle_classes = [SendRate]
+    throttle_classes = [WriteRate, SendRate]
 
     @extend_schema(request=None, responses={202: WebhookDeliverySerializer})
     def post(self, request: Request, **kwargs: Any) -> Response:
@@ -65,7 +66,7 @@ class SendTest(OwnDeliveries):
 class Replay(OwnDeliveries):
     """Sending one again."""
 
-    throttle_classes = [SendRate]
+    throttle_classes = [WriteRate, SendRate]
 
     @extend_schema(request=None, responses={202: WebhookDeliverySerializer})
     def post(self, request: Request, **kwargs: Any) -> Response:
