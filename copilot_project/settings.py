@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from copilot_project import secrets
+from copilot_project import production, secrets
 from copilot_project.env import ROOT, BadEnvironment, Environment, split
 
 try:
@@ -38,8 +38,18 @@ if PRODUCTION:
         raise ImproperlyConfigured("Production refuses DEBUG. Unset it.")
     if ENV.crash_at:
         raise ImproperlyConfigured("Production refuses COPILOT_CRASH_AT, which kills processes. Unset it.")
-    if "*" in split(ENV.allowed_hosts):
-        raise ImproperlyConfigured("Production refuses a wildcard in ALLOWED_HOSTS. Name the hosts.")
+    if not production.are_fernet_keys(split(ENV.encryption_keys)):
+        raise ImproperlyConfigured(
+            "Production refuses ENCRYPTION_KEYS with a key that is none. Make one with `./copilot makekeys`."
+        )
+    if too_wide := production.too_wide_hosts(split(ENV.allowed_hosts)):
+        raise ImproperlyConfigured(
+            f"Production refuses a wildcard in ALLOWED_HOSTS, such as {too_wide[0]!r}. Name the hosts."
+        )
+    if (ENV.test_tools or ENV.test_apps) and not production.is_loopback_only(split(ENV.allowed_hosts)):
+        raise ImproperlyConfigured(
+            "Production refuses COPILOT_TEST_TOOLS and COPILOT_TEST_APPS on a site that others reach. Unset them."
+        )
     if len(ENV.secret_key) < SECRET_KEY_CHARACTERS or ENV.secret_key.startswith("django-insecure-"):
         raise ImproperlyConfigured(
             f"Production refuses a SECRET_KEY of less than {SECRET_KEY_CHARACTERS} characters, or one made for "
@@ -82,6 +92,7 @@ INSTALLED_APPS += split(ENV.test_apps)
 
 MIDDLEWARE = [
     "copilot_project.middleware.screen",
+    "copilot_project.proxies.believe_only_proxies",
     "copilot_project.policy.protect",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from django.core.checks import run_checks
-from django.test import RequestFactory
+from django.test import Client, RequestFactory
 from pytest_django import Settings
 
 from accounts.checks import trusted_proxies_are_networks
@@ -60,3 +60,17 @@ def test_a_proxy_that_is_no_address_is_named_before_anyone_logs_in(settings: Set
     assert [error.id for error in errors] == ["accounts.E001"]
     assert "'nginx'" in errors[0].msg
     assert errors[0] in run_checks()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("peer", "leads_to_https"), [("10.0.0.7", False), ("203.0.113.5", True), ("", True), ("nonsense", True)]
+)
+def test_only_a_trusted_proxy_is_believed_that_a_request_came_by_https(
+    settings: Settings, peer: str, leads_to_https: bool
+) -> None:
+    settings.COPILOT_TRUSTED_PROXIES = ["10.0.0.0/8"]
+    settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    settings.SECURE_SSL_REDIRECT = True
+    answer = Client(REMOTE_ADDR=peer).get("/login/", headers={"X-Forwarded-Proto": "https"})
+    assert (answer.status_code == 301) == leads_to_https

@@ -32,6 +32,8 @@ def test_cookies_carry_the_host_prefix_and_every_flag(tmp_path: Path) -> None:
         "SECRET_KEY": "k" * 60,
         "ENCRYPTION_KEYS": Fernet.generate_key().decode(),
         "ALLOWED_HOSTS": "copilot.example",
+        "COPILOT_TEST_APPS": "",
+        "COPILOT_TEST_TOOLS": "",
         "DJANGO_SETTINGS_MODULE": "copilot_project.settings",
     }
     run = subprocess.run(

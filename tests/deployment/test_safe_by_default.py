@@ -32,6 +32,9 @@ REFUSED = {
     "a key made for development": {"SECRET_KEY": f"django-insecure-{'x' * 60}"},
     "debug pages": {"DEBUG": "true"},
     "any host": {"ALLOWED_HOSTS": "*"},
+    "any host of a top-level domain": {"ALLOWED_HOSTS": ".com"},
+    "an encryption key that is none": {"ENCRYPTION_KEYS": "changeme"},
+    "tools of the tests": {"COPILOT_TEST_TOOLS": "true"},
 }
 TRY_ALL = """
 import json, os, runpy, sys
@@ -52,7 +55,8 @@ print(json.dumps(found))
 
 
 def environment(home: Path) -> dict[str, str]:
-    return os.environ | GOOD | {"COPILOT_HOME": str(home), "DATABASE_URL": "", "COPILOT_TEST_APPS": ""}
+    unset = {"DATABASE_URL": "", "COPILOT_TEST_APPS": "", "COPILOT_TEST_TOOLS": ""}
+    return os.environ | GOOD | {"COPILOT_HOME": str(home)} | unset
 
 
 def test_production_refuses_what_is_not_safe_and_says_what_to_do(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from cryptography.fernet import Fernet
 
 from copilot_project.documentation import environment_page
 from copilot_project.env import MAX_SOCKET_PATH, ROOT, BadEnvironment, Environment, embedded_socket, split
@@ -117,7 +118,9 @@ def load_settings(tmp_path: Path, **variables: str) -> str:
 GOOD = {
     "COPILOT_PRODUCTION": "1",
     "SECRET_KEY": "x" * 50,
-    "ENCRYPTION_KEYS": "k",
+    "ENCRYPTION_KEYS": Fernet.generate_key().decode(),
+    "COPILOT_TEST_APPS": "",
+    "COPILOT_TEST_TOOLS": "",
     "ALLOWED_HOSTS": "ratchet.example",
 }
 
@@ -132,6 +135,14 @@ GOOD = {
         ({"COPILOT_CRASH_AT": "after_claim:/tmp/x"}, "Production refuses COPILOT_CRASH_AT"),
         ({"ALLOWED_HOSTS": "*"}, "Production refuses a wildcard"),
         ({"ALLOWED_HOSTS": "a.example,*"}, "Production refuses a wildcard"),
+        ({"ALLOWED_HOSTS": ".com"}, "Production refuses a wildcard in ALLOWED_HOSTS, such as '.com'"),
+        ({"ALLOWED_HOSTS": "a.example,."}, "Production refuses a wildcard"),
+        ({"ALLOWED_HOSTS": ".ratchet.example"}, "ok"),
+        ({"ENCRYPTION_KEYS": "changeme"}, "Production refuses ENCRYPTION_KEYS"),
+        ({"ENCRYPTION_KEYS": f"{Fernet.generate_key().decode()},k"}, "Production refuses ENCRYPTION_KEYS"),
+        ({"COPILOT_TEST_TOOLS": "1"}, "Production refuses COPILOT_TEST_TOOLS"),
+        ({"COPILOT_TEST_APPS": "tests.testjobs"}, "Production refuses COPILOT_TEST_TOOLS"),
+        ({"COPILOT_TEST_TOOLS": "1", "ALLOWED_HOSTS": "127.0.0.1,localhost"}, "ok"),
         ({"PORT": "http"}, "PORT='http'"),
         ({"DATABASE_URL": "mysql://x"}, "DATABASE_URL has the scheme 'mysql'"),
     ],
