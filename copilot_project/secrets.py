@@ -31,6 +31,15 @@ def make_encryption_key() -> str:
     return Fernet.generate_key().decode()
 
 
+def private_file(path: Path) -> Path:
+    """Make the file if there is none, and let nobody but its owner read it; return its path."""
+    if not path.exists():
+        path.touch(mode=0o600)
+    if path.stat().st_uid == os.geteuid():
+        path.chmod(0o600)
+    return path
+
+
 def kept(path: Path, make: Callable[[], str]) -> str:
     """Read the key at `path`; make it first when there is none. Two processes at once end with the same key."""
     if not path.exists():

@@ -176,7 +176,7 @@ def postgres(url: str) -> dict[str, Any]:
 def database(url: str) -> dict[str, Any]:
     if not url:
         HOME.mkdir(parents=True, exist_ok=True, mode=0o700)
-        return sqlite(str(HOME / "copilot.sqlite3"))
+        return sqlite(str(secrets.private_file(HOME / "copilot.sqlite3")))
     scheme = urlsplit(url).scheme
     if scheme in ("postgres", "postgresql"):
         return postgres(url)
@@ -313,7 +313,11 @@ STATIC_URL = "/static/"
 STATIC_ROOT = HOME / "static"
 ON_DISK = {
     "BACKEND": "django.core.files.storage.FileSystemStorage",
-    "OPTIONS": {"location": HOME / "files"},
+    "OPTIONS": {
+        "location": HOME / "files",
+        "file_permissions_mode": 0o600,
+        "directory_permissions_mode": 0o700,
+    },
 }
 IN_A_BUCKET = {
     "BACKEND": "storages.backends.s3.S3Storage",
