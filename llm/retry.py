@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email.utils
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -159,4 +160,4 @@ def _number(text: str) -> float | None:
         number = float(text)
     except ValueError:
         return None
-    return min(number, limits.MODEL_MAX_RETRY_AFTER_SECONDS) if number >= 0 else None
+    return min(number, limits.MODEL_MAX_RETRY_AFTER_SECONDS) if 0 <= number < math.inf else None

@@ -183,7 +183,7 @@ def test_python_values_become_json() -> None:
         "nan": None,
         "huge": "[a number too large to show]",
         "1": "[object]",
-        "text": "ab?",
+        "text": "a\ufffdb\ufffd",
     }
     assert json.loads("".join(json_pieces(value))) == shown
 
