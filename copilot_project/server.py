@@ -109,6 +109,14 @@ class PatientSocket(WebSocketProtocol):  # type: ignore[misc]
         if self.state in (self.STATE_CONNECTING, self.STATE_OPEN):
             super().handle_reply(message)
 
+    def sendMessage(self, payload: bytes, *args: Any, **kwargs: Any) -> None:
+        """The limit is one for what clients send: Autobahn would refuse to send them a long event as well."""
+        limit, self.maxMessagePayloadSize = self.maxMessagePayloadSize, 0
+        try:
+            super().sendMessage(payload, *args, **kwargs)
+        finally:
+            self.maxMessagePayloadSize = limit
+
     def serverClose(self, code: int | None = None) -> None:
         """Any code the standard knows: Autobahn's own `sendClose` refuses those below 3000."""
         self.sendCloseFrame(code=1000 if code is None else code)
