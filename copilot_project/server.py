@@ -75,6 +75,8 @@ class Gate:
 class PatientSocket(WebSocketProtocol):  # type: ignore[misc]
     """A websocket whose sender waits for its reader."""
 
+    maxMessagePayloadSize: int
+
     def onConnect(self, request: Any) -> Any:
         self.gate = Gate()
         return super().onConnect(request)

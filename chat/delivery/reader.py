@@ -148,6 +148,7 @@ class Place:
     ended: bool = False
     told_position: int = 0
     shown: Position = START  # the last entry that changed what this reader shows
+    was_corrected: bool = False
 
     def __post_init__(self) -> None:
         self.shown = self.at
@@ -163,6 +164,7 @@ class Place:
         """A place in an attempt that never was (the data it came from is lost) leads back to the last commit."""
         if look is not None and self.at.attempt > look.attempt and not look.is_over:
             self.at = self.shown = look.stored
+            self.was_corrected = True  # to a place that may be the end itself, written since the look began
 
     def lacks(self, look: Look | None) -> bool:
         """Whether the database has something for this reader."""
@@ -228,7 +230,7 @@ class Place:
         last = (stored or [])[-1:]
         if last and not protocol.is_end(last[0].body):
             return await self._from_rows(look)  # it could not be closed: its row alone says that it has ended
-        return last if self.at != look.stored else []
+        return last if self.was_corrected or self.at != look.stored else []
 
     async def _from_rows(self, look: Look) -> Batch:
         """A turn so old that its events were thrown away: what its rows say; only the end for who has begun it."""

@@ -6,6 +6,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain, repeat
 from pathlib import Path
 
 import pytest
@@ -73,7 +74,7 @@ def test_who_waits_for_a_test_that_hangs_waits_no_longer_than_asked() -> None:
 
 def test_a_test_that_hangs_counts_as_lost_after_its_deadline_and_another_is_begun() -> None:
     hanging, good = Probe(PASSED), done(PASSED)
-    probes: Iterator[Callable[[], SandboxReport]] = iter([hanging, good])
+    probes: Iterator[Callable[[], SandboxReport]] = chain([hanging], repeat(good))
     test = SelfTest(probe=lambda: next(probes)(), deadline_seconds=0.0)
     assert not test.passed()
     wait_until(lambda: hanging.begun)
@@ -106,7 +107,7 @@ def test_a_test_that_failed_just_now_is_not_run_for_everybody_who_asks() -> None
 
 def test_a_test_that_passed_is_not_undone_by_a_lost_one() -> None:
     lost, good = Probe(broken("late")), done(PASSED)
-    probes: Iterator[Callable[[], SandboxReport]] = iter([lost, good])
+    probes: Iterator[Callable[[], SandboxReport]] = chain([lost], repeat(good))
     test = SelfTest(probe=lambda: next(probes)(), deadline_seconds=0.0)
     first = test.begin_if_due()
     wait_until(lambda: lost.begun)

@@ -24,6 +24,7 @@ LIBRARIES = {
 WAITING = frozenset(
     [
         "boundary/http.py",
+        "boundary/isolated.py",
         "boundary/resolving.py",
         "boundary/sandbox/boxes.py",
         "boundary/sandbox/launching.py",
@@ -35,6 +36,7 @@ WAITING = frozenset(
 REACHED_THROUGH_THEM = {
     "boundary/addresses.py": "names of address families only",
     "boundary/connecting.py": "boundary.http",
+    "boundary/parsers/server.py": "the other end of boundary.isolated, a process of its own",
     "executions/blocks/adapters/guarded_requests.py": "the port for HTTP, that is boundary.http",
     "llm/asking.py": "llm.client, on the background loop",
     "llm/transport.py": "llm.client, on the background loop",

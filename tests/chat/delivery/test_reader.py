@@ -17,6 +17,7 @@ from django.db import connection, transaction
 
 from chat import protocol, turns
 from chat.delivery import reader
+from chat.delivery.looks import Look
 from chat.events import AttemptStarted, ProseDelta, ProseStarted, prose_deltas
 from chat.fold import told_by
 from chat.models import Attempt, Message, Session, Step, Turn
@@ -256,6 +257,21 @@ def test_a_place_ahead_of_a_running_turn_gets_its_end_and_does_not_hang(turn: Tu
     worker.say("text", apart=True)
     worker.finish()
     assert '"type":"finish"' in live.result()[-1].body
+
+
+def test_a_turn_that_ends_while_a_place_ahead_of_it_is_corrected_is_told_to_have_ended(turn: Turn) -> None:
+    """The look saw the status before the end and the log after it."""
+    answer(turn)
+    stored = log.last_stored(turn.pk)
+    before = Look(attempt=1, stored=stored, is_over=False, position=0)
+    after = Look(attempt=1, stored=stored, is_over=True, position=0)
+
+    async def follow() -> list[str]:
+        place = reader.Place(turn.pk, Position(7, 1))
+        place.correct(before)
+        return [entry.body async for batch in place.catch_up(after) for entry in batch]
+
+    assert asyncio.run(follow()) == [read_all(turn)[-1].body]
 
 
 # --- several attempts -----------------------------------------------------------------------------
