@@ -82,21 +82,22 @@ class Gateway:
     def recover(self) -> None:
         """Serve again; what was open while it was silent is cut, as such connections are sooner or later."""
         self.refuses = False
-        for one in list(self._open):
-            with suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
+        self._cut()
         self._speaks.set()
 
     def refuse(self) -> None:
         """Cut what is open, and every new connection at once."""
         self.refuses = True
-        for one in list(self._open):
-            with suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
+        self._cut()
 
     def close(self) -> None:
         self._listener.close()
         self.refuse()
+
+    def _cut(self) -> None:
+        for one in list(self._open):
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
 
     def _accept(self) -> None:
         with suppress(OSError):
