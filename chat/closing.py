@@ -79,13 +79,13 @@ def opening_events(turn: Turn) -> list[TurnEvent]:
 
 def place_messages(turn: Turn) -> None:
     """Give the input and the answer their places in the conversation. Once: when the turn starts."""
-    inputs = list(turn.messages.filter(role="user", seq=None).order_by("created_at"))
-    place = turn.session.take_places(len(inputs) + 1)
-    for number, message in enumerate(inputs):
-        message.seq = place + number
-        message.save(update_fields=["seq"])
+    inputs = turn.messages.filter(role="user", seq=None).order_by("created_at").values_list("pk", flat=True)
+    given = list(inputs)
+    place = turn.session.take_places(len(given) + 1)
+    for number, message_id in enumerate(given):
+        turn.messages.filter(pk=message_id).update(seq=place + number)
     turn.messages.create(
-        id=turn.answer_id, session_id=turn.session_id, role="assistant", seq=place + len(inputs)
+        id=turn.answer_id, session_id=turn.session_id, role="assistant", seq=place + len(given)
     )
 
 
@@ -161,6 +161,8 @@ def close_unowned(turn: Turn) -> None:
 def close_calls(turn: Turn) -> list[TurnEvent]:
     """Every tool call that has no result gets one that says so. Inside the ending transaction."""
     events = unanswered_calls(turn)
+    if not events:
+        return events
     state = ToolCall.State.CANCELLED if turn.status == turn.CANCELLED else ToolCall.State.INTERRUPTED
     text = without_result(turn)
     unanswered(turn).update(
@@ -235,4 +237,4 @@ def entries(attempt: int, after: Position, events: Sequence[TurnEvent]) -> list[
 def answer_text(turn: Turn) -> str:
     """The plain text of a turn's answer, for lists and search."""
     steps = turn.steps.values_list("parts", flat=True)
-    return "".join(part["text"] for parts in steps for part in parts if part["kind"] == "text")
+    return "".join(fold.text_of(parts) for parts in steps)

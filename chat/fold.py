@@ -49,6 +49,11 @@ def cut_off(parts: Iterable[Part], why: str) -> list[Part]:
     return [part for part in kept if part["kind"] == "tool" or part["text"]]
 
 
+def text_of(parts: Iterable[Part]) -> str:
+    """Return the plain text of a step."""
+    return "".join(part["text"] for part in parts if part["kind"] == "text")
+
+
 def tool_input(arguments: str) -> Any:
     """The arguments of a call as an object where they are JSON, else as the model wrote them."""
     try:
@@ -115,7 +120,7 @@ class Told:
     @property
     def text(self) -> str:
         """What was said, a paragraph for each step that said something."""
-        said = ["".join(part["text"] for part in step.parts if part["kind"] == "text") for step in self.steps]
+        said = [text_of(step.parts) for step in self.steps]
         return "\n\n".join(words.strip() for words in said if words.strip())
 
     @property

@@ -12,7 +12,7 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from accounts.models import User
-from chat import announcing, closing, news, waits
+from chat import announcing, closing, fold, news, waits
 from chat.signals import turn_ended
 from chat.waits import TurnWait
 from durable import log
@@ -81,12 +81,17 @@ class Session(models.Model):
     def take_places(self, count: int) -> int:
         """Reserve consecutive places for messages and return the first; no two callers get the same one.
 
-        The UPDATE keeps the session's row locked until the surrounding transaction ends.
+        The UPDATE keeps the session's row locked until the surrounding transaction ends. One statement where
+        this instance was read under that lock, as a claim does.
         """
-        own = Session.objects.filter(pk=self.pk)
+        own, first = Session.objects.filter(pk=self.pk), self.next_seq
+        if own.filter(next_seq=first).update(next_seq=first + count):
+            self.next_seq = first + count
+            return first
         with transaction.atomic(savepoint=False):
             own.update(next_seq=F("next_seq") + count)
-            return own.values_list("next_seq", flat=True).get() - count
+            self.next_seq = own.values_list("next_seq", flat=True).get()
+            return self.next_seq - count
 
 
 class Message(models.Model):
@@ -398,4 +403,4 @@ class Step(models.Model):
 
     @property
     def text(self) -> str:
-        return "".join(part["text"] for part in self.parts if part["kind"] == "text")
+        return fold.text_of(self.parts)

@@ -61,7 +61,9 @@ def waiting(turn: Turn, lease: Lease, *, key: str, job_id: uuid.UUID | None) -> 
 
 def stop_awaited(turn: Turn) -> None:
     """A turn that ends while it waits takes along the turns it waits for. Inside the transaction that ends it."""
-    for job_id in list(turn.waits.values_list("job_id", flat=True)):
+    awaited = list(turn.waits.values_list("job_id", flat=True))
+    for job_id in awaited:
         if job_id and jobs.request_cancel(type(turn), job_id):
             after_commit(bell.ring, job_id)
-    turn.waits.all().delete()
+    if awaited:
+        turn.waits.all().delete()

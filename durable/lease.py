@@ -58,6 +58,7 @@ class Lease:
         self.unsaved_end: tuple[str, str] | None = (
             None  # status and reason of an end that could not be written
         )
+        self._ended_job: Job | None = None  # the row as it was closed
         self.renewed_at = self._claimed = time.monotonic()
         self.claimed_at: datetime = getattr(job, "claimed_at", None) or timezone.now()
         self.stop = StopSignal()
@@ -235,16 +236,23 @@ class Lease:
         self._is_over()
         log.expire_soon(self.job_id)
         log.nudge(self.job_id)
-        ended = retry_database(lambda: self._mine().get(), seconds=self.seconds)
+        ended = self._ended_job or retry_database(self._read, seconds=self.seconds)
         guard.try_one(ended.after_end, what="What follows the end of a job", item=self.job_id)
 
     def _close(self) -> None:
         try:
-            self._mine().get().ended()
+            self._ended_job = None  # of an earlier try, which was rolled back
+            ended = self._read()
+            ended.ended()
+            self._ended_job = ended
         except Exception as error:
             if guard.is_fault(error):
                 raise CloseFailed from error
             raise
+
+    def _read(self) -> Job:
+        job: Job = self._mine().select_related(*self.model.reads_with).get()
+        return job
 
     def wait_until_due(
         self,

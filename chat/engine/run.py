@@ -12,7 +12,7 @@ from django.db import transaction
 
 import llm
 from accounts.ledger import OverBudget, charge_answer, check_budget
-from chat import closing, news, titles
+from chat import closing, fold, news, titles
 from chat.engine import compaction, history, steering
 from chat.engine.journal import TurnJournal
 from chat.engine.pictures import show_pictures
@@ -96,6 +96,7 @@ class Answering:
         self.permissions = narrow(
             Permissions.parse(turn.session.permissions or None), Permissions.parse(turn.permissions)
         )
+        self.has_called = False  # this attempt has asked for tools
         self.round: Round | None = None
         self.unsaved: Completion | None = None  # an answer that is paid for and not committed yet
 
@@ -297,18 +298,24 @@ class Answering:
             "output_tokens": completion.usage.output_tokens,
             "cost": completion.cost,
         }
-        if not self.turn.steps.filter(number=number).update(**values):
-            self.turn.steps.create(number=number, **values)
+        Step.objects.bulk_create(
+            [Step(turn=self.turn, number=number, **values)],
+            update_conflicts=True,
+            unique_fields=["turn", "number"],
+            update_fields=list(values),
+        )
         self.charge(number, completion)
-        self.write_text()
+        self.write_text(first=parts if number == 0 else None)
 
     def charge(self, number: int, completion: Completion) -> None:
         """Once: the key is the turn and the step."""
         key = f"turn:{self.turn.pk}:step:{number}"
         charge_answer(completion, user_id=self.turn.user_id, key=key, job_id=self.turn.pk)
 
-    def write_text(self) -> None:
-        Message.objects.filter(pk=self.turn.answer_id).update(text=closing.answer_text(self.turn))
+    def write_text(self, *, first: list[dict[str, Any]] | None = None) -> None:
+        """Keep the plain text of the answer so far; `first` is the only step there is, which spares reading it."""
+        text = closing.answer_text(self.turn) if first is None else fold.text_of(first)
+        Message.objects.filter(pk=self.turn.answer_id).update(text=text)
 
     # --- tools ------------------------------------------------------------------------------------
 
@@ -316,6 +323,7 @@ class Answering:
         """Run what the step asked for and has no result yet; False when it asked for nothing."""
         if not calls:
             return False
+        self.has_called = True
         done = {call.call_id for call in calls_of(self.turn.pk, number) if call.is_finished}
         names = ", ".join(sorted({call.name for call in calls}))
         with Silence(self.say_waiting, names) as silence:
@@ -377,7 +385,8 @@ class Answering:
 
         def ending() -> None:
             work()
-            closing.close_calls(self.turn)
+            if self.resumed or self.has_called:
+                closing.close_calls(self.turn)
 
         self.lease.finish(
             status,
