@@ -6,7 +6,6 @@ import re
 import secrets
 from datetime import timedelta
 
-from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
@@ -14,6 +13,7 @@ from accounts.errors import TooManyKeys
 from accounts.models import ApiKey, User
 from accounts.tokens import hash_token, new_token
 from durable.limits import API_KEY_USE_NOTE_SECONDS, MAX_API_KEYS_PER_USER
+from durable.retrying import in_transaction
 
 PREFIX_BYTES = 4
 SHAPE = re.compile(r"rk_[0-9a-f]{8}_[A-Za-z0-9_-]{43}")
@@ -24,15 +24,15 @@ def create_api_key(user: User, name: str) -> str:
     return make_key(user, name)[1]
 
 
+@in_transaction
 def make_key(user: User, name: str) -> tuple[ApiKey, str]:
     """The row and the key itself."""
     prefix = secrets.token_hex(PREFIX_BYTES)
     key = f"rk_{prefix}_{new_token()}"
-    with transaction.atomic():
-        User.objects.select_for_update(no_key=True).get(pk=user.pk)  # two at once cannot both be the last
-        if ApiKey.objects.filter(user=user, revoked_at=None).count() >= MAX_API_KEYS_PER_USER:
-            raise TooManyKeys
-        return ApiKey.objects.create(user=user, name=name, prefix=prefix, hash=hash_token(key)), key
+    User.objects.select_for_update(no_key=True).get(pk=user.pk)  # two at once cannot both be the last
+    if ApiKey.objects.filter(user=user, revoked_at=None).count() >= MAX_API_KEYS_PER_USER:
+        raise TooManyKeys
+    return ApiKey.objects.create(user=user, name=name, prefix=prefix, hash=hash_token(key)), key
 
 
 def find_user(key: str) -> User | None:

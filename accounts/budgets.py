@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from django.conf import settings
-from django.db import transaction
 from django.db.models import Q, Sum
 from django.utils import timezone
 
@@ -16,6 +15,7 @@ from accounts.errors import OverBudget
 from accounts.models import Budget, Hold, LedgerEntry, User
 from accounts.periods import Period, day_of, month_of
 from durable.limits import MAX_TURN_SECONDS
+from durable.retrying import in_transaction
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +48,7 @@ def check_budget(user: User | None) -> None:
     require_room(user, Decimal(0))
 
 
+@in_transaction
 def hold_once(*, user: User, key: str, amount: Decimal, seconds: float = MAX_TURN_SECONDS) -> bool:
     """Set `amount` aside for the effect named `key`, or raise OverBudget when it does not fit.
 
@@ -56,15 +57,14 @@ def hold_once(*, user: User, key: str, amount: Decimal, seconds: float = MAX_TUR
     False when this key was held or charged already.
     """
     now, amount = timezone.now(), checked_amount(amount)
-    with transaction.atomic():
-        User.objects.select_for_update(no_key=True).get(pk=user.pk)
-        Hold.objects.filter(user=user, expires_at__lte=now).delete()
-        taken = Q(key=checked_key(key))
-        if Hold.objects.filter(taken).exists() or LedgerEntry.objects.filter(taken).exists():
-            return False
-        require_room(user, amount)
-        Hold.objects.create(user=user, key=key, amount=amount, expires_at=now + timedelta(seconds=seconds))
-        return True
+    User.objects.select_for_update(no_key=True).get(pk=user.pk)
+    Hold.objects.filter(user=user, expires_at__lte=now).delete()
+    taken = Q(key=checked_key(key))
+    if Hold.objects.filter(taken).exists() or LedgerEntry.objects.filter(taken).exists():
+        return False
+    require_room(user, amount)
+    Hold.objects.create(user=user, key=key, amount=amount, expires_at=now + timedelta(seconds=seconds))
+    return True
 
 
 def release_hold(key: str) -> bool:

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.contrib.auth import login
 from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
 from django.contrib.auth.views import LoginView, LogoutView, PasswordChangeView
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse_lazy
@@ -32,6 +32,7 @@ from accounts.errors import TooManyAttempts
 from accounts.forms import LoginForm, SignUpForm
 from accounts.login_links import redeem_login_link
 from accounts.models import User
+from durable.retrying import in_transaction
 
 MODEL_BACKEND = "django.contrib.auth.backends.ModelBackend"
 
@@ -93,8 +94,7 @@ class SignUp(FormView):  # type: ignore[type-arg]
     def form_valid(self, form: SignUpForm) -> HttpResponse:
         try:
             count_try(signup_limits(network=client_network(self.request)))
-            with transaction.atomic():
-                user = form.save()
+            user = in_transaction(form.save)()
         except TooManyAttempts as error:
             return too_many_attempts(self.request, error)
         except IntegrityError:  # someone took the name between the check and now

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError
 from django.http import Http404
 
 from accounts.models import User
@@ -70,8 +70,7 @@ def find_or_create(owner: Owner, key: str) -> Session:
     except Http404:
         pass
     try:
-        with transaction.atomic():
-            return create(owner, **by_key(key))
+        return in_transaction(create)(owner, **by_key(key))
     except IntegrityError:
         return find(owner, key)  # made meanwhile; an id that is another's stays not found
 

@@ -6,14 +6,13 @@ import logging
 import re
 import uuid
 
-from django.db import transaction
-
 import llm
 from accounts.ledger import OverBudget, charge_answer, check_budget
 from chat import news
 from chat.models import Message, Session
 from durable import limits
 from durable.publisher import publish
+from durable.retrying import in_transaction
 from llm.types import Completion, Request
 
 logger = logging.getLogger(__name__)
@@ -50,13 +49,18 @@ def make_title(session_id: uuid.UUID) -> None:
     session = Session.objects.select_related("user").get(pk=session_id)
     answer = ask_for_title(session, first.text)
     title = clean(answer.text) if answer is not None else ""
-    unnamed = Session.objects.filter(pk=session_id, title="", titled_by=Session.TitledBy.NOBODY)
-    with transaction.atomic():
-        named = unnamed.update(title=title or first_words(first.text), titled_by=Session.TitledBy.MODEL)
-        if answer is not None:
-            charge_answer(answer, user_id=session.user_id, key=f"session:{session_id}:title")
-    if named:
+    if give_title(session, title or first_words(first.text), answer):
         news.session_changed(Session.objects.get(pk=session_id))
+
+
+@in_transaction
+def give_title(session: Session, title: str, answer: Completion | None) -> bool:
+    """Name a session that has no name, and charge for the answer it comes from; False when it had one."""
+    unnamed = Session.objects.filter(pk=session.pk, title="", titled_by=Session.TitledBy.NOBODY)
+    named = unnamed.update(title=title, titled_by=Session.TitledBy.MODEL)
+    if answer is not None:
+        charge_answer(answer, user_id=session.user_id, key=f"session:{session.pk}:title")
+    return bool(named)
 
 
 def ask_for_title(session: Session, text: str) -> Completion | None:

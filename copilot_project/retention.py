@@ -12,13 +12,14 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.sessions.models import Session as LoginSession
-from django.db import connection, transaction
+from django.db import connection
 from django.db.models import QuerySet
 from django.utils import timezone
 
 from chat.models import Turn
 from durable import guard, limits, log
 from durable.models import EventPage, Job
+from durable.retrying import in_transaction
 from executions.models import Execution
 from executions.triggers import delivering
 from webhooks import deliveries
@@ -60,9 +61,13 @@ def old_executions() -> int:
     """Executions that ended long ago, with their nodes and what they started."""
     whole = Execution.objects.filter(parent=None)
     ids = old_ids(Execution, whole, settings.COPILOT_KEEP_EXECUTIONS_DAYS)
-    with transaction.atomic():
-        log.forget(ids)
-        return Execution.objects.filter(pk__in=ids).delete()[0]
+    return delete_executions(ids)
+
+
+@in_transaction
+def delete_executions(ids: list[Any]) -> int:
+    log.forget(ids)
+    return Execution.objects.filter(pk__in=ids).delete()[0]
 
 
 def old_ids(model: type[Job], rows: QuerySet[Any], days: int) -> list[Any]:

@@ -25,6 +25,7 @@ from durable import crashpoints, limits, storable
 from durable.alive import SignOfLife
 from durable.models import ParkedEntry
 from durable.redis import RedisError, ResponseError, bytes_client
+from durable.retrying import in_transaction
 from durable.trim import trim_stream
 
 logger = logging.getLogger(__name__)
@@ -216,18 +217,16 @@ class Consumer:
         self._retry_at = time.monotonic() + min(pause, limits.CONSUMER_LONGEST_PAUSE_SECONDS)
         return False
 
+    @in_transaction
     def _count_try(self, entry: StreamEntry, error: str) -> int:
-        with transaction.atomic():
-            self._rows(entry).get_or_create(
-                stream=self.stream,
-                group=self.group,
-                entry_id=entry.id,
-                defaults={"fields": entry.fields, "tries": 0},
-            )
-            self._rows(entry).update(
-                tries=F("tries") + 1, error=storable.text(error, most=MAX_ERROR_CHARACTERS)
-            )
-            return int(self._rows(entry).values_list("tries", flat=True).get())
+        self._rows(entry).get_or_create(
+            stream=self.stream,
+            group=self.group,
+            entry_id=entry.id,
+            defaults={"fields": entry.fields, "tries": 0},
+        )
+        self._rows(entry).update(tries=F("tries") + 1, error=storable.text(error, most=MAX_ERROR_CHARACTERS))
+        return int(self._rows(entry).values_list("tries", flat=True).get())
 
     def _rows(self, entry: StreamEntry) -> Any:
         return ParkedEntry.objects.filter(stream=self.stream, group=self.group, entry_id=entry.id)

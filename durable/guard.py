@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, OperationalError, connection
 
 from durable.errors import DurableError
 
@@ -18,6 +18,7 @@ logger = logging.getLogger(__name__)
 # had, a limit of its own that a value exceeds, a statement that took too long.
 OF_ONE_STATEMENT = ("40", "55", "54", "57014")
 NOT_TO_BE_REPEATED = ("54",)
+CONFLICTS = ("40001", "40P01")  # serialization_failure, deadlock_detected
 
 
 def run_each(items: Iterable[T], work: Callable[[T], R], *, what: str) -> list[R]:
@@ -33,11 +34,15 @@ def run_each(items: Iterable[T], work: Callable[[T], R], *, what: str) -> list[R
 
 
 def try_one(work: Callable[[], object], *, what: str, item: object = None) -> bool:
-    """Call `work`; False, and a line in the log, when it raised. Raises when the database is away."""
+    """Call `work`; False, and a line in the log, when it raised.
+
+    Raises when the database is away, and inside a transaction when that was the victim of a deadlock: its owner
+    starts it again, and nothing of it is left out.
+    """
     try:
         work()
     except Exception as error:  # one person's row must not stop what is done for the others
-        if is_outage(error):
+        if is_outage(error) or (connection.in_atomic_block and is_conflict(error)):
             raise
         logger.exception("%s failed%s; the others go on", what, "" if item is None else f" for {item}")
         return False
@@ -57,6 +62,11 @@ def may_pass(error: BaseException) -> bool:
 def is_fault(error: BaseException) -> bool:
     """Whether it will fail in the same way again: neither the database's trouble nor the job's own word."""
     return not isinstance(error, DurableError) and not may_pass(error)
+
+
+def is_conflict(error: BaseException) -> bool:
+    """Whether the database rolled a transaction back because of another one at work at the same time."""
+    return _has_state(error, CONFLICTS)
 
 
 def _has_state(error: BaseException, prefixes: tuple[str, ...]) -> bool:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from django.apps import apps
 from django.conf import settings
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError
 from django.db.models import Case, F, PositiveIntegerField, Q, QuerySet, Value, When
 from django.db.models.functions import Coalesce, Greatest
 
@@ -253,11 +253,15 @@ def sweep(model: type[Job], *, held: Q | None = None, at_most: int = limits.SWEE
     waiting = to_poke(model) if held is None else to_poke(model).exclude(held)
     if not waiting.exists():
         return []  # the usual case, without a transaction
-    with transaction.atomic():
-        needy = waiting.order_by(F("poked_at").asc(nulls_first=True), "queued_at")
-        locked = needy.select_for_update(skip_locked=True)  # what another sweep holds is poked by that one
-        ids = list(locked.values_list("pk", flat=True)[:at_most])
-        model._default_manager.filter(pk__in=ids).update(poked_at=model.clock.now())
+    return _note_pokes(model, waiting, at_most)
+
+
+@in_transaction
+def _note_pokes(model: type[Job], waiting: QuerySet[Job], at_most: int) -> list[uuid.UUID]:
+    needy = waiting.order_by(F("poked_at").asc(nulls_first=True), "queued_at")
+    locked = needy.select_for_update(skip_locked=True)  # what another sweep holds is poked by that one
+    ids = list(locked.values_list("pk", flat=True)[:at_most])
+    model._default_manager.filter(pk__in=ids).update(poked_at=model.clock.now())
     return ids
 
 

@@ -13,7 +13,7 @@ from typing import ParamSpec, TypeVar
 from django.db import InterfaceError, OperationalError, connection, transaction
 
 from durable import limits
-from durable.guard import may_pass
+from durable.guard import is_conflict, may_pass
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -21,7 +21,6 @@ logger = logging.getLogger(__name__)
 
 FIRST_PAUSE_SECONDS = 0.2
 LONGEST_PAUSE_SECONDS = 5.0
-CONFLICTS = frozenset({"40001", "40P01"})  # serialization_failure, deadlock_detected
 
 
 def retry_database(work: Callable[[], T], *, seconds: float) -> T:
@@ -53,12 +52,17 @@ def in_transaction(function: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        if connection.in_atomic_block:
+            with transaction.atomic():
+                return function(*args, **kwargs)
+        committed: list[bool] = []
         for tries_left in reversed(range(limits.CONFLICT_TRIES)):
             try:
                 with transaction.atomic():
+                    transaction.on_commit(lambda: committed.append(True))  # before what `function` adds
                     return function(*args, **kwargs)
             except OperationalError as error:
-                if connection.in_atomic_block or not (is_conflict(error) and tries_left):
+                if committed or not (is_conflict(error) and tries_left):
                     raise
                 logger.info("%s lost a conflict with another transaction and starts again", function.__name__)
             time.sleep(random.uniform(0, limits.CONFLICT_PAUSE_SECONDS))  # noqa: S311
@@ -79,8 +83,3 @@ def bounded(seconds: float) -> Iterator[None]:
                     [milliseconds, milliseconds],
                 )
         yield
-
-
-def is_conflict(error: BaseException) -> bool:
-    """Whether the database rolled a transaction back because of another one at work at the same time."""
-    return getattr(error.__cause__, "sqlstate", None) in CONFLICTS

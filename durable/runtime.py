@@ -16,7 +16,7 @@ from contextlib import contextmanager
 
 from celery import current_app
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError, close_old_connections, connection, transaction
+from django.db import DatabaseError, InterfaceError, close_old_connections, connection
 from django.db.models import Q
 
 from durable import alive, bell, guard, jobs, limits, neighbours, tallies, tracing
@@ -29,7 +29,7 @@ from durable.pausing import Pauses, has_user
 from durable.poke import leave_to_sweep, poke, send_poke
 from durable.process import PerProcess
 from durable.publisher import Delivery, senders
-from durable.retrying import bounded
+from durable.retrying import bounded, in_transaction
 from durable.signals import swept
 from durable.stop import StopReason
 
@@ -333,15 +333,15 @@ class Runtime:
                 logger.warning("The worker %s is dead; %d of its jobs go on elsewhere", name, freed)
 
     @staticmethod
+    @in_transaction
     def _bury(name: str, process: str, *, together: bool) -> int:
         """Free what a dead worker held; how many. Once: its other neighbours find it noted and change nothing."""
-        with transaction.atomic():
-            if not WorkerBeat.objects.filter(name=name, process=process).update(process=""):
-                return 0
-            if together:
-                jobs.clear_all(dead=name)
-            jobs.clear_suspects(dead=name)
-            return sum(jobs.free(model, owner=name) for model in jobs.job_models())
+        if not WorkerBeat.objects.filter(name=name, process=process).update(process=""):
+            return 0
+        if together:
+            jobs.clear_all(dead=name)
+        jobs.clear_suspects(dead=name)
+        return sum(jobs.free(model, owner=name) for model in jobs.job_models())
 
     def _sweep_one(self, model: type[Job], room: int) -> int:
         """Sweep one kind of job; return how many were poked."""

@@ -10,13 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from django.db import connections, transaction
+from django.db import connections
 
 from accounts.ledger import OverBudget, charge_once, check_budget
 from accounts.models import LedgerEntry, User
 from durable import limits
 from durable.connections import release
 from durable.errors import LeaseLost
+from durable.retrying import in_transaction
 from durable.stop import StopReason
 from executions import permissions
 from executions.blocks.base import Block
@@ -192,11 +193,10 @@ def charge_used(user: User, run: NodeRun) -> Decimal:
 
 
 def charge(user: User, run: NodeRun, key: str, amount: Decimal) -> None:
-    with transaction.atomic():
-        charge_once(
-            user_id=user.pk,
-            key=key,
-            kind=LedgerEntry.Kind.BLOCK,
-            amount=amount,
-            description=run.node.block.name,
-        )
+    in_transaction(charge_once)(
+        user_id=user.pk,
+        key=key,
+        kind=LedgerEntry.Kind.BLOCK,
+        amount=amount,
+        description=run.node.block.name,
+    )

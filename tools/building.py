@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from django.conf import settings
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError
 
 import llm
 from accounts.errors import OverBudget
 from durable import crashpoints, limits
+from durable.retrying import in_transaction
 from executions.agents.importing import import_graph, name_of
 from executions.agents.library import change_agent
 from executions.agents.secrets import remove_secrets
@@ -209,9 +210,13 @@ def keep(order: Order, built: Built, context: OperationContext) -> AgentVersion:
 def store(order: Order, built: Built, how: Storing, context: OperationContext) -> Stored:
     if order.agent is None:
         return import_graph(context.user, built.graph, source=order.source, how=how)
-    with transaction.atomic():
-        stored = save_parsed(order.agent, built.graph, on_version=order.agent.latest_version, how=how)
-        rename(stored.agent, built.graph)
+    return save_and_rename(order.agent, built, how)
+
+
+@in_transaction
+def save_and_rename(agent: Agent, built: Built, how: Storing) -> Stored:
+    stored = save_parsed(agent, built.graph, on_version=agent.latest_version, how=how)
+    rename(stored.agent, built.graph)
     return stored
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import uuid
 from datetime import timedelta
 
-from django.db import transaction
 from django.utils import timezone
 
 from durable import limits
 from durable.ids import new_id
+from durable.retrying import in_transaction
 from webhooks.announcing import new_delivery, poke_on_commit
 from webhooks.errors import EndpointDisabled, StillOnItsWay
 from webhooks.events import EventType, event_id, payload
@@ -23,9 +23,13 @@ def send_test(endpoint: WebhookEndpoint) -> WebhookDelivery:
     data = {"endpoint_id": str(endpoint.pk), "message": "This is a test. Nothing has happened."}
     name = event_id(EventType.TEST, new_id())
     delivery = new_delivery(endpoint, EventType.TEST, name, payload(EventType.TEST, timezone.now(), data))
-    with transaction.atomic():
+
+    @in_transaction
+    def insert() -> None:
         delivery.save(force_insert=True)
         poke_on_commit([delivery.pk])
+
+    insert()
     return delivery
 
 
@@ -37,7 +41,9 @@ def replay(delivery: WebhookDelivery) -> WebhookDelivery:
     if not WebhookEndpoint.objects.filter(pk=delivery.endpoint_id, enabled=True).exists():
         raise EndpointDisabled
     ended = WebhookDelivery.objects.filter(pk=delivery.pk, status__in=WebhookDelivery.TERMINAL)
-    with transaction.atomic():
+
+    @in_transaction
+    def queue_again() -> None:
         if not ended.update(
             status=WebhookDelivery.QUEUED,
             end_reason="",
@@ -50,6 +56,8 @@ def replay(delivery: WebhookDelivery) -> WebhookDelivery:
         ):
             raise StillOnItsWay
         poke_on_commit([delivery.pk])
+
+    queue_again()
     delivery.refresh_from_db()
     return delivery
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import User
@@ -17,6 +16,7 @@ from boundary.errors import BlockedReason, BlockedUrl
 from boundary.policy import policy_from_settings
 from boundary.urls import parse_url
 from durable import limits
+from durable.retrying import in_transaction
 from webhooks.errors import TooManyEndpoints
 from webhooks.models import WebhookEndpoint
 
@@ -36,14 +36,17 @@ def create(user: User, *, url: str, events: list[str], description: str = "") ->
     """A new endpoint; raises BlockedUrl for an address that is never sent to."""
     check_url(url)
     secret = new_secret()
-    with transaction.atomic():
+
+    @in_transaction
+    def insert() -> WebhookEndpoint:
         User.objects.select_for_update(no_key=True).get(pk=user.pk)  # two at once cannot both be the last
         if WebhookEndpoint.objects.filter(user=user).count() >= limits.MAX_WEBHOOKS_PER_USER:
             raise TooManyEndpoints
-        endpoint = WebhookEndpoint.objects.create(
+        return WebhookEndpoint.objects.create(
             user=user, url=url, events=events, description=description, sealed_secret=seal(secret)
         )
-    return WithSecret(endpoint=endpoint, secret=secret)
+
+    return WithSecret(endpoint=insert(), secret=secret)
 
 
 def change(endpoint: WebhookEndpoint, **values: Any) -> WebhookEndpoint:

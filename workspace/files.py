@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from django.contrib.auth.models import AbstractBaseUser
-from django.db import transaction
 from django.db.models import F, QuerySet, Value
 from django.db.models.functions import Left
 
 from durable import limits
+from durable.retrying import in_transaction
 from workspace import blobs, quotas
 from workspace.blobs import Content, StoredBlob, open_blob, release_blob, remove_blob, store_blob
 from workspace.errors import FileMissing, PathTaken
@@ -60,7 +60,7 @@ def save(
         raise
 
 
-@transaction.atomic
+@in_transaction
 def record(
     user: AbstractBaseUser,
     path: str,
@@ -131,7 +131,7 @@ def read_range(file: WorkspaceFile, offset: int = 0, length: int | None = None) 
         return content.read(length)
 
 
-@transaction.atomic
+@in_transaction
 def rename(file: WorkspaceFile, path: str) -> WorkspaceFile:
     """Move a file to another path; raises PathTaken."""
     path = clean_path(path)
@@ -143,7 +143,7 @@ def rename(file: WorkspaceFile, path: str) -> WorkspaceFile:
     return file
 
 
-@transaction.atomic
+@in_transaction
 def delete(file: WorkspaceFile) -> None:
     """Remove a file. Its room is free at once; its content goes after commit. Twice is as good as once."""
     quotas.lock_usage(file.user_id)

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError
 
 from accounts.ledger import OverBudget
 from chat import sessions, turns
@@ -94,14 +94,13 @@ def find_or_open(order: Order) -> Session:
     if depth > min(order.max_depth, limits.MAX_SESSION_DEPTH):
         raise TooDeep
     try:
-        with transaction.atomic():
-            return sessions.create(
-                order.owner,
-                permissions=order.permissions.as_json(),
-                id=order.name,
-                parent=order.parent,
-                depth=depth,
-            )
+        return in_transaction(sessions.create)(
+            order.owner,
+            permissions=order.permissions.as_json(),
+            id=order.name,
+            parent=order.parent,
+            depth=depth,
+        )
     except IntegrityError:  # opened meanwhile, by the same call in another attempt
         found = mine.first()
     if found is None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from django.db import transaction
-
 from accounts.models import User
 from durable import limits
+from durable.retrying import in_transaction
 from executions.agents.reading import read_agent_json
 from executions.agents.storing import UNNAMED, Place, Stored, Storing, clean, store
 from executions.blocks.schema import JSON
@@ -29,7 +28,7 @@ def import_agent(
     return import_graph(user, read_agent_json(data), source=source, listing=listing, how=how or Storing())
 
 
-@transaction.atomic
+@in_transaction
 def import_graph(
     user: User, graph: Graph, *, source: str, listing: StoreListing | None = None, how: Storing
 ) -> Stored:

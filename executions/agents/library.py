@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import uuid
 
-from django.db import transaction
 from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from accounts.models import User
 from durable import limits
+from durable.retrying import in_transaction
 from executions.agents.errors import AgentMissing
 from executions.agents.search import Match, Texts, rank
 from executions.agents.signals import agent_removed
@@ -65,7 +65,7 @@ def change_agent(agent: Agent, *, name: str | None = None, description: str | No
     return agent
 
 
-@transaction.atomic
+@in_transaction
 def remove_agent(agent: Agent) -> None:
     """Take it out of the library with its sub-agents; its executions still tell what it was. Again: nothing."""
     now = timezone.now()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError
 from django.db.models import F, QuerySet
 from django.utils import timezone
 from django.utils.text import slugify
 
 from accounts.models import User
 from durable import limits
+from durable.retrying import in_transaction
 from executions.agents.errors import ListingMissing, NotPublishable, SlugTaken
 from executions.agents.exporting import export_version
 from executions.agents.importing import import_agent
@@ -49,7 +50,7 @@ def texts_of(listing: StoreListing) -> Texts:
     return Texts(name=f"{listing.name} {listing.slug}", rest=" ".join(words))
 
 
-@transaction.atomic
+@in_transaction
 def publish(
     agent: Agent,
     *,
@@ -112,7 +113,7 @@ def find_copy(user: User, listing: StoreListing) -> Agent | None:
     return Agent.objects.filter(user=user, listing=listing, deleted_at=None, part_of=None).first()
 
 
-@transaction.atomic
+@in_transaction
 def copy_listing(user: User, listing: StoreListing) -> Agent:
     version = AgentVersion.objects.select_related("agent").get(pk=listing.published_id)
     stored = import_agent(user, export_version(version), source=Agent.Source.STORE, listing=listing)

@@ -6,10 +6,9 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from django.db import transaction
-
 from durable import limits
 from durable.ids import new_id
+from durable.retrying import in_transaction
 from executions.agents.joining import join_sub_agents
 from executions.agents.lookup import find_agents
 from executions.agents.schemas import schemas_of
@@ -94,7 +93,7 @@ def secret_removed(node_id: str, pin: str) -> Problem:
     return Problem(code=Code.SECRET_REMOVED, message=message, node_id=node_id[:200], pin=pin[:200])
 
 
-@transaction.atomic
+@in_transaction
 def store(incoming: Incoming, root: Place, subs: Sequence[Place], how: Storing) -> Stored:
     """Save a version of the root agent and of each sub-agent, joined to each other; `subs` in the graph's order."""
     placed = place(incoming, root, subs, how)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from django.db import transaction
 from django.db.models import QuerySet
 
 from accounts.models import User
+from durable.retrying import in_transaction
 from executions.agents.errors import VersionMissing, VersionMoved
 from executions.agents.importing import make_part, name_of
 from executions.agents.lookup import find_agents
@@ -45,7 +45,7 @@ def save_graph(
     return save_parsed(agent, read_agent_json(data), on_version=on_version, how=how or Storing())
 
 
-@transaction.atomic
+@in_transaction
 def save_parsed(agent: Agent, graph: Graph, *, on_version: int | None = None, how: Storing) -> Stored:
     """Save a graph that was read already; one writer at a time."""
     agent = lock(agent)
@@ -59,7 +59,7 @@ def save_parsed(agent: Agent, graph: Graph, *, on_version: int | None = None, ho
     return store(incoming, Place(agent=agent, version=agent.latest_version + 1), subs, how)
 
 
-@transaction.atomic
+@in_transaction
 def roll_back(agent: Agent, number: int) -> Stored:
     """Make the graph of an older version the newest; the versions between stay."""
     agent = lock(agent)

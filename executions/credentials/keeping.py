@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db import transaction
-
 from accounts.models import User
 from boundary.errors import InvalidRequest
 from boundary.http import clean_headers
 from durable import limits
+from durable.retrying import in_transaction
 from executions.credentials.errors import BadCredential, TooManyCredentials
 from executions.credentials.hosts import normalise_host
 from executions.credentials.secrets import FORMS, Headers, Kind, Secret, close_secret
@@ -36,7 +35,9 @@ def keep(user: User, new: NewCredential) -> StoredCredential:
     """Seal and store it; raises BadCredential, TooManyCredentials."""
     check_secret(new.kind, new.secret)
     host = checked_host(new.kind, new.host)
-    with transaction.atomic():
+
+    @in_transaction
+    def insert() -> StoredCredential:
         User.objects.select_for_update(no_key=True).get(pk=user.pk)  # two at once cannot both be the last
         if StoredCredential.objects.filter(user=user).count() >= limits.MAX_CREDENTIALS_PER_USER:
             raise TooManyCredentials
@@ -50,6 +51,8 @@ def keep(user: User, new: NewCredential) -> StoredCredential:
             expires_at=new.expires_at,
             secret=close_secret(new.secret),
         )
+
+    return insert()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db import transaction
-
 from accounts.models import User
 from durable import limits
 from durable.clock import database_now
 from durable.ids import new_id
+from durable.retrying import in_transaction
 from executions.graph import parse_graph
 from executions.inputs import fit_inputs
 from executions.models import Agent, Schedule
@@ -43,7 +42,9 @@ def create(user: User, new: NewSchedule) -> Schedule:
     """Raises BadCron, TooManySchedules, and what the agent cannot run with: CannotRun, BadInputs."""
     cron = parse_cron(new.cron, new.timezone or user.time_zone)
     check_agent(new.agent, new.version, new.inputs)
-    with transaction.atomic():
+
+    @in_transaction
+    def insert() -> Schedule:
         User.objects.select_for_update(no_key=True).get(pk=user.pk)  # two at once cannot both be the last
         if Schedule.objects.filter(user=user).count() >= limits.MAX_SCHEDULES_PER_USER:
             raise TooManySchedules
@@ -60,7 +61,9 @@ def create(user: User, new: NewSchedule) -> Schedule:
         )
         follow(schedule, cron)
         schedule.save()
-    return schedule
+        return schedule
+
+    return insert()
 
 
 def change(schedule: Schedule, **values: Any) -> Schedule:
@@ -71,7 +74,9 @@ def change(schedule: Schedule, **values: Any) -> Schedule:
     cron = (parse_cron if moved else read_cron)(schedule.cron, schedule.timezone)
     if {"inputs", "version"} & values.keys():
         check_agent(schedule.agent, schedule.version, schedule.inputs)
-    with transaction.atomic():
+
+    @in_transaction
+    def update() -> None:
         Schedule.objects.select_for_update(no_key=True).get(pk=schedule.pk)
         if moved or "enabled" in values:
             follow(schedule, cron)
@@ -80,6 +85,8 @@ def change(schedule: Schedule, **values: Any) -> Schedule:
         changed = {*values, "cron", "timezone", "next_run_at", "periodic_task", "last_error"}
         schedule.last_error = ""
         schedule.save(update_fields=changed)
+
+    update()
     return schedule
 
 

@@ -8,7 +8,6 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
 from django.urls import reverse
 from django.utils import timezone
 
@@ -16,6 +15,7 @@ from accounts.models import User
 from accounts.sealing import seal
 from accounts.tokens import hash_token, new_token
 from durable import limits
+from durable.retrying import in_transaction
 from executions.inputs import fit_inputs
 from executions.models import Agent, Trigger
 from executions.ports import JSON
@@ -55,11 +55,13 @@ def create(user: User, new: NewTrigger) -> Shown:
     check_agent(new.agent, new.version, new.node_id, new.inputs)
     secret = chosen_secret(new.scheme, new.secret)
     token = new_token()
-    with transaction.atomic():
+
+    @in_transaction
+    def insert() -> Trigger:
         User.objects.select_for_update(no_key=True).get(pk=user.pk)  # two at once cannot both be the last
         if Trigger.objects.filter(user=user).count() >= limits.MAX_TRIGGERS_PER_USER:
             raise TooManyTriggers
-        trigger = Trigger.objects.create(
+        return Trigger.objects.create(
             user=user,
             agent=new.agent,
             version=new.version,
@@ -72,7 +74,8 @@ def create(user: User, new: NewTrigger) -> Shown:
             inputs=dict(new.inputs),
             enabled=new.enabled,
         )
-    return Shown(trigger=trigger, url=url_of(token), secret=secret)
+
+    return Shown(trigger=insert(), url=url_of(token), secret=secret)
 
 
 def change(trigger: Trigger, *, secret: str = "", **values: Any) -> Shown:

@@ -9,12 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from django.db import DatabaseError, InterfaceError, connection, transaction
+from django.db import DatabaseError, InterfaceError, connection
 
 from accounts.sealing import CannotUnseal
 from accounts.tokens import hash_token
 from durable import crashpoints, limits, rates
 from durable.clock import database_now
+from durable.retrying import in_transaction
 from executions.models import Trigger, TriggerDelivery
 from executions.ports import JSON
 from executions.triggers.delivering import start_delivery
@@ -98,19 +99,19 @@ def note_refusal(trigger: Trigger, reason: str) -> None:
     )
 
 
+@in_transaction
 def store(trigger: Trigger, call: Call, payload: dict[str, JSON]) -> tuple[TriggerDelivery, bool]:
     now = database_now()
-    with transaction.atomic():
-        delivery, created = TriggerDelivery.objects.get_or_create(
-            trigger=trigger,
-            delivery_key=key_of(call),
-            defaults={
-                "headers": shown_headers(call.headers),
-                "payload": payload,
-                "due_at": now + timedelta(seconds=limits.HOOK_PATIENCE_SECONDS),
-            },
-        )
-        Trigger.objects.filter(pk=trigger.pk).update(called_at=now)
+    delivery, created = TriggerDelivery.objects.get_or_create(
+        trigger=trigger,
+        delivery_key=key_of(call),
+        defaults={
+            "headers": shown_headers(call.headers),
+            "payload": payload,
+            "due_at": now + timedelta(seconds=limits.HOOK_PATIENCE_SECONDS),
+        },
+    )
+    Trigger.objects.filter(pk=trigger.pk).update(called_at=now)
     return delivery, created
 
 

@@ -16,7 +16,7 @@ import pytest
 from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import F
 
-from durable import jobs, log
+from durable import jobs, limits, log
 from durable.errors import LeaseLost
 from durable.events import START
 from durable.lease import Lease
@@ -459,3 +459,40 @@ def test_transactions_that_lock_the_same_rows_in_opposite_orders_both_take_effec
     together([lambda: lock_both("a", one, other), lambda: lock_both("b", other, one)])
     assert len(tries) > 2
     assert set(Chore.objects.values_list("ticks", flat=True)) == {5}
+
+
+def conflict() -> OperationalError:
+    error = OperationalError("deadlock detected")
+    error.__cause__ = Exception()
+    error.__cause__.sqlstate = "40P01"  # type: ignore[attr-defined]
+    return error
+
+
+def test_what_follows_a_commit_does_not_bring_it_about_again() -> None:
+    runs: list[int] = []
+
+    def fail() -> None:
+        raise conflict()
+
+    @in_transaction
+    def work() -> None:
+        runs.append(1)
+        queue()
+        transaction.on_commit(fail)
+
+    with pytest.raises(OperationalError):
+        work()
+    assert (len(runs), Chore.objects.count()) == (1, 1)
+
+
+def test_a_transaction_that_always_loses_says_so() -> None:
+    runs: list[int] = []
+
+    @in_transaction
+    def work() -> None:
+        runs.append(1)
+        raise conflict()
+
+    with pytest.raises(OperationalError, match="deadlock"):
+        work()
+    assert len(runs) == limits.CONFLICT_TRIES

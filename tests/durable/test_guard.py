@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from django.db import DataError, InterfaceError, OperationalError
+from django.db import DataError, InterfaceError, OperationalError, transaction
 
 from durable import guard
 from durable.errors import LeaseLost
@@ -61,3 +61,12 @@ def test_what_will_fail_again_is_told_from_what_may_pass() -> None:
     assert guard.may_pass(of_server("40P01")) and not guard.is_fault(of_server("40P01"))
     assert guard.is_fault(of_server("54000")) and guard.is_fault(ValueError()) and guard.is_fault(DataError())
     assert not guard.is_fault(LeaseLost())
+
+
+@pytest.mark.django_db
+def test_a_deadlock_inside_a_transaction_goes_to_its_owner_who_starts_again() -> None:
+    def lose() -> None:
+        raise of_server("40P01")
+
+    with pytest.raises(OperationalError), transaction.atomic():
+        guard.try_one(lose, what="The charge for an answer")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from django.conf import settings
-from django.db import models, transaction
+from django.db import models
 
 from durable.ids import new_id
+from durable.retrying import in_transaction
 
 
 class FeatureRequest(models.Model):
@@ -31,7 +32,7 @@ class FeatureRequest(models.Model):
         return self.title
 
     @classmethod
-    @transaction.atomic
+    @in_transaction
     def support(cls, user_id: int, title: str, description: str) -> FeatureSupport:
         """Write down a wish, or join the one with the same title. Once per user and wish."""
         request, made = cls.objects.get_or_create(

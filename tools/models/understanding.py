@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from django.conf import settings
-from django.db import models, transaction
+from django.db import models
 
 from durable import limits
+from durable.retrying import in_transaction
 
 Facts = dict[str, str | list[str]]
 
@@ -26,7 +27,7 @@ class Understanding(models.Model):
         return f"facts about user {self.pk}"
 
     @classmethod
-    @transaction.atomic
+    @in_transaction
     def add(cls, user_id: int, new: Facts) -> Facts:
         """Merge facts in: a text replaces, a list grows without doubles. Adding the same twice changes nothing."""
         cls.objects.get_or_create(user_id=user_id)

@@ -7,7 +7,6 @@ import uuid
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import transaction
 from django.db.models import F, Q
 
 from durable import jobs, limits
@@ -55,23 +54,23 @@ def complete(
     return Completion(operation=operation, effect=effect)
 
 
+@in_transaction
 def _keep(operation: Operation, answer: OutsideAnswer, by: str) -> bool:
     """Keep the answer for the tool and put the operation back in the queue. Once: one answer is kept, the first."""
     unanswered = Operation.objects.filter(pk=operation.pk, outside_answer__isnull=True)
-    with transaction.atomic():
-        kept = unanswered.filter(status__in=Operation.LIVE).update(
-            outside_answer=answer.as_json(),
-            completed_by=by,
-            begun=False,
-            status=Operation.QUEUED,
-            attempt=F("attempt") + 1,
-            owner="",
-            lease_until=None,
-            run_at=None,
-            poked_at=Operation.clock.now(),
-        )
-        if kept:
-            after_commit(_go_on, operation.pk)
+    kept = unanswered.filter(status__in=Operation.LIVE).update(
+        outside_answer=answer.as_json(),
+        completed_by=by,
+        begun=False,
+        status=Operation.QUEUED,
+        attempt=F("attempt") + 1,
+        owner="",
+        lease_until=None,
+        run_at=None,
+        poked_at=Operation.clock.now(),
+    )
+    if kept:
+        after_commit(_go_on, operation.pk)
     return bool(kept)
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import secrets
 
-from django.db import transaction
-
 from accounts.attempts import Limit, count_try
 from accounts.models import User
 from copilot_project.console.second_factor.models import Authenticator, RecoveryCode, digest_of
 from durable.limits import LOGIN_WINDOW_SECONDS, RECOVERY_CODES, WRONG_CODES
+from durable.retrying import in_transaction
 
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that looks like another
 GROUPS, GROUP_LETTERS = 4, 4
@@ -35,10 +34,14 @@ def confirm(user: User, code: str) -> list[str] | None:
     if not device.verify_token(code.strip()):
         return None
     tries.give_back()
-    with transaction.atomic():
-        Authenticator.objects.filter(user=user, confirmed=True).delete()
-        Authenticator.objects.filter(pk=device.pk).update(confirmed=True)
-        return new_recovery_codes(user)
+    return replace_device(user, device)
+
+
+@in_transaction
+def replace_device(user: User, device: Authenticator) -> list[str]:
+    Authenticator.objects.filter(user=user, confirmed=True).delete()
+    Authenticator.objects.filter(pk=device.pk).update(confirmed=True)
+    return new_recovery_codes(user)
 
 
 def check(user: User, code: str) -> Authenticator | None:
@@ -61,15 +64,15 @@ def use_recovery_code(user: User, code: str) -> bool:
     return bool(deleted)
 
 
+@in_transaction
 def new_recovery_codes(user: User) -> list[str]:
     """Ten new ones in the place of those that were; they are shown now and never again."""
     codes = [
         "-".join("".join(secrets.choice(LETTERS) for _ in range(GROUP_LETTERS)) for _ in range(GROUPS))
         for _ in range(RECOVERY_CODES)
     ]
-    with transaction.atomic():
-        RecoveryCode.objects.filter(user=user).delete()
-        RecoveryCode.objects.bulk_create(RecoveryCode(user=user, digest=digest_of(code)) for code in codes)
+    RecoveryCode.objects.filter(user=user).delete()
+    RecoveryCode.objects.bulk_create(RecoveryCode(user=user, digest=digest_of(code)) for code in codes)
     return codes
 
 
