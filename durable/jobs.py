@@ -17,7 +17,7 @@ from django.db.models.functions import Coalesce, Greatest
 from durable import guard, limits, log
 from durable.after_commit import after_commit
 from durable.events import START
-from durable.lease import NOT_CLOSED, Lease
+from durable.lease import INTERNAL_ERROR, Lease, unclosed
 from durable.models import Cause, Job
 from durable.retrying import bounded, in_transaction
 from durable.stop import StopReason
@@ -25,6 +25,9 @@ from durable.stop import StopReason
 logger = logging.getLogger(__name__)
 
 BY_OPERATOR = "operator"
+NOT_CLAIMED = (
+    "It could not be started, however often it was tried. The log has the details; please try again."
+)
 
 
 def job_models() -> list[type[Job]]:
@@ -287,6 +290,18 @@ def give_up(model: type[Job]) -> None:
     guard.run_each(found, give_up_one, what=f"Giving up a {model.__name__}")
 
 
+def end_unclaimable(model: type[Job], job_id: uuid.UUID) -> bool:
+    """End a job that no attempt can be begun for; False when somebody holds it or it has ended."""
+    unheld = Q(status=model.QUEUED) | due(model) | left_behind(model)
+    if end_unowned(model, job_id, unheld & asked_to_stop(), status=model.CANCELLED, reason="cancelled"):
+        return True
+    return end_unowned(model, job_id, unheld, status=model.FAILED, reason=INTERNAL_ERROR, error=NOT_CLAIMED)
+
+
+def asked_to_stop() -> Q:
+    return Q(cancel_requested_at__isnull=False)
+
+
 # --- cancel -------------------------------------------------------------------------------------
 
 
@@ -336,25 +351,29 @@ def mark_failed(model: type[Job], job_id: uuid.UUID) -> bool:
     return end_unowned(model, job_id, live, status=model.FAILED, reason=BY_OPERATOR)
 
 
-def end_unowned(model: type[Job], job_id: uuid.UUID, condition: Q, *, status: str, reason: str) -> bool:
+def end_unowned(
+    model: type[Job], job_id: uuid.UUID, condition: Q, *, status: str, reason: str, error: str = ""
+) -> bool:
     """End a job that no attempt can end itself. Once: `condition` must hold in the same UPDATE.
 
     News of it waits for the commit, also that of a transaction around this one. A job that cannot be closed
     properly is ended by the UPDATE alone, and its `error` says so: it must not come back for ever.
     """
+    columns = {"status": status, "end_reason": reason}
+    said = {"error": error} if error else {}
     try:
-        return _end_and_close(model, job_id, condition, status=status, reason=reason)
-    except Exception as error:  # of the hooks, which belong to other packages and read what came from outside
-        if not guard.is_fault(error):
+        return _end_and_close(model, job_id, condition, **columns, **said)
+    except Exception as fault:  # of the hooks, which belong to other packages and read what came from outside
+        if not guard.is_fault(fault):
             raise
         logger.exception("A job could not be closed; it is ended as it is", extra={"job_id": str(job_id)})
-    return _end_row(model, job_id, condition, status=status, end_reason=reason, error=NOT_CLOSED)
+    return _end_row(model, job_id, condition, **columns, error=unclosed(error))
 
 
 @in_transaction
-def _end_and_close(model: type[Job], job_id: uuid.UUID, condition: Q, *, status: str, reason: str) -> bool:
+def _end_and_close(model: type[Job], job_id: uuid.UUID, condition: Q, **columns: str) -> bool:
     model.lock_before(job_id)
-    if not _end_row(model, job_id, condition, status=status, end_reason=reason):
+    if not _end_row(model, job_id, condition, **columns):
         return False
     job = model._default_manager.get(pk=job_id)
     job.ended_unowned()

@@ -10,6 +10,7 @@ MAX_TURN_SECONDS = 3600.0
 MAX_TOLD_PAUSE_SECONDS = 366 * 86_400.0  # of a model server that wants a pause without end
 MAX_STEPS_PER_TURN = 50
 MAX_ATTEMPTS = 5
+CLAIM_TRIES = 5  # of one worker process, for a job whose claim fails for a fault of its own
 SUSPECT_CRASHES = 2  # deaths of its worker without a step forward, after which a job may be their cause
 MAX_MESSAGE_CHARACTERS = 64_000
 MAX_ATTACHMENTS = 20

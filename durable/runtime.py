@@ -53,6 +53,7 @@ class Runtime:
         self._sweeping = False
         self._local = ThreadPoolExecutor(LOCAL_JOBS, thread_name_prefix="local-job")
         self._local_ids: set[uuid.UUID] = set()
+        self._failed_claims: dict[uuid.UUID, int] = {}
         self.pauses = Pauses()
         self._buried: set[str] = set()
         self.asked_to_drain = False
@@ -72,7 +73,7 @@ class Runtime:
         try:
             if self.pauses.hold(model, job_id):
                 return  # a sweep pokes again when the pause is over
-            lease = jobs.claim(model, job_id, owner=self.owner)
+            lease = self._claim(model, job_id)
             if lease is None:
                 return
             with (
@@ -86,6 +87,32 @@ class Runtime:
                 self._thread_freed.set()
             if not connection.in_atomic_block:
                 connection.close()
+
+    def _claim(self, model: type[Job], job_id: uuid.UUID) -> Lease | None:
+        """Claim a job; one whose claim fails for a fault of its own is ended after some tries, not poked for ever."""
+        try:
+            lease = jobs.claim(model, job_id, owner=self.owner)
+        except (
+            Exception
+        ) as error:  # of the hooks, which belong to other packages and read what came from outside
+            if not guard.is_fault(error):
+                raise
+            logger.exception("A job could not be claimed", extra={"job_id": str(job_id)})
+            if self._failed_again(job_id) >= limits.CLAIM_TRIES:
+                jobs.end_unclaimable(model, job_id)
+                self._failed_claims.pop(job_id, None)
+            return None
+        self._failed_claims.pop(job_id, None)
+        return lease
+
+    def _failed_again(self, job_id: uuid.UUID) -> int:
+        with self._lock:
+            if len(self._failed_claims) >= limits.SWEEP_BATCH:
+                self._failed_claims.pop(
+                    next(iter(self._failed_claims))
+                )  # ended by another worker, most likely
+            self._failed_claims[job_id] = self._failed_claims.pop(job_id, 0) + 1
+            return self._failed_claims[job_id]
 
     def _run_leased(self, lease: Lease, runner: Runner, span: tracing.Span) -> None:
         try:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.db import DataError
+from django.db import DataError, OperationalError
+from django.utils import timezone
 
 from durable import jobs, limits
 from durable.clock import FixedClock
@@ -166,3 +167,111 @@ def test_a_kind_of_job_whose_sweep_raises_keeps_no_other_kind_waiting(
     monkeypatch.setattr(runtime, "_served", lambda: [broken, Chore])
     runtime._sweep()
     assert swept == [Chore]
+
+
+# --- jobs that cannot be claimed ------------------------------------------------------------------
+
+
+@pytest.fixture
+def unclaimable(monkeypatch: pytest.MonkeyPatch) -> set[Any]:
+    """The ids of chores that no attempt can be begun for."""
+    ids: set[Any] = set()
+    real = Chore.claimed
+
+    def claimed(self: Chore, lease: Lease) -> None:
+        real(self, lease)
+        if self.pk in ids:
+            raise DataError("unsupported Unicode escape sequence")
+
+    monkeypatch.setattr(Chore, "claimed", claimed)
+    return ids
+
+
+def nothing(lease: Lease) -> None:
+    lease.finish(Chore.COMPLETED, reason="done")
+
+
+@pytest.mark.parametrize("status", ["queued", "waiting", "running"])
+def test_a_job_that_can_never_be_claimed_ends_with_its_reason_and_the_others_run(
+    runtime: Runtime, unclaimable: set[Any], status: str
+) -> None:
+    chore = Chore.objects.create(status=status, run_at=timezone.now(), error="")
+    other = Chore.objects.create(status="queued")
+    unclaimable.add(chore.pk)
+    for _ in range(limits.CLAIM_TRIES - 1):
+        runtime.run(Chore, chore.pk, nothing)
+    chore.refresh_from_db()
+    assert (chore.status, chore.attempt) == (status, 0)
+    runtime.run(Chore, chore.pk, nothing)
+    runtime.run(Chore, other.pk, nothing)
+    chore.refresh_from_db()
+    other.refresh_from_db()
+    assert (chore.status, chore.end_reason, chore.error) == ("failed", "internal_error", jobs.NOT_CLAIMED)
+    assert [call.hook for call in chore.calls.order_by("pk")] == ["ended_unowned", "ended", "after_end"]
+    assert other.status == "completed"
+    assert jobs.sweep(Chore) == []
+
+
+def test_one_that_can_neither_be_claimed_nor_closed_ends_all_the_same(
+    runtime: Runtime, unclaimable: set[Any], bad: set[Any]
+) -> None:
+    chore = Chore.objects.create(status="queued")
+    unclaimable.add(chore.pk)
+    bad.add(chore.pk)
+    for _ in range(limits.CLAIM_TRIES):
+        runtime.run(Chore, chore.pk, nothing)
+    chore.refresh_from_db()
+    assert (chore.status, chore.end_reason) == ("failed", "internal_error")
+    assert chore.error == f"{jobs.NOT_CLAIMED} {NOT_CLOSED}"
+
+
+def test_one_that_was_asked_to_stop_is_cancelled(runtime: Runtime, unclaimable: set[Any]) -> None:
+    chore = Chore.objects.create(status="running", cancel_requested_at=timezone.now())
+    unclaimable.add(chore.pk)
+    for _ in range(limits.CLAIM_TRIES):
+        runtime.run(Chore, chore.pk, nothing)
+    chore.refresh_from_db()
+    assert (chore.status, chore.end_reason) == ("cancelled", "cancelled")
+
+
+def test_a_claim_that_succeeds_after_failures_is_nothing_special(
+    runtime: Runtime, unclaimable: set[Any]
+) -> None:
+    chores = [Chore.objects.create(status="queued") for _ in range(2)]
+    unclaimable |= {chore.pk for chore in chores}
+    for _ in range(limits.CLAIM_TRIES - 1):
+        runtime.run(Chore, chores[0].pk, nothing)
+    unclaimable.clear()
+    runtime.run(Chore, chores[0].pk, nothing)
+    chores[0].refresh_from_db()
+    assert (chores[0].status, chores[0].attempt, chores[0].crashes) == ("completed", 1, 0)
+
+
+def test_a_database_that_is_away_is_no_fault_of_the_job(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chore = Chore.objects.create(status="queued")
+
+    def away(self: Chore, lease: Lease) -> None:
+        raise OperationalError("the connection is lost")
+
+    monkeypatch.setattr(Chore, "claimed", away)
+    for _ in range(limits.CLAIM_TRIES + 1):
+        with pytest.raises(OperationalError):
+            runtime.run(Chore, chore.pk, nothing)
+    chore.refresh_from_db()
+    assert chore.status == "queued"
+
+
+def test_a_job_that_another_worker_holds_is_not_ended(
+    runtime: Runtime, clock: FixedClock, unclaimable: set[Any]
+) -> None:
+    chore = Chore.objects.create(status="queued")
+    unclaimable.add(chore.pk)
+    for _ in range(limits.CLAIM_TRIES - 1):
+        runtime.run(Chore, chore.pk, nothing)
+    held = Chore.objects.filter(pk=chore.pk)
+    held.update(status="running", owner="other", lease_until=clock.after(60))
+    assert not jobs.end_unclaimable(Chore, chore.pk)
+    chore.refresh_from_db()
+    assert (chore.status, chore.owner) == ("running", "other")
