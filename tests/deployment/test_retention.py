@@ -84,3 +84,20 @@ def test_the_command_says_what_it_removed(settings: Settings) -> None:
     out = io.StringIO()
     call_command("retention", stdout=out)
     assert "       1  event pages" in out.getvalue()
+
+
+@pytest.mark.django_db
+def test_a_broom_that_breaks_keeps_no_other_one_from_sweeping(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings.COPILOT_KEEP_EVENTS_DAYS = 30
+    turn = ended_turn(31)
+
+    def broken() -> int:
+        raise KeyError("a row nobody foresaw")
+
+    brooms = {"broken": broken} | retention.BROOMS
+    monkeypatch.setattr(retention, "BROOMS", brooms)
+    removed = retention.throw_away_old()
+    assert (removed["broken"], removed["event pages"], pages(turn)) == (0, 1, 0)
+    assert "Throwing away what is old failed for broken" in caplog.text

@@ -172,3 +172,26 @@ def test_data_without_a_json_form_is_a_clear_error(execution: Execution) -> None
 def test_a_node_asks_before_its_row_is_there(execution: Execution) -> None:
     node = uuid.uuid4()
     assert asked(execution, node_execution_id=node).node_id == node
+
+
+def test_a_review_whose_expiry_fails_keeps_no_other_one_waiting(execution: Execution, heard: Heard) -> None:
+    """A receiver that raises for one of them: the others expire, and the bad one is tried again."""
+    bad, good = asked(execution, key="bad"), asked(execution, key="good")
+    for review in (bad, good):
+        let_expire(review)
+    broken = True
+
+    def stumble(review: Review, **kwargs: Any) -> None:
+        if broken and review.pk == bad.pk:
+            raise KeyError("a fault of this one")
+
+    review_decided.connect(stumble, weak=False)
+    try:
+        assert expire_due() == 1
+        states = dict(Review.objects.values_list("pk", "state"))
+        assert states == {bad.pk: "waiting", good.pk: "expired"}
+        broken = False
+        assert expire_due() == 1
+    finally:
+        review_decided.disconnect(stumble)
+    assert set(Review.objects.values_list("state", flat=True)) == {"expired"}

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import DataError
 from django.utils import timezone
 from django_celery_beat.models import CrontabSchedule, PeriodicTask
 from pytest_django import Settings
@@ -272,3 +273,24 @@ def test_a_higher_least_time_does_not_stop_schedules_that_are_there(agent: Agent
     assert keeping.change(schedule, name="Renamed").name == "Renamed"
     with pytest.raises(BadCron, match="more often"):
         keeping.change(schedule, cron="* * * * *")
+
+
+def test_a_late_schedule_that_cannot_even_be_noted_keeps_no_other_one_waiting(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad, good = make(agent), make(agent)
+    let_due(bad, ago=timedelta(hours=2))
+    let_due(good)
+    save = Schedule.save
+
+    def refuse(self: Schedule, **options: Any) -> None:
+        if self.pk == bad.pk:
+            raise DataError("unsupported Unicode escape sequence")
+        save(self, **options)
+
+    monkeypatch.setattr(Schedule, "save", refuse)
+    assert run_late() == 1
+    assert (len(started(good)), len(started(bad))) == (1, 0)
+    monkeypatch.undo()
+    assert run_late() == 1
+    assert len(started(bad)) == 1

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from cryptography.fernet import Fernet
-from django.db import OperationalError, connection
+from django.db import DataError, OperationalError, connection
 from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
@@ -403,3 +403,30 @@ def test_the_address_itself_is_neither_stored_nor_logged(
     row = Trigger.objects.values().get()
     assert token not in str(row) and shown.secret not in str(row)
     assert row["token_hint"] == token[:6]
+
+
+def test_a_late_call_that_cannot_even_be_noted_keeps_no_other_one_waiting_and_ends_as_failed(
+    called: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = make(called)
+    now = timezone.now()
+    bad = TriggerDelivery.objects.create(trigger=shown.trigger, delivery_key="bad", payload={}, due_at=now)
+    good = TriggerDelivery.objects.create(trigger=shown.trigger, delivery_key="good", payload={}, due_at=now)
+    save = TriggerDelivery.save
+
+    def refuse(self: TriggerDelivery, **options: Any) -> None:
+        if self.pk == bad.pk:
+            raise DataError("unsupported Unicode escape sequence")
+        save(self, **options)
+
+    monkeypatch.setattr(TriggerDelivery, "save", refuse)
+    start_late()
+    good.refresh_from_db()
+    bad.refresh_from_db()
+    assert (good.state, bad.state, bad.tries) == ("started", "stored", 1)
+    for _ in range(limits.HOOK_TRIES):
+        TriggerDelivery.objects.update(due_at=timezone.now())
+        start_late()
+    bad.refresh_from_db()
+    assert bad.state == "failed" and "nobody foresaw" in bad.error
+    assert Execution.objects.count() == 1
