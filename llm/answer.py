@@ -128,6 +128,8 @@ class Answer:
         try:
             self._take_chunk(storable.loads(event))
         except NOT_A_CHUNK as error:
+            if self._finish and self._finish != "error":
+                return  # the answer is whole and paid for: what was to follow is its usage, which is estimated then
             detail = f"Not a chunk of {len(event)} bytes ({type(error).__name__}: {error})"
             raise self._failed(Kind.NONSENSE, detail) from None
 

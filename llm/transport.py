@@ -12,6 +12,7 @@ import aiohttp
 import httpx2
 import openai
 
+from durable import storable
 from durable.loop import background_loop
 from llm.endpoint import Endpoint
 from llm.failures import TryFailed
@@ -74,13 +75,13 @@ async def list_models(endpoint: Endpoint, policy: Policy) -> list[str]:
     client = _client(asyncio.get_running_loop(), endpoint)
     try:
         page = await client.models.list(timeout=_timeout(policy))
+        return [storable.text(model.id) for model in page.data or ()]
     except openai.APIStatusError as error:
         raise Refused(error.status_code, error.response.content, error.response.headers) from None
     except (openai.APIConnectionError, aiohttp.ClientError) as error:
         raise TryFailed(_unsent(error)) from None
-    except (openai.OpenAIError, ValueError, TypeError) as error:
+    except (openai.OpenAIError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise TryFailed(Failure(kind=Kind.NONSENSE, detail=type(error).__name__)) from None
-    return [model.id for model in page.data or ()]
 
 
 async def _send(endpoint: Endpoint, body: bytes, policy: Policy) -> httpx2.Response:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
+import llm
 from llm import (
     BadModelAnswer,
     BadModelRequest,
@@ -25,6 +26,7 @@ from llm import (
     StreamReset,
 )
 from llm.offline.embedded import OfflineServer
+from tests.boundary.servers import reply, serve
 from tests.llm.conftest import FAST, KEY, Asked, wait_for
 
 TEXT = "one two three four five six seven eight"
@@ -303,3 +305,29 @@ def test_a_hanging_request_is_closed_when_it_is_given_up(server: OfflineServer) 
     play(server, {"hang_after_chunks": 2, "times": 1})
     Asked().run()
     wait_for(lambda: [record.closed_early for record in server.requests] == [True, False])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "data: hello\n\n",
+        "[" * 10_000 + "]" * 10_000,
+        '{"data": 5}',
+        '{"data": [5]}',
+        '{"data": [{"id": null}]}',
+        '"text"',
+        "[]",
+        "{}",
+        '{"data": [{"id": "\\u0000\\ud800 embedding"}]}',
+    ],
+)
+@pytest.mark.parametrize("media_type", ["application/json", "text/event-stream"])
+def test_a_list_of_models_that_makes_no_sense_is_a_typed_error(
+    settings: Settings, body: str, media_type: str
+) -> None:
+    """Asked for where no model is named: the first one is taken."""
+    headers = [("content-type", media_type)]
+    with serve(lambda handler, received: reply(handler, body.encode(), headers=headers)) as server:
+        settings.OPENAI_BASE_URL, settings.COPILOT_MODEL = server.url("/v1"), ""
+        with pytest.raises(LLMError):
+            llm.default_model()
