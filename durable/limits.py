@@ -42,6 +42,7 @@ BACKLOG_SECONDS = 0.2  # between two sweeps of a worker that knows of more jobs 
 MAX_SPARE_CONNECTIONS = 16  # to SQLite, of one process
 THREADS_PER_CONNECTION = 16  # of the pool: a transaction takes milliseconds, so few of them want one at once
 WORKER_FORGET_SECONDS = 3600.0
+OVERDUE_BEATS = 1.5  # a worker without a sign of life for so many heartbeats may be about to be called dead
 TALLY_SPAN_SECONDS = 600.0  # counts of what leaves no row are kept by spans of so long
 TALLY_KEEP_SECONDS = 25 * 3600.0
 TALLY_FORGET_SECONDS = 90 * 86_400.0  # that of all time, when nothing was counted for so long

@@ -265,11 +265,12 @@ class Runtime:
 
     def _sign_of_life(self) -> None:
         kind = ",".join(sorted(self.queues))[:MAX_KIND_CHARACTERS]
-        values = {"kind": kind, "seen_at": Job.clock.now(), "jobs": len(self.held())}
+        process = str(neighbours.mine() or "")
+        values = {"kind": kind, "seen_at": Job.clock.now(), "jobs": len(self.held()), "process": process}
         with bounded(float(settings.COPILOT_HEARTBEAT_SECONDS)):
             known = WorkerBeat.objects.filter(name=self.owner).update(**values)
         if not known:
-            WorkerBeat.objects.create(name=self.owner, process=str(neighbours.mine() or ""), **values)
+            WorkerBeat.objects.create(name=self.owner, **values)
             gone = Job.clock.after(-limits.WORKER_FORGET_SECONDS)
             WorkerBeat.objects.filter(seen_at__lt=gone).delete()
 
@@ -288,6 +289,7 @@ class Runtime:
         )
         guard.try_one(self._obey, what="Reading what operators want")
         guard.try_one(self._bury_neighbours, what="Freeing the jobs of dead workers")
+        guard.try_one(self._bury_silent, what="Noting that a worker elsewhere is dead")
         if not self.draining.is_set():
             self._poke_what_fits()
             swept.send_robust(sender=Runtime, queues=self.queues)
@@ -359,16 +361,40 @@ class Runtime:
             if freed:  # its other neighbours find nothing left to free
                 logger.warning("The worker %s is dead; %d of its jobs go on elsewhere", name, freed)
 
+    def _bury_silent(self) -> None:
+        """Note that a worker elsewhere died, which only its silence tells: its leases run out by themselves.
+
+        Those that died together with it may have been seen a heartbeat later.
+        """
+        others = WorkerBeat.objects.exclude(name=self.owner).exclude(process="")
+        lease = Job.clock.after(-float(settings.COPILOT_LEASE_SECONDS))
+        silent = list(others.filter(seen_at__lt=lease).values_list("name", "process"))
+        if not silent:
+            return
+        beats = limits.OVERDUE_BEATS * float(settings.COPILOT_HEARTBEAT_SECONDS)
+        together = others.filter(seen_at__lt=Job.clock.after(-beats)).count() > 1
+        for name, process in silent:
+            if self._note_death(name, process, together=together):
+                logger.warning("The worker %s has been silent for the length of a lease", name)
+
+    @in_transaction
+    def _bury(self, name: str, process: str, *, together: bool) -> int:
+        """Free what a dead worker held; how many. Once: its other neighbours find it noted and change nothing."""
+        if not self._note_death(name, process, together=together):
+            return 0
+        return sum(jobs.free(model, owner=name) for model in jobs.job_models())
+
     @staticmethod
     @in_transaction
-    def _bury(name: str, process: str, *, together: bool) -> int:
-        """Free what a dead worker held; how many. Once: its other neighbours find it noted and change nothing."""
+    def _note_death(name: str, process: str, *, together: bool) -> bool:
+        """Clear those jobs that its death shows to be innocent. Once; a worker that was only frozen is known again
+        by its next sign of life."""
         if not WorkerBeat.objects.filter(name=name, process=process).update(process=""):
-            return 0
+            return False
         if together:
             jobs.clear_all(dead=name)
         jobs.clear_suspects(dead=name)
-        return sum(jobs.free(model, owner=name) for model in jobs.job_models())
+        return True
 
     def _sweep_one(self, model: type[Job], room: int) -> int:
         """Sweep one kind of job; return how many were poked."""

@@ -234,6 +234,80 @@ def test_workers_that_die_together_make_nothing_they_held_suspect(
     assert len(jobs.sweep(Chore)) == 2
 
 
+def beat_of(name: str, *, silent_for: float, **more: Any) -> None:
+    """The last sign of life of a worker of another machine."""
+    process = str(neighbours.Identity(machine="elsewhere", space="s", pid=1, born=name))
+    seen_at = timezone.now() - timedelta(seconds=silent_for)
+    WorkerBeat.objects.create(name=name, kind="chores", seen_at=seen_at, process=process, **more)
+
+
+def resting_suspect() -> Chore:
+    return Chore.objects.create(
+        status="running",
+        owner="earlier",
+        attempt=3,
+        crashes=limits.SUSPECT_CRASHES,
+        lease_until=timezone.now() - timedelta(seconds=0.1),
+    )
+
+
+def test_the_silence_of_a_worker_elsewhere_clears_suspects_that_rest(runtime: Runtime, settings: Any) -> None:
+    suspect = resting_suspect()
+    beat_of("alive", silent_for=0)
+    runtime._bury_silent()
+    assert Chore.objects.get(pk=suspect.pk).crashes == limits.SUSPECT_CRASHES
+    beat_of("silent", silent_for=settings.COPILOT_LEASE_SECONDS + 1)
+    runtime._bury_silent()
+    assert Chore.objects.get(pk=suspect.pk).crashes == 1
+    Chore.objects.update(crashes=limits.SUSPECT_CRASHES)
+    runtime._bury_silent()
+    assert Chore.objects.get(pk=suspect.pk).crashes == limits.SUSPECT_CRASHES, (
+        "each death is one piece of news"
+    )
+
+
+def test_a_worker_elsewhere_that_fell_silent_with_a_suspect_clears_nobody(
+    runtime: Runtime, settings: Any
+) -> None:
+    resting, held = resting_suspect(), resting_suspect()
+    Chore.objects.filter(pk=held.pk).update(owner="silent")
+    beat_of("silent", silent_for=settings.COPILOT_LEASE_SECONDS + 1)
+    runtime._bury_silent()
+    assert set(Chore.objects.values_list("crashes", flat=True)) == {limits.SUSPECT_CRASHES}
+    assert jobs.claim(Chore, resting.pk, owner="next") is None
+
+
+def test_workers_elsewhere_that_fall_silent_together_make_nothing_they_held_suspect(
+    runtime: Runtime, settings: Any
+) -> None:
+    """The second was seen a heartbeat later, as their beats are not at the same moment."""
+    for name, silent_for in (("a", 1.0), ("b", 1.0 - settings.COPILOT_HEARTBEAT_SECONDS)):
+        beat_of(name, silent_for=settings.COPILOT_LEASE_SECONDS + silent_for)
+        chore = resting_suspect()
+        Chore.objects.filter(pk=chore.pk).update(owner=name)
+    runtime._bury_silent()
+    assert Chore.objects.get(owner="a").crashes == 0
+
+
+def test_a_worker_that_was_only_frozen_keeps_its_jobs_and_is_known_again(
+    runtime: Runtime, settings: Any
+) -> None:
+    other = Runtime()
+    other.queues = frozenset({"chores"})
+    chore = queue()
+    lease, _ = holding(other, chore)
+    other._beat()
+    process = WorkerBeat.objects.get(name=other.owner).process
+    long_ago = timezone.now() - timedelta(seconds=settings.COPILOT_LEASE_SECONDS + 1)
+    WorkerBeat.objects.update(seen_at=long_ago)
+    runtime._bury_silent()
+    chore.refresh_from_db()
+    assert chore.owner == other.owner and chore.lease_until is not None and chore.lease_until > timezone.now()
+    other._beat()
+    assert lease.stop.reason is None
+    assert WorkerBeat.objects.get(name=other.owner).process == process
+
+
 def test_a_new_worker_forgets_those_that_died_long_ago(runtime: Runtime) -> None:
     long_ago = timezone.now() - timedelta(seconds=limits.WORKER_FORGET_SECONDS + 60)
     WorkerBeat.objects.create(name="dead", kind="chores", seen_at=long_ago)
