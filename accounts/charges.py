@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from accounts.models import Hold, LedgerEntry, User
 from accounts.periods import midnight, zone_of
+from durable.clock import current_time
 from durable.limits import MAX_USAGE_DAYS
 
 SMALLEST = Decimal("0.000001")
@@ -76,7 +77,7 @@ def charge_once(
         output_tokens=output_tokens,
         job_id=job_id,
         description=description[:200],
-        created_at=timezone.now(),
+        created_at=current_time(),
     )
     LedgerEntry.objects.bulk_create([entry], ignore_conflicts=True)
     Hold.objects.filter(key=key).delete()
@@ -140,7 +141,7 @@ def charge_all(charges: Sequence[Charge], *, user_id: int, job_id: uuid.UUID) ->
 
     Like `charge_once` it belongs into the transaction of the effects.
     """
-    now = timezone.now()
+    now = current_time()
     LedgerEntry.objects.bulk_create(
         [
             LedgerEntry(

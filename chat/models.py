@@ -58,8 +58,8 @@ class Session(models.Model):
         default=0, help_text="Messages before this place are in the summary."
     )
     next_seq = models.PositiveIntegerField(default=0)
-    created_at = models.DateTimeField(auto_now_add=True)
-    active_at = models.DateTimeField(auto_now_add=True)
+    created_at = CreatedAtField()
+    active_at = CreatedAtField()
 
     class Meta:
         constraints = [
@@ -360,7 +360,7 @@ class Attempt(models.Model):
     owner = models.CharField(max_length=128)
     first_step = models.PositiveIntegerField()
     cause = models.CharField(max_length=16, choices=Cause.choices, default=Cause.QUEUED)
-    started_at = models.DateTimeField(auto_now_add=True)
+    started_at = CreatedAtField()
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["turn", "number"], name="chat_one_row_per_attempt")]
@@ -392,7 +392,7 @@ class Step(models.Model):
     input_tokens = models.PositiveIntegerField(default=0)
     output_tokens = models.PositiveIntegerField(default=0)
     cost = models.DecimalField(max_digits=14, decimal_places=6, default=Decimal(0))
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = CreatedAtField()
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["turn", "number"], name="chat_one_row_per_step")]

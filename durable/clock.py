@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
@@ -10,6 +11,8 @@ from django.db.models import DateTimeField, ExpressionWrapper, Model, Value
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Now
 from django.utils import timezone
+
+from durable.process import PerProcess
 
 
 class Clock(Protocol):
@@ -39,6 +42,35 @@ def database_now() -> datetime:
         cursor.execute("SELECT statement_timestamp()")
         now: datetime = cursor.fetchone()[0]
         return now
+
+
+class DatabaseTime:
+    """The database's time without asking for it: what it said last, and what has passed since."""
+
+    def __init__(self) -> None:
+        self._said: tuple[datetime, float] | None = None
+
+    def heard(self, moment: datetime) -> None:
+        """The database has just said what time it is."""
+        self._said = (moment, time.monotonic())
+
+    def now(self) -> datetime:
+        """Return this host's time where the database has not said anything yet."""
+        if self._said is None:
+            return timezone.now()
+        moment, heard_at = self._said
+        return moment + timedelta(seconds=time.monotonic() - heard_at)
+
+
+database_time = PerProcess(DatabaseTime)
+
+
+def current_time() -> datetime:
+    """Return the time for what people are shown: the database's as every claim hears it, to within milliseconds.
+
+    An embedded database has this host's.
+    """
+    return timezone.now() if connection.vendor == "sqlite" else database_time().now()
 
 
 class CreatedAtField(models.DateTimeField):  # type: ignore[type-arg]

@@ -16,6 +16,7 @@ from django.db.models.functions import Coalesce, Greatest
 
 from durable import guard, limits, log
 from durable.after_commit import after_commit
+from durable.clock import DatabaseClock, database_time
 from durable.events import START
 from durable.lease import INTERNAL_ERROR, Lease, unclosed
 from durable.models import Cause, Job
@@ -87,6 +88,8 @@ def _take(model: type[Job], job_id: uuid.UUID, owner: str, left: LeftBy, *, abov
         return None
     rows = model._default_manager.select_related(*model.reads_with)
     job = rows.annotate(claimed_at=model.clock.now()).get(pk=job_id)
+    if isinstance(model.clock, DatabaseClock):
+        database_time().heard(job.claimed_at)
     after = START
     if job.attempt > 1:
         log.drop_open(job_id)

@@ -149,7 +149,7 @@ class WorkerBeat(models.Model):
 
     name = models.CharField(max_length=128, unique=True)
     kind = models.CharField(max_length=255, help_text="The queues it serves.")
-    started_at = models.DateTimeField(auto_now_add=True)
+    started_at = CreatedAtField()
     seen_at = models.DateTimeField()
     jobs = models.PositiveIntegerField(default=0)
     process = models.CharField(

@@ -10,9 +10,9 @@ from typing import Any, assert_never
 
 from django.db import InterfaceError, OperationalError, close_old_connections
 from django.db.models.functions import Now
-from django.utils import timezone
 
 from durable import crashpoints, limits, storable
+from durable.clock import current_time
 from durable.errors import HandOver, LeaseLost
 from durable.stop import StopReason
 from llm.types import ToolCallRequest
@@ -169,7 +169,7 @@ class _Step:
 
     def _answer(self, planned: _Planned, outcome: Outcome) -> None:
         finished = planned.finished(outcome)
-        now = timezone.now()
+        now = current_time()
 
         def write() -> None:
             for work in outcome.works:
@@ -193,7 +193,7 @@ class _Step:
         crashpoints.reached("after_intent")
 
     def _save_intents(self) -> None:
-        now = timezone.now()
+        now = current_time()
         started = {"state": ToolCall.State.STARTED, "attempt": self.scope.attempt, "started_at": now}
         known = [call.key for call in self.running if call.recorded]
         if known:
@@ -394,5 +394,5 @@ def _ended(outcome: Outcome) -> dict[str, Any]:
         "state": outcome.state,
         "result": outcome.output,
         "error": outcome.error_text or "",
-        "ended_at": timezone.now(),
+        "ended_at": current_time(),
     }

@@ -5,9 +5,8 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterable
 
-from django.utils import timezone
-
 from durable.after_commit import after_commit
+from durable.clock import current_time
 from durable.ids import new_id
 from durable.poke import poke
 from webhooks.events import Data, EventType, event_id, payload
@@ -27,7 +26,7 @@ def announce(
     wanted = [endpoint for endpoint in endpoints if event_type in endpoint.events]
     if not wanted:
         return
-    body = payload(event_type, timezone.now(), describe())
+    body = payload(event_type, current_time(), describe())
     name = event_id(event_type, subject_id)
     rows = [new_delivery(endpoint, event_type, name, body) for endpoint in wanted]
     WebhookDelivery.objects.bulk_create(rows, ignore_conflicts=True)

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, assert_never
 
-from django.utils import timezone
-
 from chat.engine.silence import Silence
 from chat.events import (
     AttemptStarted,
@@ -24,6 +22,7 @@ from chat.events import (
 from chat.fold import Part, cut_off, tool_input
 from chat.protocol import Framed
 from durable import crashpoints
+from durable.clock import current_time
 from durable.emitter import Emitter
 from llm.carry import Carry
 from llm.types import (
@@ -138,7 +137,7 @@ class StepStream:
     def _prose(self, kind: Prose, text: str) -> None:
         if not text:
             return
-        self.first_word_at = self.first_word_at or timezone.now()
+        self.first_word_at = self.first_word_at or current_time()
         if self._open is None or self._open[0] != kind:
             self._close_prose()
             self._open = (kind, f"s{self._number}-p{len(self.parts)}")
@@ -178,7 +177,7 @@ class StepStream:
         if len(self._failures) < KEPT_FAILURES:
             place = {"attempt": self._emitter.attempt, "step": self._number, "model": failed.model}
             how = {"kind": failed.kind, "detail": failed.detail[:KEPT_DETAIL_CHARACTERS]}
-            self._failures.append({"at": timezone.now().isoformat(), **place, **how})
+            self._failures.append({"at": current_time().isoformat(), **place, **how})
 
     def _begin_again(self) -> None:
         self.parts.clear()

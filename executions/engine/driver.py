@@ -10,9 +10,9 @@ import uuid
 from typing import Any
 
 from django.db.models import F
-from django.utils import timezone
 
 from durable import crashpoints, limits, log
+from durable.clock import current_time
 from durable.connections import give_way, release
 from durable.errors import HandOver, LeaseLost, TimedOut
 from durable.lease import Lease
@@ -315,7 +315,7 @@ class Driver:
                 wave.end(self.at_work.pop(run.id))
         for run in self.at_work.values():
             run.closed = True
-            run.ended_at = run.ended_at or timezone.now()
+            run.ended_at = run.ended_at or current_time()
             run.seconds = run.seconds or time.monotonic() - run.began
             wave.cut_off(run)
         self.lease.finish(

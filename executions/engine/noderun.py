@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from django.utils import timezone
-
 from durable import crashpoints, limits, tracing
+from durable.clock import current_time
 from durable.errors import DurableError
 from durable.stop import StopSignal
 from executions.blocks.base import Effects
@@ -154,7 +153,7 @@ class NodeRun:
     parked: BlockParked | None = None
     progress: float = 0.0
     message: str = ""
-    queued_at: datetime = field(default_factory=timezone.now)
+    queued_at: datetime = field(default_factory=current_time)
     started_at: datetime | None = None
     ended_at: datetime | None = None
     began: float = 0.0  # on the monotonic clock, of this attempt
@@ -182,7 +181,7 @@ class NodeRun:
     def begin(self) -> None:
         """It is put in line for a thread."""
         self.began = time.monotonic()
-        self.started_at = self.started_at or timezone.now()
+        self.started_at = self.started_at or current_time()
 
     def work(self) -> None:
         """Run to an outcome, on a thread of the crew."""
@@ -194,7 +193,7 @@ class NodeRun:
                 if self.outcome is Outcome.FAILED:
                     span.fail("failed")
         self.seconds = time.monotonic() - self.began
-        self.ended_at = timezone.now()
+        self.ended_at = current_time()
         crashpoints.reached("node_worked")
         self.scope.inbox.ended(self)
 

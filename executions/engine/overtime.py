@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
-from django.utils import timezone
-
 from durable import limits
+from durable.clock import current_time
 from durable.stop import StopReason
 from executions.blocks.errors import BlockTimedOut
 from executions.engine.noderun import NodeRun, Outcome
@@ -23,7 +22,7 @@ def give_up(at_work: Iterable[NodeRun]) -> list[NodeRun]:
             run.give_up_at = now + limits.NODE_STOP_SECONDS
         elif run.give_up_at is not None and now >= run.give_up_at and run.outcome is None:
             run.closed, run.outcome, run.error = True, Outcome.FAILED, str(BlockTimedOut())
-            run.ended_at, run.seconds = timezone.now(), now - run.began
+            run.ended_at, run.seconds = current_time(), now - run.began
             given_up.append(run)
     return given_up
 

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q, QuerySet
 
+from durable.clock import CreatedAtField
 from durable.ids import new_id
 from durable.models import Job
 from durable.poke import poke
@@ -197,7 +198,7 @@ class NodeExecution(models.Model):
     wake_at = models.DateTimeField(
         null=True, blank=True, help_text="A run that waits for a time goes on then."
     )
-    queued_at = models.DateTimeField(auto_now_add=True)
+    queued_at = CreatedAtField()
     started_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
 

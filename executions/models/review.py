@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 
+from durable.clock import CreatedAtField
 from durable.ids import new_id
 from executions.models.execution import Execution, NodeExecution
 
@@ -41,7 +42,7 @@ class Review(models.Model):
     state = models.CharField(max_length=16, choices=State.choices, default=State.WAITING)
     decided_data = models.JSONField(null=True, blank=True)
     message = models.TextField(blank=True, default="")
-    asked_at = models.DateTimeField(auto_now_add=True)
+    asked_at = CreatedAtField()
     expires_at = models.DateTimeField(null=True, blank=True)
     decided_at = models.DateTimeField(null=True, blank=True)
     decided_by = models.ForeignKey(

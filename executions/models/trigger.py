@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 
+from durable.clock import CreatedAtField
 from durable.ids import new_id
 from executions.models.agent import Agent
 from executions.models.execution import Execution
@@ -74,7 +75,7 @@ class TriggerDelivery(models.Model):
     due_at = models.DateTimeField(
         null=True, blank=True, help_text="A call that is stored and not started by then is picked up."
     )
-    received_at = models.DateTimeField(auto_now_add=True)
+    received_at = CreatedAtField()
 
     class Meta:
         verbose_name_plural = "trigger deliveries"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -11,7 +12,8 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from durable.clock import database_now
+from durable import jobs
+from durable.clock import current_time, database_now, database_time
 from tests.durable.testjobs.models import Chore
 from tests.rig import ROOT
 
@@ -28,7 +30,9 @@ COMPARED = {
     "superseded_at",
     "wake_at",
 }
+SHOWN = {"asked_at", "decided_at", "ended_at", "first_word_at", "received_at", "started_at", "told_at"}
 PACKAGES = ("chat", "durable", "executions", "tools", "webhooks")
+OWN_CLOCK = re.compile(r"\btimezone\.now\b|auto_now_add")
 OPERATORS_VIEW = {"durable/admin_jobs.py"}  # says how old things are, decides nothing
 
 
@@ -46,7 +50,7 @@ def own_clock_in(path: Path) -> Iterator[str]:
         return
     for node in ast.walk(ast.parse(path.read_text())):
         for column, value in given(node):
-            if column.partition("__")[0] in COMPARED and "timezone.now()" in ast.unparse(value):
+            if column.partition("__")[0] in COMPARED | SHOWN and OWN_CLOCK.search(ast.unparse(value)):
                 yield f"{name}:{value.lineno} {column}"
 
 
@@ -58,7 +62,13 @@ def given(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
             for key, value in zip(keys, values, strict=True):
                 if isinstance(key, ast.Constant) and isinstance(key.value, str):
                     yield key.value, value
-        case ast.Assign(targets=[ast.Attribute(attr=column)], value=value):
+        case ast.Assign(targets=[ast.Attribute(attr=column) | ast.Name(id=column)], value=value):
+            yield column, value
+        case ast.Assign(targets=[ast.Tuple(elts=columns)], value=ast.Tuple(elts=values)):
+            for target, value in zip(columns, values, strict=True):
+                if isinstance(target, ast.Attribute):
+                    yield target.attr, value
+        case ast.AnnAssign(target=ast.Name(id=column), value=ast.expr() as value):
             yield column, value
 
 
@@ -71,3 +81,20 @@ def test_what_is_queued_is_dated_by_the_database(monkeypatch: pytest.MonkeyPatch
     chore = Chore.objects.create(status="queued")
     assert abs(chore.queued_at - database_now()) < timedelta(minutes=1)
     assert Chore.objects.get(pk=chore.pk).queued_at == chore.queued_at
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("redis_server")
+def test_what_people_are_shown_is_dated_by_the_database_as_the_last_claim_heard_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if connection.vendor == "sqlite":
+        assert abs(current_time() - timezone.now()) < timedelta(minutes=1)
+        pytest.skip("An embedded database has the clock of its only host.")
+    wrong = timezone.now() - timedelta(minutes=10)
+    monkeypatch.setattr(timezone, "now", lambda: wrong)
+    database_time._forget()
+    assert current_time() == wrong, "nothing has been heard yet"
+    chore = Chore.objects.create(status="queued")
+    assert jobs.claim(Chore, chore.pk, owner="worker") is not None
+    assert abs(current_time() - database_now()) < timedelta(minutes=1)

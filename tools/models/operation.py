@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db import models
-from django.utils import timezone
 
 from durable import log
 from durable.models import Job
@@ -100,7 +99,7 @@ class Operation(Job):
         }.get(self.status, ToolCall.State.FAILED)
         error = "" if self.status == self.COMPLETED else self.error
         ToolCall.objects.filter(key=self.key).update(
-            state=state, result=self.answer(), error=error, ended_at=timezone.now()
+            state=state, result=self.answer(), error=error, ended_at=self.clock.now()
         )
         operation_ended.send(sender=type(self), operation=self)
         announcing.announce_end(self)
