@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from boundary.errors import SandboxUnavailable
@@ -15,22 +16,45 @@ TOP_LINKS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 
 
 def sandbox_command(
-    command: list[str], *, box: Path, uid: int | None, limits: SandboxLimits, seccomp_fd: int, status_fd: int
+    command: list[str],
+    *,
+    uid: int | None,
+    limits: SandboxLimits,
+    arguments_fd: int,
+    entrances: Sequence[int] = (),
 ) -> list[str]:
-    """The whole chain. `uid` is the slot's when we are root: the host must see another user than root."""
+    """The whole chain. `uid` is the slot's when we are root: the host must see another user than root.
+
+    bubblewrap reads its own arguments from a descriptor: its command line is seen by everybody on the host, and inside
+    the box it is that of the first process. `entrances` are those of the control group that everything belongs to.
+    """
     drop = []
     if uid is not None:
         drop = [program("setpriv"), f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "--no-new-privs"]
     outer, inner = resource_limits(limits, own_user=uid is not None)
     return [
+        *join_group(entrances),
         *drop,
         *outer,
-        program("bwrap"),
-        *isolation(),
-        *filesystem(box, limits),
-        *("--seccomp", str(seccomp_fd), "--json-status-fd", str(status_fd)),
+        *(program("bwrap"), "--args", str(arguments_fd)),
         *("--", "/usr/bin/env", "-u", "PWD", *inner, *command),
     ]
+
+
+def box_arguments(box: Path, limits: SandboxLimits, *, seccomp_fd: int, status_fd: int) -> bytes:
+    """What bubblewrap is to do, as it reads it from a descriptor."""
+    descriptors = ("--seccomp", str(seccomp_fd), "--json-status-fd", str(status_fd))
+    return b"".join(
+        os.fsencode(word) + b"\0" for word in (*isolation(), *filesystem(box, limits), *descriptors)
+    )
+
+
+def join_group(entrances: Sequence[int]) -> list[str]:
+    """Enter a control group before anything else, and keep nothing of it open."""
+    if not entrances:
+        return []
+    enter = "".join(f"echo 0 >&{entrance} && exec {entrance}>&- && " for entrance in entrances)
+    return [program("bash"), "-c", f'{enter}exec -c "$@"', "bash"]
 
 
 def resource_limits(limits: SandboxLimits, *, own_user: bool) -> tuple[list[str], list[str]]:
@@ -82,6 +106,6 @@ def program(name: str) -> str:
     """Where a program of the chain is; raises SandboxUnavailable."""
     found = shutil.which(name, path=f"{os.defpath}:/usr/local/bin:/usr/sbin:/sbin")
     if found is None:
-        package = "bubblewrap" if name == "bwrap" else "util-linux"
+        package = {"bwrap": "bubblewrap", "bash": "bash"}.get(name, "util-linux")
         raise SandboxUnavailable(f"The program {name} is missing. Install the package {package}.")
     return found

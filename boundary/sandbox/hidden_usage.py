@@ -23,6 +23,7 @@ DELETED_MAPPING = re.compile(
 )
 # One row per socket without its queues; those on their way to another process, open in none, included.
 SILENT_TABLES = ("unix", "netlink")
+TEMPORARY = ("/tmp", "/dev/shm")  # noqa: S108 - inside the box
 INTERNET_TABLES = ("tcp", "tcp6", "udp", "udp6", "udplite", "udplite6", "icmp", "icmp6")
 
 
@@ -61,6 +62,28 @@ def mapped_unlinked(process: int) -> Iterator[tuple[tuple[int, int], int]]:
         major, _, minor = found["device"].partition(":")
         size = int(found["offset"], 16) + int(found["end"], 16) - int(found["start"], 16)
         yield (os.makedev(int(major, 16), int(minor, 16)), int(found["inode"])), size
+
+
+def temporary_entries(process: int) -> int:
+    """Files and folders in the box's own file systems in memory: an empty one takes none of their bytes, but ours."""
+    try:
+        root = os.open(f"/proc/{process}/root", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:  # it has just ended
+        return 0
+    try:
+        if os.path.samestat(os.fstat(root), Path("/").stat()):  # not in its box yet
+            return 0
+        return sum(used_entries(f"/proc/self/fd/{root}{folder}") for folder in TEMPORARY)
+    finally:
+        os.close(root)
+
+
+def used_entries(folder: str) -> int:
+    try:
+        found = os.statvfs(folder)
+    except OSError:  # not mounted yet
+        return 0
+    return found.f_files - found.f_ffree
 
 
 def socket_bytes(process: int) -> int:

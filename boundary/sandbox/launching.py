@@ -19,7 +19,8 @@ from pathlib import Path
 
 from boundary.errors import SandboxBroken
 from boundary.sandbox.boxes import hand_over
-from boundary.sandbox.command import sandbox_command
+from boundary.sandbox.command import box_arguments, sandbox_command
+from boundary.sandbox.control_groups import Group, open_group
 from boundary.sandbox.seccomp import seccomp_filter
 from boundary.sandbox.slots import claim_slot, slot_uid
 from boundary.sandbox.types import KilledReason, SandboxLimits, SandboxResult
@@ -48,12 +49,17 @@ def launch(
         limits = replace(limits, cpu_seconds=math.ceil(timeout) + caps.SANDBOX_CPU_GRACE_SECONDS)
     with claim_slot(owner, cancelled) as slot, contextlib.ExitStack() as cleanup:
         hand_over(box, slot_uid(slot))
-        run = start(argv, box=box, uid=slot_uid(slot), stdin=stdin, limits=limits, cleanup=cleanup)
-        watch = Watch(process=run.process.pid, box=box, limits=limits)
+        group = cleanup.enter_context(open_group(slot, limits))
+        run = start(
+            argv, box=box, uid=slot_uid(slot), stdin=stdin, limits=limits, cleanup=cleanup, group=group
+        )
+        watch = Watch(process=run.process.pid, box=box, limits=limits, group=group)
         try:
             run.follow(time.monotonic() + timeout, watch, cancelled)
         finally:
             run.end()
+        if run.killed is None and group and group.ran_out_of_memory():
+            run.killed = KilledReason.MEMORY
         return run.result()
 
 
@@ -65,17 +71,17 @@ def start(
     stdin: bytes,
     limits: SandboxLimits,
     cleanup: contextlib.ExitStack,
+    group: Group | None = None,
 ) -> Run:
     """Begin the command; its pipes are closed by `cleanup`."""
-    seccomp = cleanup.enter_context(os.fdopen(os.memfd_create("seccomp"), "w+b", buffering=0))
-    seccomp.write(seccomp_filter())
-    seccomp.seek(0)
+    seccomp = memory_file(seccomp_filter(), cleanup)
+    entrances = group.open_entrances(cleanup) if group else []
     status_read, status_write = os.pipe()
     status = cleanup.enter_context(os.fdopen(status_read, "rb", buffering=0))
     with os.fdopen(status_write, "wb", buffering=0) as status_end:
-        chain = sandbox_command(
-            argv, box=box, uid=uid, limits=limits, seccomp_fd=seccomp.fileno(), status_fd=status_end.fileno()
-        )
+        told = box_arguments(box, limits, seccomp_fd=seccomp, status_fd=status_end.fileno())
+        arguments = memory_file(told, cleanup)
+        chain = sandbox_command(argv, uid=uid, limits=limits, arguments_fd=arguments, entrances=entrances)
         try:
             process = subprocess.Popen(  # noqa: S603 - the sandbox is what makes this safe
                 chain,
@@ -83,7 +89,7 @@ def start(
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 bufsize=0,
-                pass_fds=(seccomp.fileno(), status_end.fileno()),
+                pass_fds=(seccomp, arguments, status_end.fileno(), *entrances),
                 env={},
                 cwd="/",
                 start_new_session=True,
@@ -105,6 +111,14 @@ def start(
         limits=limits,
         cleanup=cleanup,
     )
+
+
+def memory_file(content: bytes, cleanup: contextlib.ExitStack) -> int:
+    """Return a descriptor that those bytes can be read from."""
+    file = cleanup.enter_context(os.fdopen(os.memfd_create("sandbox"), "w+b", buffering=0))
+    file.write(content)
+    file.seek(0)
+    return file.fileno()
 
 
 @dataclass(kw_only=True)

@@ -68,6 +68,8 @@ def seccomp_filter() -> bytes:
     rules.add_rule(
         pyseccomp.ERRNO(errno.ENOSYS), "clone3"
     )  # its flags are out of sight; libc then uses clone
+    # It takes gigabytes of disk at once; libc then writes what was asked for, which takes its time and is seen.
+    rules.add_rule(pyseccomp.ERRNO(errno.EOPNOTSUPP), "fallocate")
     for flag in NEW_NAMESPACES:
         rules.add_rule(refuse, "clone", masked(pyseccomp, 0, flag, flag))
     for request in TERMINAL_INPUT:

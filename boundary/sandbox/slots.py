@@ -47,17 +47,24 @@ def wait_for_lock(
     prefix: str, count: int, held: contextlib.ExitStack, deadline: float, cancelled: Callable[[], bool]
 ) -> int:
     """Take any of the numbered locks for as long as `held` is open; its number. Raises SandboxBusy."""
-    folder = scratch() / "slots"
-    folder.mkdir(mode=0o700, exist_ok=True)
     while True:
         for number in random.sample(range(count), count):
-            with contextlib.ExitStack() as taken:
-                if try_lock(folder / f"{prefix}{number}.lock", taken):
-                    held.push(taken.pop_all())
-                    return number
+            if lock_slot(number, held, prefix):
+                return number
         if time.monotonic() > deadline or cancelled():
             raise SandboxBusy
         time.sleep(limits.SANDBOX_TICK_SECONDS)  # a file lock cannot be waited for with a deadline
+
+
+def lock_slot(number: int, held: contextlib.ExitStack, prefix: str = "") -> bool:
+    """Take one of the numbered locks if nobody has it, for as long as `held` is open."""
+    folder = scratch() / "slots"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    with contextlib.ExitStack() as taken:
+        if not try_lock(folder / f"{prefix}{number}.lock", taken):
+            return False
+        held.push(taken.pop_all())
+        return True
 
 
 def try_lock(path: Path, held: contextlib.ExitStack) -> bool:

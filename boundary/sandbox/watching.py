@@ -7,7 +7,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from boundary.sandbox.hidden_usage import BLOCK, socket_bytes, unlinked_bytes
+from boundary.sandbox.control_groups import Group
+from boundary.sandbox.hidden_usage import BLOCK, socket_bytes, temporary_entries, unlinked_bytes
 from boundary.sandbox.types import KilledReason, SandboxLimits
 from durable import limits as caps
 
@@ -22,8 +23,10 @@ class Watch:
     process: int
     box: Path
     limits: SandboxLimits
+    group: Group | None = None
     next_look_at: float = 0.0
     next_scan_at: float = 0.0
+    scan_below: int = 0  # bytes free on the disk: with less, somebody has written much since the last scan
 
     def exceeded(self) -> KilledReason | None:
         """Cheap to ask at any time: it looks once per tick."""
@@ -34,11 +37,26 @@ class Watch:
         processes = tree_of(self.process)
         if memory_of(processes) > self.limits.memory_bytes:
             return KilledReason.MEMORY
-        if now < self.next_scan_at:
+        if self.group and self.group.ran_out_of_memory():
+            return KilledReason.MEMORY
+        if sum(map(temporary_entries, processes[1:2])) > self.limits.disk_entries:
+            return KilledReason.DISK
+        return self.disk_exceeded(processes)
+
+    def disk_exceeded(self, processes: list[int]) -> KilledReason | None:
+        now, free = time.monotonic(), free_bytes(self.box)
+        if now < self.next_scan_at and free > self.scan_below:
             return None
         over = disk_exceeded(self.box, self.limits, hidden=unlinked_bytes(processes))
         self.next_scan_at = time.monotonic() + REST * (time.monotonic() - now)
+        self.scan_below = free - self.limits.disk_bytes // 4
         return KilledReason.DISK if over else None
+
+
+def free_bytes(folder: Path) -> int:
+    """How much the disk of a folder has left, for everybody on it."""
+    found = os.statvfs(folder)
+    return found.f_bavail * found.f_frsize
 
 
 def tree_of(process: int) -> list[int]:

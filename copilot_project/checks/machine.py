@@ -8,12 +8,12 @@ import sys
 
 from django.conf import settings
 
+from boundary.sandbox import control_groups
 from boundary.sandbox.running import OFF, REQUIRED, mode, unavailable_reason
 from copilot_project.checks.check import Check, broken, well
 from copilot_project.embedded import ui
 
 LOW_DISK_MEGABYTES = 200
-TOTALS = "what a box uses altogether is watched, no cgroup limits it"
 
 
 def python() -> Check:
@@ -47,4 +47,4 @@ def sandbox() -> Check:
     if reason := unavailable_reason():
         hint = "Install bubblewrap for bash_exec and code blocks; everything else works without"
         return broken("sandbox", reason, hint, needed=needed)
-    return well("sandbox", f"bubblewrap holds; {TOTALS}", needed=needed)
+    return well("sandbox", f"bubblewrap holds; {control_groups.describe()}", needed=needed)

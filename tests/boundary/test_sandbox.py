@@ -42,6 +42,7 @@ from boundary.sandbox.launching import launch
 from boundary.sandbox.slots import claim_slot, scratch, slot_uid
 from durable import limits
 from tests.boundary.servers import listen
+from tests.boundary.test_sandbox_totals import hide_groups as hide_control_groups
 
 ROOT = Path(__file__).resolve().parents[2]
 MB = 1024 * 1024
@@ -145,6 +146,42 @@ def test_case_51_no_descriptor_of_the_host_leaks_in(tmp_path: Path) -> None:
         result = run(["ls", "-l", "/proc/self/fd"])
     assert str(tmp_path) not in result.stdout
     assert len(result.stdout.splitlines()) == 1 + 4  # total; 0, 1, 2 and the listing's own
+
+
+def test_case_51_no_command_line_shows_where_the_box_is_on_the_host() -> None:
+    """Neither to other people on the host nor to the command itself."""
+    seen: list[str] = []
+
+    def look() -> bool:
+        seen.extend(commands())
+        return False
+
+    with open_box() as box:
+        result = launch(
+            "cat /proc/[0-9]*/cmdline; sleep 0.5", box=box, timeout=20, limits=SandboxLimits(), cancelled=look
+        )
+    assert any("sleep 0.5" in line for line in seen)
+    for place in (str(box), str(scratch())):
+        assert place not in result.stdout
+        assert not [line for line in seen if place in line]
+
+
+def test_case_51_the_mount_table_names_the_box_but_nothing_of_the_product() -> None:
+    """The kernel shows where a mount comes from; that is the box's random folder and what is read-only."""
+    with open_box() as box:
+        found = launch("cat /proc/self/mountinfo", box=box, timeout=20, limits=SandboxLimits()).stdout
+    sources = {line.split()[3] for line in found.splitlines()}
+    mine = {source for source in sources if source.endswith(f"/boxes/{box.name}")}
+    assert len(mine) == 1
+    assert all(
+        source.startswith(("/usr", "/etc/alternatives", "/bin", "/sbin", "/lib"))
+        for source in sources - mine - {"/", "/newroot", *devices(found)}
+    )
+    assert str(ROOT) not in found
+
+
+def devices(mountinfo: str) -> set[str]:
+    return {line.split()[3] for line in mountinfo.splitlines() if line.split()[4].startswith("/dev/")}
 
 
 def test_case_52_no_network_can_be_reached() -> None:
@@ -584,6 +621,7 @@ def test_the_self_test_notices_a_missing_filter(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_the_self_test_notices_missing_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    hide_control_groups(monkeypatch)  # they limit processes too
     monkeypatch.setattr(command_module, "resource_limits", lambda caps, own_user: ([], []))
     assert not probes.probe_processes().passed
     assert not probes.probe_disk().passed
