@@ -11,7 +11,7 @@ from django.contrib.auth.models import AbstractBaseUser
 
 from durable import limits
 from workspace import files
-from workspace.archives import unpack
+from workspace.archives import END, END_MARK, unpack
 from workspace.errors import BadArchive, QuotaExceeded
 from workspace.models import WorkspaceFile
 
@@ -88,3 +88,40 @@ def test_a_full_workspace_takes_the_whole_archive_back(
     with pytest.raises(QuotaExceeded):
         unpack(ada, archive(("a", b"1234567890"), ("b", b"1234567890")), folder="import")
     assert not WorkspaceFile.objects.exists()
+
+
+def directory(entries: int) -> io.BytesIO:
+    """An archive that is little more than its list of entries."""
+    entry = b"PK\x01\x02" + bytes(42)
+    return io.BytesIO(entry * entries + END.pack(END_MARK, 0, 0, 1, 1, len(entry) * entries, 0, 0))
+
+
+def test_a_long_list_of_entries_is_refused_before_it_is_read(ada: AbstractBaseUser) -> None:
+    """A million entries take a gigabyte of memory once they are read, whatever their number is said to be."""
+    with pytest.raises(BadArchive, match="too long"):
+        unpack(ada, directory(1_000_000), folder="import")
+
+
+def test_an_archive_of_the_large_form_is_refused(ada: AbstractBaseUser) -> None:
+    """There the list that counts is elsewhere."""
+    good = archive(("a.txt", b"x")).getvalue()
+    cut = len(good) - END.size
+    with pytest.raises(BadArchive, match="entries"):
+        unpack(ada, io.BytesIO(good[:cut] + b"PK\x06\x07" + bytes(16) + good[cut:]), folder="import")
+
+
+def test_a_comment_behind_the_list_is_no_reason_to_refuse(ada: AbstractBaseUser) -> None:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as opened:
+        opened.writestr("a.txt", b"x")
+        opened.comment = b"made by somebody"
+    assert len(unpack(ada, out, folder="import")) == 1
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_only_the_usual_way_of_packing_is_read(ada: AbstractBaseUser, method: int) -> None:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as opened:
+        opened.writestr("a.txt", b"x" * 100)
+    with pytest.raises(BadArchive, match="deflate"):
+        unpack(ada, out, folder="import")

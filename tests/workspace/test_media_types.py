@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import re
+import time
 import zipfile
 
 import pytest
@@ -135,3 +136,15 @@ def test_case_66_html_is_found_behind_comments_as_the_rule_says(content: bytes) 
 )
 def test_content_made_to_be_slow_has_its_type_at_once(content: bytes) -> None:
     assert detect(content[:HEAD_BYTES], "a") in ("text/plain", "application/xml")
+
+
+@pytest.mark.parametrize(
+    "piece", [b"\0", b"\xff", b"PK\x03\x04", b"RIFF", b"%PDF", b"<!--", b"<svg", b" ", b"\0<?xml "]
+)
+def test_a_kind_is_found_in_a_moment_whatever_the_file_begins_with(piece: bytes) -> None:
+    """Which is why it is found in the process itself: at most HEAD_BYTES are looked at."""
+    detect(b"\0", "warm.bin")
+    used = time.process_time()
+    for _ in range(20):
+        detect((piece * HEAD_BYTES)[:HEAD_BYTES], "a.bin")
+    assert time.process_time() - used < 2

@@ -6,12 +6,14 @@ The database itself is the guard (a read-only transaction); this gives the clear
 from __future__ import annotations
 
 import sqlparse
-from sqlparse.exceptions import SQLParseError
-from sqlparse.sql import Statement
 from sqlparse.tokens import Comment
 
+from boundary.errors import ParserError
+from boundary.isolated import parse_isolated
+from boundary.parsers.errors import UnreadableContent
 from executions.blocks.errors import BlockFailed
 
+PARSER = "boundary.parsers.sql"
 MAX_QUERY_CHARACTERS = 100_000
 READING = frozenset({"SELECT", "WITH", "EXPLAIN", "SHOW", "VALUES", "DESCRIBE", "TABLE"})
 
@@ -22,18 +24,19 @@ def check_statement(query: str, *, read_only: bool) -> None:
         raise BlockFailed("`query` is empty.")
     if len(query) > MAX_QUERY_CHARACTERS:
         raise BlockFailed(f"The query is longer than {MAX_QUERY_CHARACTERS} characters.")
-    try:
-        statements = [found for found in sqlparse.parse(query) if not is_blank(found)]
-    except (SQLParseError, RecursionError):
-        raise BlockFailed("The query is nested too deeply.") from None
-    if len(statements) != 1:
-        raise BlockFailed(f"A query is exactly one statement; this has {len(statements)}.")
+    statements = count_statements(query)
+    if statements != 1:
+        raise BlockFailed(f"A query is exactly one statement; this has {statements}.")
     if read_only and first_word(query) not in READING:
         raise BlockFailed("This query changes something, and the block only reads. Switch `read_only` off.")
 
 
-def is_blank(statement: Statement) -> bool:
-    return not str(sqlparse.format(str(statement), strip_comments=True)).strip(" \t\r\n;")
+def count_statements(query: str) -> int:
+    try:
+        found: int = parse_isolated(PARSER, query.encode("utf-8", "surrogatepass"))
+    except (ParserError, UnreadableContent) as error:
+        raise BlockFailed(str(error)) from None
+    return found
 
 
 def first_word(query: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import sqlite3
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -277,3 +278,11 @@ def test_what_is_not_one_reading_statement_is_refused(query: str, sentence: str)
 def test_deep_nesting_ends_with_a_sentence() -> None:
     with pytest.raises(BlockFailed):
         check_statement("SELECT " + "(" * 30_000 + "1" + ")" * 30_000 + "; SELECT 2", read_only=True)
+
+
+@pytest.mark.parametrize("query", [";" * 100_000, "(" * 100_000, "CASE " * 20_000, "a," * 50_000])
+def test_a_query_that_takes_long_to_read_is_read_elsewhere(query: str) -> None:
+    used = time.process_time()
+    with pytest.raises(BlockFailed):
+        check_statement(query, read_only=True)
+    assert time.process_time() - used < 1  # processor time of this process, not of the parser's

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
@@ -87,3 +88,29 @@ def test_another_language_is_better_than_none() -> None:
 def test_what_cannot_be_read_is_told(pages: dict[str, Page]) -> None:
     with pytest.raises(PortError, match=VIDEO):
         YouTubeCaptions(ScriptedWeb(pages=pages)).transcript(VIDEO)
+
+
+def test_captions_that_take_for_ever_hold_up_nobody() -> None:
+    """A tag that never closes, as often as fits: each would be looked for to the end of the text."""
+    pages = {WATCH: WATCH_PAGE, PLAYER: player(("en", ENGLISH)), ENGLISH: captions("&lt;" * 1_000_000)}
+    used = time.process_time()
+    assert YouTubeCaptions(ScriptedWeb(pages=pages)).transcript(VIDEO) == "<" * 1_000_000
+    assert time.process_time() - used < 2  # processor time of this process, not of the parser's
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        '"INNERTUBE_API_KEY":' * 200_000,
+        '"INNERTUBE_API_KEY":' + " " * 4_000_000,
+        'name="v" value=' * 250_000,
+        "&" * 4_000_000,
+    ],
+)
+def test_a_page_that_names_no_captions_is_searched_once(page: str) -> None:
+    used = time.process_time()
+    with pytest.raises(PortError):
+        YouTubeCaptions(
+            ScriptedWeb(pages={WATCH: Page(body=page + 'action="https://consent.youtube.com/s"')})
+        ).transcript(VIDEO)
+    assert time.process_time() - used < 5
