@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -22,6 +23,7 @@ from boundary.errors import ParserBusy, ParserCrashed, ParserStopped
 from boundary.parsers.errors import UnreadableContent
 from boundary.parsers.server import CHUNK, ORDER
 from durable import limits
+from durable.acting_for import current_owner
 from durable.connections import outside_wait
 from durable.process import PerProcess
 
@@ -46,11 +48,11 @@ def parse_isolated(
     """Return what the module of that name, one of `boundary.parsers`, makes of the body.
 
     Raises UnreadableContent when the parser says so, ParserStopped when it took too much processor, memory or time,
-    ParserBusy when too many others are at work, ParserCrashed for a bug in it. The limits are those of `durable.limits`
-    unless given.
+    ParserBusy when too many others are at work, in all or for the person this thread works for, ParserCrashed for a
+    bug in it. The limits are those of `durable.limits` unless given.
     """
     server, seconds = parser_server(), seconds or limits.PARSER_CPU_SECONDS
-    with server.slot():
+    with server.slot(current_owner()):
         deadline = time.monotonic() + seconds + limits.PARSER_GRACE_SECONDS
         with server.connect(parser, seconds, memory_bytes or limits.PARSER_MEMORY_BYTES) as connection:
             found = exchange(connection, json.dumps(arguments or {}).encode() + b"\n", body, deadline)
@@ -93,19 +95,32 @@ class ParserServer:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._slots = threading.BoundedSemaphore(limits.PARSERS_AT_ONCE)
+        self._freed = threading.Condition()
+        self._at_work: Counter[str] = Counter()  # parsers per owner; "" is nobody in particular
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
 
     @contextmanager
-    def slot(self) -> Iterator[None]:
-        """Wait until fewer parsers are at work than may be at once; raises ParserBusy."""
-        if not self._slots.acquire(timeout=limits.PARSER_SLOT_SECONDS):
-            raise ParserBusy
+    def slot(self, owner: str = "") -> Iterator[None]:
+        """Wait until fewer parsers are at work than may be at once, in all and for one owner; raises ParserBusy.
+
+        Nobody in particular ("") is limited by the total only.
+        """
+        with self._freed:
+            if not self._freed.wait_for(lambda: self._has_room(owner), timeout=limits.PARSER_SLOT_SECONDS):
+                raise ParserBusy
+            self._at_work[owner] += 1
         try:
             yield
         finally:
-            self._slots.release()
+            with self._freed:
+                self._at_work -= Counter([owner])  # drops those who have none left
+                self._freed.notify_all()
+
+    def _has_room(self, owner: str) -> bool:
+        if owner and self._at_work[owner] >= limits.PARSERS_PER_USER:
+            return False
+        return self._at_work.total() < limits.PARSERS_AT_ONCE
 
     def connect(self, parser: str, seconds: float, memory_bytes: int) -> socket.socket:
         """Return the connection to a parser that has just been forked; raises ParserCrashed."""

@@ -254,6 +254,9 @@ class Turn(Job):
     def log_context(self) -> dict[str, Any]:
         return super().log_context() | {"session_id": str(self.session_id)}
 
+    def on_behalf_of(self) -> str:
+        return super().on_behalf_of() or self.session.owner
+
     @property
     def joins_trace(self) -> bool:
         """One trace a turn: what long work brought about is a turn of its own."""

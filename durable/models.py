@@ -89,6 +89,11 @@ class Job(models.Model):
     def log_context(self) -> dict[str, Any]:
         return {"job": type(self).__name__.lower(), "job_id": str(self.pk), "attempt": self.attempt}
 
+    def on_behalf_of(self) -> str:
+        """Return a name of the person this job works for; "" when it is nobody's."""
+        user_id = getattr(self, "user_id", None)
+        return f"user:{user_id}" if user_id else ""
+
     @property
     def joins_trace(self) -> bool:
         """Whether it is told of in the trace it was asked for in; else in one of its own, linked to that."""

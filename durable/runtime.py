@@ -20,6 +20,7 @@ from django.db import DatabaseError, InterfaceError, close_old_connections, conn
 from django.db.models import Q
 
 from durable import alive, bell, guard, jobs, limits, neighbours, tallies, tracing
+from durable.acting_for import acting_for
 from durable.connections import use_own_connection
 from durable.errors import HandOver, LeaseLost
 from durable.lease import Lease
@@ -79,6 +80,7 @@ class Runtime:
             with (
                 self._holding(lease),
                 working_on(lease.log_context),
+                acting_for(lease.job.on_behalf_of()),
                 tracing.attempt(lease.traced) as span,
             ):
                 self._run_leased(lease, runner, span)

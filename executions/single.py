@@ -15,6 +15,7 @@ from django.db import connections
 from accounts.ledger import OverBudget, charge_once, check_budget
 from accounts.models import LedgerEntry, User
 from durable import limits
+from durable.acting_for import acting_for
 from durable.connections import release
 from durable.errors import LeaseLost
 from durable.retrying import in_transaction
@@ -82,7 +83,8 @@ def run_single_block(
     charge_fixed(user, run)
     run.in_doubt = not memory.begin()
     try:
-        finish(run, wanted.seconds, cancel)
+        with acting_for(f"user:{user.pk}"):
+            finish(run, wanted.seconds, cancel)
     finally:
         cost = charge_used(user, run)
     result = settle(run, cost, memory)

@@ -17,6 +17,7 @@ from boundary.isolated import ParserServer, parse_isolated, parser_server
 from boundary.parsers.errors import UnreadableContent
 from boundary.readable import make_readable
 from durable import limits
+from durable.acting_for import acting_for
 
 
 def parse(does: str, body: bytes = b"", **options: Any) -> Any:
@@ -87,6 +88,54 @@ def test_more_parsers_than_may_work_at_once_are_refused_in_the_end(monkeypatch: 
             pass
     with server.slot():
         pass
+
+
+def test_one_person_cannot_take_all_parsers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "PARSER_SLOT_SECONDS", 0.01)
+    server = ParserServer()
+    with contextlib.ExitStack() as taken:
+        for _ in range(limits.PARSERS_PER_USER):
+            taken.enter_context(server.slot("ada"))
+        with pytest.raises(ParserBusy), server.slot("ada"):
+            pass
+        with server.slot("bob"), server.slot():
+            pass
+    with server.slot("ada"):
+        pass
+
+
+def test_a_person_who_waits_for_a_parser_gets_the_next_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    server, got = ParserServer(), threading.Event()
+
+    def wait() -> None:
+        with server.slot("ada"):
+            got.set()
+
+    with contextlib.ExitStack() as taken:
+        for _ in range(limits.PARSERS_PER_USER):
+            taken.enter_context(server.slot("ada"))
+        thread = threading.Thread(target=wait, daemon=True)
+        thread.start()
+        assert not got.wait(0.1)
+    assert got.wait(limits.PARSER_SLOT_SECONDS)
+    thread.join()
+
+
+def test_hostile_pages_of_one_person_leave_parsers_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Through the front door: many pages that never end for one, and another's is read meanwhile."""
+
+    def hold() -> None:
+        with acting_for("user:1"), contextlib.suppress(ParserStopped, ParserBusy):
+            parse("loop", seconds=2)
+
+    threads = [threading.Thread(target=hold, daemon=True) for _ in range(2 * limits.PARSERS_AT_ONCE)]
+    for thread in threads:
+        thread.start()
+    monkeypatch.setattr(limits, "PARSER_SLOT_SECONDS", 0.5)  # much less than they hold theirs
+    with acting_for("user:2"):
+        assert parse("echo", b"mine") == "mine"
+    for thread in threads:
+        thread.join(limits.MAX_PARSER_SECONDS * len(threads))
 
 
 def test_others_go_on_while_a_page_holds_its_parser(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
 from durable import bell, jobs, limits, neighbours
+from durable.acting_for import current_owner
 from durable.errors import HandOver, JobCancelled, LeaseLost
 from durable.lease import Lease
 from durable.models import Job, WorkerBeat
@@ -65,6 +66,13 @@ def in_thread(work: Callable[[], object]) -> threading.Thread:
 
 
 # --- running ------------------------------------------------------------------------------------
+
+
+def test_a_job_works_for_the_person_it_names(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Chore, "user_id", 7, raising=False)
+    seen: list[str] = []
+    runtime.run(Chore, queue().pk, lambda lease: seen.append(current_owner()))
+    assert (seen, current_owner()) == (["user:7"], "")
 
 
 def test_a_job_is_run_under_a_lease_and_let_go_afterwards(runtime: Runtime) -> None:
