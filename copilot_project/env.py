@@ -176,6 +176,11 @@ class Environment:
         "",
         "File a process renews every few seconds while it works, for docker/healthcheck; none when unset.",
     )
+    frozen_seconds: int = variable(
+        "COPILOT_FROZEN_SECONDS",
+        30,
+        "Without a sign of life for so long, a process is ended and replaced by `./copilot up`; 0 = never.",
+    )
     stream_ttl_seconds: int = variable(
         "COPILOT_STREAM_TTL_SECONDS",
         3600,

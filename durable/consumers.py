@@ -73,12 +73,14 @@ class Consumer:
     _retry_at: float | None = None
     _failing: set[str] = field(default_factory=set)  # tried here, and to be tried again
 
+    def __post_init__(self) -> None:
+        self._life = SignOfLife(self.group)
+
     def run(self, stop: Stop) -> None:
         """Read until told to stop. Whatever goes wrong, it tries again."""
         pause = limits.CONSUMER_FIRST_PAUSE_SECONDS
-        life = SignOfLife(self.group)
         while not stop.is_set():
-            life.give()
+            self._life.give()
             try:
                 self.read_once()
                 pause = limits.CONSUMER_FIRST_PAUSE_SECONDS
@@ -100,6 +102,7 @@ class Consumer:
         self._make_ready()
         count = 0
         for entry in self._batch(block_seconds):
+            self._life.give()
             self._take(entry)
             count += 1
         self._trim()

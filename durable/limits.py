@@ -410,6 +410,10 @@ CHECK_SECONDS = 5.0
 WORKER_FRESH_BEATS = 3
 ALIVE_SECONDS = 2.0  # between two signs of life of a process that is no worker
 ALIVE_FRESH_SECONDS = 30.0
+FIRST_SIGN_SECONDS = 180.0  # for a process to start before the supervisor takes it for frozen
+STUCK_LOOP_SECONDS = (
+    300.0  # a worker whose heartbeat or sweep has not turned for so long gives no sign of life
+)
 CHAT_CONNECT_SECONDS = 5.0
 CHAT_SILENCE_SECONDS = 3 * KEEP_ALIVE_SECONDS
 CHAT_RESUME_SECONDS = 120.0

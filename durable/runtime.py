@@ -63,6 +63,7 @@ class Runtime:
         self._has_backlog = False
         self._thread_freed = threading.Event()
         self._sweep_at = 0.0
+        self._turned_at: dict[str, float] = {}  # when each loop began its last round
 
     # --- running a job --------------------------------------------------------------------------
 
@@ -191,6 +192,7 @@ class Runtime:
             lambda: float(settings.COPILOT_SWEEP_SECONDS),
             self._rest_until_freed,
         )
+        threading.Thread(target=self._give_signs, name="sign-of-life", daemon=True).start()
         bell.listen(self.cancel)
 
     def start_threads(self) -> None:
@@ -210,6 +212,7 @@ class Runtime:
         def forever() -> None:
             use_own_connection()  # however busy the jobs are, they can be renewed and taken over
             while True:
+                self._turned_at[name] = time.monotonic()
                 try:
                     work()
                 except (DatabaseError, InterfaceError) as error:
@@ -221,6 +224,18 @@ class Runtime:
                 rest(pause() * random.uniform(0.8, 1.0))  # noqa: S311
 
         threading.Thread(target=forever, name=name, daemon=True).start()
+
+    def _give_signs(self) -> None:
+        """Tell those who watch over this process that it is not frozen, however long the database takes."""
+        while True:
+            if self._loops_turn():
+                alive.touch()
+            time.sleep(limits.ALIVE_SECONDS)
+
+    def _loops_turn(self) -> bool:
+        """Return whether heartbeat and sweep have both begun a round lately."""
+        oldest = min(self._turned_at.copy().values(), default=time.monotonic())
+        return time.monotonic() - oldest < limits.STUCK_LOOP_SECONDS
 
     def _beat(self) -> None:
         """Renew every lease in one UPDATE per kind of job; what is no longer ours stops itself."""
@@ -284,7 +299,6 @@ class Runtime:
 
     def _sweep(self) -> None:
         """Look whether a held job was asked to stop while the bell was silent, and poke what was left behind."""
-        alive.touch()
         close_old_connections()
         guard.run_each(
             self._by_model().items(), lambda held: self._look_at(*held), what="Looking at held jobs"

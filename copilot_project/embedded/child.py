@@ -13,12 +13,15 @@ from pathlib import Path
 from typing import IO
 
 from copilot_project.embedded.forking import Forked, Process
+from copilot_project.embedded.life_sign import LifeSign
 from copilot_project.embedded.logs import LogFile
+from durable import limits
 
 LEASH = Path(__file__).with_name("leash.py")
 FIRST_BACKOFF_SECONDS = 0.2
 MAX_BACKOFF_SECONDS = 5.0
 STEADY_SECONDS = 10.0
+SECONDS_PER_LOOK = 1.0  # that a look at a sign of life counts for; the supervisor looks twice as often
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +37,7 @@ class Service:
     stop_rank: int = 1
     pass_fds: tuple[int, ...] = ()
     once: bool = False
+    gives_signs: bool = False  # of life, by `durable.alive`: ended when it gives none
     hint: str = ""
 
 
@@ -50,6 +54,7 @@ class Child:
         self.pause_seconds = 0.0
         self.restart_at = 0.0
         self.exit_code: int | None = None
+        self.sign = LifeSign(most_seconds_per_look=SECONDS_PER_LOOK) if service.gives_signs else None
         self._started_at = 0.0
         self._backoff = FIRST_BACKOFF_SECONDS
 
@@ -61,6 +66,9 @@ class Child:
     def start(self, environment: Mapping[str, str]) -> None:
         """Start it tied to us, in a session of its own: Ctrl-C in the terminal reaches the supervisor alone."""
         told = {**environment, **self.service.environment}
+        if self.sign is not None:
+            self.sign.reset(time.monotonic())
+            told |= self.sign.environment
         with self.log.open() as output:
             self.process = self._fork(told, output) if self.service.module else self._spawn(told, output)
         self.starts += 1
@@ -75,7 +83,7 @@ class Child:
             name=service.name,
             environment=environment,
             output=output,
-            keep_fds=service.pass_fds,
+            keep_fds=self._kept_fds,
         )
 
     def _spawn(self, environment: Mapping[str, str], output: IO[bytes]) -> Process:
@@ -86,9 +94,21 @@ class Child:
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-            pass_fds=self.service.pass_fds,
+            pass_fds=self._kept_fds,
             start_new_session=True,
         )
+
+    @property
+    def _kept_fds(self) -> tuple[int, ...]:
+        return self.service.pass_fds + ((self.sign.descriptor,) if self.sign is not None else ())
+
+    def is_frozen(self, seconds: float) -> bool:
+        """Look for a sign of life: whether there was none for so long, or for longer where it has just started."""
+        if self.sign is None or self.process is None or not seconds:
+            return False
+        self.sign.look(time.monotonic())
+        allowed = seconds if self.sign.was_given else max(seconds, limits.FIRST_SIGN_SECONDS)
+        return self.sign.silent_seconds >= allowed
 
     def has_ended(self) -> bool:
         """Whether the process ended since it was last asked; sets when to start it again."""

@@ -83,6 +83,7 @@ def web_service(env: Environment, places: Places) -> Service:
         ready=lambda pid: answers(f"{places.url}/healthz", timeout=limits.READY_PROBE_SECONDS, host=host),
         grace_seconds=limits.WEB_STOP_SECONDS,
         stop_rank=WEB,
+        gives_signs=True,
         pass_fds=(places.web.fileno(),) if held else (),
     )
 
@@ -102,12 +103,19 @@ def worker_service(
         ready=ready,
         grace_seconds=limits.WORKER_STOP_SECONDS,
         stop_rank=WORKERS,
+        gives_signs=True,
     )
 
 
 def completions_service() -> Service:
     """Reads what outside services say about operations; in production a service of its own."""
-    return Service(name="completions", module="django", command=["consume_completions"], stop_rank=WORKERS)
+    return Service(
+        name="completions",
+        module="django",
+        command=["consume_completions"],
+        stop_rank=WORKERS,
+        gives_signs=True,
+    )
 
 
 def beat_service(env: Environment) -> Service:
@@ -116,4 +124,5 @@ def beat_service(env: Environment) -> Service:
         module="celery",
         command=["-A", "copilot_project", "beat", "--pidfile=", "--loglevel", env.log_level],
         stop_rank=WORKERS,
+        gives_signs=True,
     )

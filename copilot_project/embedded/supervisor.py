@@ -41,7 +41,7 @@ class NotReady(Exception):
 
 
 class Supervisor:
-    """Starts services, starts again what dies, and stops them in order. Used as a context manager.
+    """Starts services, starts again what dies, ends what is frozen, and stops them in order. Used as a context manager.
 
     Processes are started from the thread that entered the context alone: the kernel's parent-death signal is
     bound to the thread that forked.
@@ -54,11 +54,13 @@ class Supervisor:
         logs: Path,
         say: Callable[[str], None],
         before_start: Callable[[], None] = lambda: None,
+        frozen_seconds: float = 0.0,
     ) -> None:
         self.folder = folder
         self.logs = logs
         self.say = say
         self.before_start = before_start
+        self.frozen_seconds = frozen_seconds  # without a sign of life, until a process is replaced; 0 = never
         self.mark = secrets.token_hex(8)
         self.children: list[Child] = []
         self.stop_requests = 0
@@ -165,6 +167,17 @@ class Supervisor:
                 )
         if child.wants_restart and child.backoff_seconds == 0:
             self._start(child)
+        if child.is_frozen(self.frozen_seconds):
+            self._replace(child)
+
+    def _replace(self, child: Child) -> None:
+        """End a process that does nothing any more, whatever it waits for; the next look starts another."""
+        assert child.sign is not None
+        self.say(
+            f"{child.service.name} gave no sign of life for {child.sign.silent_seconds:.0f} s; replacing it"
+        )
+        child.kill()
+        child.sign.reset(time.monotonic())
 
     def _forget_group(self, group: int) -> None:
         """What a dead process left in its group goes with it."""

@@ -57,7 +57,13 @@ def run(env: Environment, say: Say) -> None:
         os.environ.update(places.told_environment(env, found))
         (env.home_path / "static").mkdir(exist_ok=True)  # WhiteNoise warns about a folder that is not there
         logs = env.home_path / "logs"
-        with Supervisor(folder=ROOT, logs=logs, say=say, before_start=forget_database) as supervisor:
+        with Supervisor(
+            folder=ROOT,
+            logs=logs,
+            say=say,
+            before_start=forget_database,
+            frozen_seconds=env.frozen_seconds,
+        ) as supervisor:
             product = start_everything(supervisor, env, found, say)
             occupancy.announce(describe(found))
             say(f"Ready in {time.monotonic() - started_at:.1f} s.\n\n{product.welcome(env, found)}")

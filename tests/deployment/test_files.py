@@ -21,7 +21,12 @@ from copilot_project.env import ROOT, Environment
 DOCKER = ROOT / "docker"
 ENTRYPOINT = (DOCKER / "entrypoint").read_text()
 WATCHING = DOCKER / "watching"
-OUTSIDE_VARIABLES = {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "FLOWER_ADDRESS"}
+OUTSIDE_VARIABLES = {
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "COPILOT_ALIVE_END",  # read by docker/healthcheck
+    "FLOWER_ADDRESS",
+}
 FROM_THE_SCRAPER = {"up"}
 
 
@@ -143,6 +148,14 @@ def test_only_the_proxy_is_open_to_the_world(compose: dict[str, Any]) -> None:
     for name, service in compose["services"].items():
         if name != "proxy":
             assert all(port.startswith("127.0.0.1:") for port in service.get("ports", [])), name
+
+
+def test_a_frozen_role_can_be_ended_from_inside_and_is_started_again(compose: dict[str, Any]) -> None:
+    """The health check cannot kill process 1, and Docker restarts only what has ended."""
+    for name, service in product_services(compose).items():
+        assert service["init"] is True, name
+        assert service["environment"]["COPILOT_ALIVE_END"] == "3", name
+        assert service["restart"] == ("no" if name == "migrate" else "unless-stopped"), name
 
 
 def test_every_variable_handed_over_is_one_the_product_reads(compose: dict[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from pathlib import Path
 from typing import Any, Literal
@@ -51,6 +52,19 @@ def test_sleep(args: SleepArgs, context: ToolContext) -> Value:
         elif context.cancelled.wait(min(0.1, args.seconds - gone)):
             context.stop_if_cancelled()
     return Value(value=args.seconds)
+
+
+class HoldArgs(ToolArgs):
+    marker: str = Field(description="A file that is not there yet; where it is, nothing happens.")
+
+
+@tool(cap_seconds=300)
+def test_hold(args: HoldArgs, context: ToolContext) -> Value:
+    """Hold the interpreter for ever, once: no other thread of the process runs, and no handler of a signal."""
+    if not Path(args.marker).exists():
+        Path(args.marker).touch()
+        re.match(r"(a+)+$", "a" * 60 + "b")
+    return Value(value="let go")
 
 
 class NoteArgs(ToolArgs):
