@@ -95,7 +95,7 @@ MIDDLEWARE = [
     "copilot_project.proxies.believe_only_proxies",
     "copilot_project.policy.protect",
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "copilot_project.static_files.StaticFiles",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",

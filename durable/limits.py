@@ -63,6 +63,7 @@ OPEN_PAGE_EVENTS = (
 LOG_PAGE = 1_000
 KEEP_ALIVE_SECONDS = 10.0
 STATUS_CHECK_SECONDS = 2.0
+RARE_STATUS_CHECK_SECONDS = 15.0  # of a request that has waited for a while
 SILENCE_NOTES_SECONDS = (10.0, 30.0, 60.0)
 REDIS_TIMEOUT_SECONDS = 2.0
 REDIS_CONNECTIONS = 16  # of one process, beside the writer's and the hub's own
@@ -92,6 +93,9 @@ MAX_UNHEARD_FRAMES = 16
 MAX_REQUEST_BYTES = 101 * 1024 * 1024  # one file of MAX_FILE_BYTES and what is written around it
 TICKET_SECONDS = 30
 DELIVERY_THREADS = 32
+MAX_WAITS_PER_USER = 20  # requests that wait for an answer, such as `?wait=`
+WAIT_PLACE_GRACE_SECONDS = 60.0  # the place of a process that died is free again so long after its wait
+WAIT_THREADS = 8  # in which waiting requests of one process look at their rows
 MAX_CLIENT_KEY_CHARACTERS = 64
 MAX_CONTEXT_URL_CHARACTERS = 8_192
 MAX_SEARCH_CHARACTERS = 200

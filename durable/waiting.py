@@ -1,19 +1,25 @@
-"""Waiting for a job's news from synchronous code, race-free and with a deadline."""
+"""Waiting for a job's news, from synchronous code or on an event loop: race-free and with a deadline."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import logging
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar
+
+from django.db import InterfaceError, OperationalError
 
 from durable import limits
 from durable.connections import release
-from durable.hub import watch_in_background
+from durable.hub import loop_hub, watch_in_background
 from durable.log import stream_key
 from durable.retrying import retry_database
 
+logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
@@ -67,3 +73,42 @@ def wait_for(
     finally:
         watch.cancel()
         remove()
+
+
+async def wait_on_loop(
+    job_id: uuid.UUID,
+    look: Callable[[], Awaitable[T | None]],
+    *,
+    seconds: float,
+    stop: Stop | None = None,
+) -> T | None:
+    """Answer what `look` finds, as `wait_for` does, without a thread: cancel the task to end the wait.
+
+    A look that finds the database away counts as one that found nothing. News that Redis lost are made up for by looks
+    that become rarer the longer it takes: many may wait, and each look costs a thread and a query.
+    """
+    loop, news = asyncio.get_running_loop(), asyncio.Event()
+    deadline, pause = loop.time() + seconds, limits.STATUS_CHECK_SECONDS
+    remove = stop.add_callback(lambda: loop.call_soon_threadsafe(news.set)) if stop else (lambda: None)
+    try:
+        async with loop_hub().watching(stream_key(job_id), lambda payload: news.set()):
+            while True:
+                news.clear()
+                found = await _try(look)
+                remaining = deadline - loop.time()
+                if found is not None or remaining <= 0 or (stop is not None and stop.is_set()):
+                    return found
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(min(remaining, pause)):
+                        await news.wait()
+                pause = min(2 * pause, limits.RARE_STATUS_CHECK_SECONDS)
+    finally:
+        remove()
+
+
+async def _try(look: Callable[[], Awaitable[T | None]]) -> T | None:
+    try:
+        return await look()
+    except (OperationalError, InterfaceError) as error:
+        logger.warning("Somebody waits for a job while the database is away: %s", error)
+        return None

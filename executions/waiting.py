@@ -1,4 +1,4 @@
-"""Waiting for an execution from synchronous code: race-free, with a deadline, and nothing is left behind."""
+"""Waiting for an execution: race-free, with a deadline, and nothing is left behind."""
 
 from __future__ import annotations
 
@@ -8,6 +8,17 @@ from collections.abc import Callable
 from durable import limits
 from durable.waiting import Stop, wait_for
 from executions.models import Execution
+
+
+def has_news(execution: Execution) -> bool:
+    """Return whether there is nothing to wait for: it has ended, or it asks a person."""
+    return execution.is_terminal or execution.status == Execution.WAITING
+
+
+def execution_with_news(execution_id: uuid.UUID) -> Execution | None:
+    """Return the execution if it has ended or asks a person, else None. Raises Execution.DoesNotExist."""
+    found = Execution.objects.get(pk=execution_id)
+    return found if has_news(found) else None
 
 
 def wait_for_execution(
@@ -24,7 +35,7 @@ def wait_for_execution(
     def look() -> Execution | None:
         found = Execution.objects.get(pk=execution_id)
         seen(found)
-        return found if found.is_terminal or found.status == Execution.WAITING else None
+        return found if has_news(found) else None
 
     if seconds <= 0:
         return Execution.objects.get(pk=execution_id)

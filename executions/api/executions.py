@@ -7,6 +7,7 @@ import uuid
 from typing import Any
 
 from django.db.models import QuerySet
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -16,10 +17,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from accounts.api.long_poll import LongPollView, Pending
 from accounts.authentication import current_user
 from accounts.throttling import WriteRate
 from durable import limits
-from durable.stop import leaving
 from executions.agents.library import get_agent
 from executions.api.execution_shapes import (
     ExecutionCancelled,
@@ -32,7 +33,7 @@ from executions.cancelling import cancel
 from executions.models import Execution, NodeExecution
 from executions.models.execution import Status
 from executions.starting import Order, start
-from executions.waiting import wait_for_execution
+from executions.waiting import execution_with_news, has_news
 
 WAIT = OpenApiParameter(
     "wait",
@@ -95,18 +96,27 @@ class Executions(OwnExecutions, generics.ListAPIView[Execution]):
         return rows
 
 
-class OneExecution(OwnExecutions):
+class OneExecution(LongPollView, OwnExecutions):
     """One execution."""
 
     @extend_schema(parameters=[WAIT, NODES], responses=ExecutionDetail)
-    def get(self, request: Request, pk: uuid.UUID) -> Response:
+    def get(self, request: Request, pk: uuid.UUID) -> HttpResponseBase:
         """How far it is, and what came of it; with `wait`, once it has ended or a person is asked."""
         found = self.get_object()
-        if seconds := read_seconds(request):
-            wait_for_execution(found.pk, seconds, stop=leaving)
-            found = self.get_object()
+        seconds = read_seconds(request)
+        if not seconds or has_news(found):
+            return self.answer()
+        return Pending(
+            owner=f"user:{found.user_id}",
+            seconds=seconds,
+            begin=lambda: (found.pk, lambda: execution_with_news(found.pk)),
+            answer=self.answer,
+        )
+
+    def answer(self) -> Response:
+        found = self.get_object()
         shown = dict(ExecutionShape(found).data)
-        if request.query_params.get("nodes", "").lower() in ("1", "true", "yes"):
+        if self.request.query_params.get("nodes", "").lower() in ("1", "true", "yes"):
             rows = nodes_of(found)
             shown["node_count"] = rows.count()
             shown["nodes"] = NodeExecutionShape(rows[: limits.MAX_SHOWN_NODES], many=True).data
