@@ -20,6 +20,7 @@ from chat.models import Turn
 from durable import guard, limits, log
 from durable.models import EventPage, Job
 from durable.retrying import in_transaction
+from executions.block_runs import forget_old_block_runs
 from executions.models import Execution
 from executions.triggers import delivering
 from webhooks import deliveries
@@ -95,6 +96,7 @@ def vacuum() -> bool:
 BROOMS: dict[str, Broom] = {
     "event pages": old_events,
     "executions": old_executions,
+    "block runs": forget_old_block_runs,
     "webhook deliveries": deliveries.forget_old,
     "trigger calls": delivering.forget_old,
     "loose files": cleaning.purge_deleted,

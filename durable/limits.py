@@ -309,6 +309,10 @@ MAX_NEWS_NODES = 50
 MAX_SHOWN_NODES = 1_000
 EXECUTION_CANCEL_SECONDS = 5.0
 MAX_BLOCK_WAIT_SECONDS = MAX_TOOL_WAIT_SECONDS
+MAX_LIVE_BLOCK_RUNS_PER_USER = 50  # blocks by themselves, over HTTP
+MAX_RUNNING_BLOCK_RUNS_PER_USER = 8
+BLOCK_QUEUE_SECONDS = 30.0  # a request waits so much longer than a block may take, for a worker to be free
+BLOCK_RUN_KEEP_SECONDS = 86_400.0  # the same sent again is answered from the row for so long
 
 # --- operations ---------------------------------------------------------------------------------
 MAX_OPERATION_SECONDS = 3600.0

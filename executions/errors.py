@@ -7,7 +7,8 @@ APIException (status, code, text)
     ├── BlockDenied       403  it uses a block that this session may not use
     ├── TooDeep           409  agents run agents run agents ...
     ├── TooManyExecutions 429
-    └── NotAlone          400  a block that only works inside an agent
+    ├── NotAlone          400  a block that only works inside an agent
+    └── BlockRefused      any  what a worker refused, for whoever waits for it
 """
 
 from __future__ import annotations
@@ -75,3 +76,12 @@ class NotAlone(ExecutionError):
 
     default_code = "not_alone"
     default_detail = __doc__
+
+
+class BlockRefused(ExecutionError):
+    """A worker refused to run this block; its refusal, in its words."""
+
+    def __init__(self, *, status: int, code: str, message: str, hint: str = "") -> None:
+        super().__init__(message, code)
+        self.status_code = status
+        self.hint = hint or None

@@ -8,9 +8,9 @@ from celery import shared_task
 
 from durable.poke import poke
 from durable.runtime import runtime
-from executions import line
+from executions import block_runs, line
 from executions.engine import running
-from executions.models import Execution
+from executions.models import BlockRun, Execution
 from executions.schedules.running import run_due
 from executions.triggers.delivering import forget_old
 
@@ -28,6 +28,12 @@ def run_execution(execution_id: str) -> None:
     if chosen != hint:
         poke(Execution, hint)
     runtime().run(Execution, chosen, running.run)
+
+
+@shared_task(name="executions.run_block")
+def run_block(run_id: str) -> None:
+    """Run one block by itself. Once: a second delivery finds the lease held and returns."""
+    runtime().run(BlockRun, uuid.UUID(run_id), block_runs.run)
 
 
 @shared_task(name="executions.run_schedule")

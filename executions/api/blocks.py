@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import uuid
 from typing import Any
 
+from django.http.response import HttpResponseBase
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers, status
 from rest_framework.exceptions import NotFound
@@ -13,15 +13,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from accounts.api.long_poll import LongPollView, Pending, Watch
 from accounts.authentication import current_user
 from accounts.throttling import WriteRate
 from durable import limits
+from executions.block_runs import answer_of, ended_block_run, start_block_run
 from executions.blocks.base import Block
-from executions.blocks.errors import ParkedForReview, UnknownBlock
+from executions.blocks.errors import UnknownBlock
 from executions.blocks.registry import get_registry
-from executions.single import SingleResult, SingleRun, run_single_block
-from workspace.keeping import WorkspaceKeeper
-from workspace.showing import show
+from executions.models import BlockRun
 
 SEARCH = OpenApiParameter("search", str, description="Only blocks with these words in name or description.")
 
@@ -62,9 +62,9 @@ class BlockOrder(serializers.Serializer[Any]):
 
 
 class BlockResult(serializers.Serializer[Any]):
-    """What came of it; `review_id` when a person must approve first: then send the same again."""
+    """What came of it. Send the same again once the review of `review_id` is decided, and when it is `running`."""
 
-    status = serializers.ChoiceField(choices=["completed", "failed", "review"])
+    status = serializers.ChoiceField(choices=["completed", "failed", "review", "running"])
     outputs = serializers.DictField(child=serializers.ListField(child=serializers.JSONField()))
     error = serializers.CharField(allow_null=True)
     cost = serializers.DecimalField(max_digits=14, decimal_places=6)
@@ -84,31 +84,44 @@ class Blocks(APIView):
         return Response({"results": shown, "next": None})
 
 
-class ExecuteBlock(APIView):
+class ExecuteBlock(LongPollView):
     """Run one block."""
 
     throttle_classes = [WriteRate]
 
     @extend_schema(request=BlockOrder, responses={200: BlockResult, 202: BlockResult})
-    def post(self, request: Request, pk: uuid.UUID) -> Response:
-        """Run it and answer with what it emitted; 202 when a person must approve first."""
+    def post(self, request: Request, pk: uuid.UUID) -> HttpResponseBase:
+        """Have a worker run it, and answer with what it emitted; 202 when a person must approve it first.
+
+        202 with the status `running` when it takes longer than a request may: send the same again, with the
+        `client_id` of the answer, to wait for it further.
+        """
         form = BlockOrder(data=request.data)
         form.is_valid(raise_exception=True)
         user, given = current_user(request), form.validated_data
         client_id = given.get("client_id") or uuid.uuid4().hex
-        wanted = SingleRun(block_id=str(pk), inputs=given["inputs"], key=f"api:{client_id}")
-        try:
-            result = run_single_block(user, wanted)
-        except UnknownBlock:
-            raise NotFound from None
-        except ParkedForReview as parked:
-            waiting = SingleResult(outputs={}, error="A person must approve this first.")
-            shown = result_shape(waiting, "review", client_id) | {"review_id": parked.review_id}
-            return Response(shown, status=status.HTTP_202_ACCEPTED)
-        name = f"block-{hashlib.sha256(client_id.encode()).hexdigest()[:16]}"
-        outputs = show(result.outputs, WorkspaceKeeper(user), name=name)
-        shown = result_shape(result, "failed" if result.error else "completed", client_id)
-        return Response(shown | {"outputs": outputs})
+        runs: list[BlockRun] = []
+
+        def begin() -> Watch:
+            try:
+                found = start_block_run(user, str(pk), given["inputs"], client_id)
+            except UnknownBlock:
+                raise NotFound from None
+            runs.append(found)
+            return found.pk, lambda: ended_block_run(found.pk)
+
+        return Pending(
+            owner=f"user:{user.pk}",
+            seconds=limits.MAX_BLOCK_WAIT_SECONDS + limits.BLOCK_QUEUE_SECONDS,
+            begin=begin,
+            answer=lambda: answer(BlockRun.objects.get(pk=runs[0].pk)),
+        )
+
+
+def answer(block_run: BlockRun) -> Response:
+    shown = answer_of(block_run) | {"client_id": block_run.client_id}
+    is_over = shown["status"] in ("completed", "failed")
+    return Response(shown, status=status.HTTP_200_OK if is_over else status.HTTP_202_ACCEPTED)
 
 
 def fits(block: Block, words: list[str]) -> bool:
@@ -130,15 +143,4 @@ def shape(block: Block) -> dict[str, Any]:
         "static_output": block.static_output,
         "credentials": block.credentials.provider if block.credentials else None,
         "costs": bool(block.cost),
-    }
-
-
-def result_shape(result: SingleResult, how: str, client_id: str) -> dict[str, Any]:
-    return {
-        "status": how,
-        "outputs": result.outputs,
-        "error": result.error or None,
-        "cost": str(result.cost),
-        "review_id": None,
-        "client_id": client_id,
     }

@@ -1,6 +1,7 @@
 """The rows of agents and their executions."""
 
 from executions.models.agent import Agent, AgentVersion, StoreListing
+from executions.models.block_run import BlockRun
 from executions.models.credential import StoredCredential
 from executions.models.execution import Execution, NodeExecution
 from executions.models.memory import StoredValue
@@ -11,6 +12,7 @@ from executions.models.trigger import Trigger, TriggerDelivery
 __all__ = [
     "Agent",
     "AgentVersion",
+    "BlockRun",
     "Execution",
     "NodeExecution",
     "Review",

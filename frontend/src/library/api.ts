@@ -84,7 +84,7 @@ export type CredentialKind = 'api_key' | 'user_password' | 'host_scoped';
 export type NewCredential = { provider: string; kind: CredentialKind; title?: string; host?: string; api_key?: string; username?: string; password?: string; headers?: Record<string, string> };
 export type Provider = { name: string; title: string; scopes: string[] };
 export type Listing = { username: string; slug: string; name: string; description: string; categories: string[]; version: number; additions: number; published_at: string };
-export type BlockRun = { status: 'completed' | 'failed' | 'review'; outputs: Record<string, unknown[]>; error: string | null; review_id: string | null };
+export type BlockRun = { status: 'completed' | 'failed' | 'review' | 'running'; outputs: Record<string, unknown[]>; error: string | null; review_id: string | null };
 export type BlockInfo = { id: string; name: string; description: string; category?: string; categories?: string[] };
 
 export type Decision = { approved: boolean; data?: unknown; message?: string };

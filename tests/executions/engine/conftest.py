@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import threading
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
+from django.db import connections
 
 from accounts.models import User
 from durable import jobs
+from executions import block_runs
 from executions.agents.schemas import schemas_of
 from executions.engine import running
 from executions.engine.crew import Crew, Task
 from executions.engine.equipment import Equipment
 from executions.graph import parse_graph
-from executions.models import Agent, AgentVersion, Execution
+from executions.models import Agent, AgentVersion, BlockRun, Execution
 from tests.executions.engine.graphs import agent_json, registry
 
 Nodes = Mapping[str, tuple[str, dict[str, Any]]]
@@ -74,6 +77,31 @@ def work_on(execution: Execution, crew: Crew | None = None) -> Execution:
     if lease is not None:
         running.run(lease, Equipment(crew=crew or InlineCrew(), registry=registry()))
     return Execution.objects.get(pk=execution.pk)
+
+
+@pytest.fixture
+def block_worker(transactional_db: None, redis_server: object) -> Iterator[None]:
+    """A worker that takes block runs, in a thread of this process."""
+    over = threading.Event()
+
+    def work() -> None:
+        while not over.wait(0.02):
+            run_queued_blocks()
+        connections.close_all()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    yield
+    over.set()
+    thread.join(30)
+
+
+def run_queued_blocks() -> None:
+    """As a worker that was poked for each."""
+    for run_id in BlockRun.objects.filter(status=BlockRun.QUEUED).values_list("pk", flat=True):
+        lease = jobs.claim(BlockRun, run_id, owner="a worker of a test")
+        if lease is not None:
+            block_runs.run(lease)
 
 
 def rows_of(execution: Execution) -> list[tuple[str, int | None, str]]:

@@ -254,8 +254,7 @@ def test_the_catalogue_lists_every_block_and_finds_some(ann: Client) -> None:
     assert Client().get("/api/blocks").status_code in (401, 403)
 
 
-@pytest.mark.django_db(transaction=True)
-def test_a_block_is_run_by_itself(ann: Client) -> None:
+def test_a_block_is_run_by_itself(ann: Client, block_worker: None) -> None:
     path = f"blocks/{block_id('Calculator')}/execute"
     answer = post(ann, path, inputs={"operation": "Add", "a": 1, "b": "2"})
     assert (answer.status_code, answer.json()["status"], answer.json()["outputs"]) == (
@@ -267,7 +266,7 @@ def test_a_block_is_run_by_itself(ann: Client) -> None:
     assert (failed["status"], bool(failed["error"])) == ("failed", True)
 
 
-def test_a_block_with_an_unknown_field_is_not_run(ann: Client) -> None:
+def test_a_block_with_an_unknown_field_is_not_run(ann: Client, block_worker: None) -> None:
     answer = post(
         ann, f"blocks/{block_id('Calculator')}/execute", inputs={"operation": "Add", "a": 1, "b": 2, "c": 3}
     )
@@ -286,8 +285,9 @@ def test_an_unknown_block_is_not_found(ann: Client) -> None:
     assert post(ann, f"blocks/{uuid.uuid4()}/execute", inputs={}).status_code == 404
 
 
-@pytest.mark.django_db(transaction=True)
-def test_a_sensitive_block_waits_for_a_person_and_runs_when_asked_again(ann: Client, user: User) -> None:
+def test_a_sensitive_block_waits_for_a_person_and_runs_when_asked_again(
+    ann: Client, user: User, block_worker: None
+) -> None:
     path = f"blocks/{block_id('Print To Console')}/execute"
     waiting = post(ann, path, inputs={"text": "hello"}, client_id="p")
     assert (waiting.status_code, waiting.json()["status"]) == (202, "review")

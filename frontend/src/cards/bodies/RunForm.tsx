@@ -67,7 +67,8 @@ function PrivateBlock({ block, ...form }: Props & { block: string }) {
   const run = (given: Values) =>
     attempt(async (wish) => {
       setValues(given);
-      const answer = await libraryApi.runBlock(block, given, wish);
+      let answer = await libraryApi.runBlock(block, given, wish);
+      while (answer.status === 'running') answer = await libraryApi.runBlock(block, given, wish);
       setOutcome(answer.status === 'failed' ? null : answer);
       if (answer.status === 'failed') throw new Error(answer.error ?? '');
     });

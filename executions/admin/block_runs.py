@@ -1,0 +1,50 @@
+"""Blocks that are run by themselves, as operators see them. What they were given is shown to nobody."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from durable import cancelling
+from durable.admin_acting import asks_first
+from durable.admin_jobs import CANCEL_QUESTION, Age, Ended, JobActions, Stuck
+from executions.admin.executions import ReadOnly
+from executions.models import BlockRun
+
+
+@admin.register(BlockRun)
+class BlockRunAdmin(JobActions, ReadOnly):
+    """What runs and what waits; stopping one."""
+
+    list_display = ["block_id", "state", "end_reason", "user", "age", "took", "attempt", "holder"]
+    list_filter = ["status", "end_reason", Stuck, Age, Ended, ("user", admin.RelatedOnlyFieldListFilter)]
+    list_select_related = ["user"]
+    search_fields = ["=id", "=block_id", "=client_id", "user__username"]
+    ordering = ["-queued_at"]
+    actions = ["cancel", "release", "mark_failed"]
+    fields = readonly_fields = (
+        "id",
+        "block_id",
+        "user",
+        "client_id",
+        "status",
+        "end_reason",
+        "error",
+        "attempt",
+        "crashes",
+        "owner",
+        "lease_until",
+        "queued_at",
+        "started_at",
+        "ended_at",
+        "cancel_requested_at",
+    )
+
+    @admin.action(description="Cancel: stop it for good", permissions=["change"])
+    @asks_first(CANCEL_QUESTION)
+    def cancel(self, request: HttpRequest, runs: QuerySet[BlockRun]) -> None:
+        stopped = [run for run in runs if cancelling.stop(BlockRun, run.pk)]
+        for run in stopped:
+            self.log_change(request, run, "Cancelled.")
+        self.message_user(request, f"{len(stopped)} asked to stop; runs that had ended stay as they ended.")
