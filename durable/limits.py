@@ -366,6 +366,9 @@ HOOK_CALLS_PER_MINUTE = 300  # of one trigger
 HOOK_REFUSALS_PER_MINUTE = 10  # that are written down
 HOOK_PATIENCE_SECONDS = 5.0  # a stored call that is not started by then is started by a worker's sweep
 HOOK_TRIES = 8
+HOOK_REPLAY_SECONDS = (
+    86_400.0  # the same body under a signature of the body alone is the same call for so long
+)
 HOOK_FIRST_PAUSE_SECONDS = 10.0
 HOOK_GRACE_SECONDS = 86_400.0  # of an old secret
 MAX_HOOK_GRACE_SECONDS = 7 * 86_400.0

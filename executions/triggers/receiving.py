@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import logging
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import assert_never
 
 from django.db import DatabaseError, InterfaceError, connection
 
@@ -53,7 +54,7 @@ class Taken:
 
 
 def receive(token: str, call: Call) -> Taken:
-    """Store the call and start its agent. Once per id the caller gives it: again, the same delivery and execution.
+    """Store the call and start its agent. Once per call, as `key_of` tells them apart: again, the same delivery.
 
     Raises UnknownHook, TooManyCalls, WrongSignature or BadPayload; the trigger's owner finds them in its log.
     """
@@ -101,28 +102,51 @@ def note_refusal(trigger: Trigger, reason: str) -> None:
 
 @in_transaction
 def store(trigger: Trigger, call: Call, payload: dict[str, JSON]) -> tuple[TriggerDelivery, bool]:
+    """Write the call down, or find the row of the same call; calls of one trigger take turns on its row."""
     now = database_now()
-    delivery, created = TriggerDelivery.objects.get_or_create(
+    Trigger.objects.filter(pk=trigger.pk).update(called_at=now)
+    return TriggerDelivery.objects.get_or_create(
         trigger=trigger,
-        delivery_key=key_of(call),
+        delivery_key=key_of(trigger, call, now),
         defaults={
             "headers": shown_headers(call.headers),
             "payload": payload,
             "due_at": now + timedelta(seconds=limits.HOOK_PATIENCE_SECONDS),
         },
     )
-    Trigger.objects.filter(pk=trigger.pk).update(called_at=now)
-    return delivery, created
 
 
-def key_of(call: Call) -> str:
+def key_of(trigger: Trigger, call: Call, now: datetime) -> str:
+    """What makes a call the same call: only what the caller signed, where calls are signed."""
+    match Trigger.Scheme(trigger.scheme):
+        case Trigger.Scheme.NONE:
+            return key_by_id(call, CALL_IDS)
+        case Trigger.Scheme.STANDARD:
+            return key_by_id(call, CALL_IDS[:1])  # the signature covers it
+        case Trigger.Scheme.HMAC:
+            return key_by_body(trigger, call, now)
+        case other:
+            assert_never(other)
+
+
+def key_by_id(call: Call, names: Sequence[str]) -> str:
     """The caller's own id of the call; without one every call is a new one."""
-    for name in CALL_IDS:
+    for name in names:
         if given := call.headers.get(name):
             key = f"{name}:{given}"
             short = len(key) <= MAX_KEY_CHARACTERS and key.isprintable()
             return key if short else f"{name}:{hashlib.sha256(given.encode()).hexdigest()}"
     return f"call:{uuid.uuid4()}"
+
+
+def key_by_body(trigger: Trigger, call: Call, now: datetime) -> str:
+    """The signed bytes themselves: an id beside them can be anybody's. Long after, the same body is a new call."""
+    digest, window = hashlib.sha256(call.body).hexdigest(), limits.HOOK_REPLAY_SECONDS
+    bucket = int(now.timestamp() // window)
+    before = f"body:{digest}:{bucket - 1}"
+    since = now - timedelta(seconds=window)
+    recent = trigger.deliveries.filter(delivery_key=before, received_at__gt=since).exists()
+    return before if recent else f"body:{digest}:{bucket}"
 
 
 def start_quietly(delivery: TriggerDelivery) -> None:

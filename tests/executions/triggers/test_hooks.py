@@ -17,6 +17,7 @@ from durable import limits, rates
 from durable.signals import swept
 from executions.agents.versions import save_graph
 from executions.models import Agent, Execution, Trigger, TriggerDelivery
+from executions.triggers import receiving
 from executions.triggers.delivering import forget_old, start_delivery, start_late
 from executions.triggers.keeping import Shown, change, rotate_address, rotate_secret
 from tests.accounts.conftest import race
@@ -281,6 +282,57 @@ def test_an_odd_call_id_is_an_id_too(called: Agent, odd: str) -> None:
 def test_calls_without_an_id_are_calls_of_their_own(called: Agent) -> None:
     shown = make(called)
     assert [call(shown).status_code for _ in range(2)] == [202, 202]
+
+
+def test_a_signed_body_under_another_id_is_the_same_call(called: Agent) -> None:
+    """GitHub signs the body alone: whoever overheard a call can write any id beside it."""
+    shown = make(called, scheme="hmac_sha256")
+    body = b'{"order": 7}'
+    headers = github(shown.secret, body)
+    first = call(shown, body, headers | {"X-GitHub-Delivery": "one"})
+    assert first.status_code == 202
+    for other in ({"X-GitHub-Delivery": "two"}, {"Idempotency-Key": "two"}, {"webhook-id": "two"}, {}):
+        again = call(shown, body, headers | other)
+        assert (again.status_code, again.json()) == (200, first.json())
+    assert call(shown, b'{"order": 8}', github(shown.secret, b'{"order": 8}')).status_code == 202
+    assert Execution.objects.count() == 2
+
+
+def test_a_signed_body_under_the_id_of_another_call_takes_nothing_from_it(called: Agent) -> None:
+    shown = make(called, scheme="hmac_sha256")
+    for body in (b'{"order": 7}', b'{"order": 8}'):
+        headers = github(shown.secret, body) | {"X-GitHub-Delivery": "the same"}
+        assert call(shown, body, headers).status_code == 202
+
+
+def test_a_signed_body_may_be_sent_anew_when_the_window_is_over(
+    called: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = make(called, scheme="hmac_sha256")
+    body = b'{"tick": true}'
+    headers = github(shown.secret, body)
+    assert call(shown, body, headers).status_code == 202
+    window = timedelta(seconds=limits.HOOK_REPLAY_SECONDS)
+    start = timezone.now()
+    monkeypatch.setattr(receiving, "database_now", lambda: start + window - timedelta(seconds=1))
+    assert call(shown, body, headers).status_code == 200
+    monkeypatch.setattr(receiving, "database_now", lambda: start + window + timedelta(seconds=60))
+    assert call(shown, body, headers).status_code == 202
+    assert call(shown, body, headers).status_code == 200
+
+
+def test_a_standard_call_is_known_by_its_signed_id_alone(called: Agent) -> None:
+    shown = make(called, scheme="standard_webhooks")
+    body = b'{"order": 7}'
+    signed = standard(shown.secret, body)
+    first = call(shown, body, signed)
+    again = call(
+        shown, body, signed | {"Idempotency-Key": "two", "svix-id": "two", "X-GitHub-Delivery": "two"}
+    )
+    assert (first.status_code, again.status_code) == (202, 200)
+    forged = {name: "another" if name.lower() == "webhook-id" else value for name, value in signed.items()}
+    assert call(shown, body, forged).status_code == 401
+    assert Execution.objects.count() == 1
 
 
 @pytest.mark.django_db(transaction=True)
