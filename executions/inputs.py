@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError, UnknownType, best_match
-from referencing import Registry
+from jsonschema.exceptions import SchemaError, UnknownType
 from referencing.exceptions import Unresolvable
 
 from durable import limits, storable
 from executions.blocks.coercion import coerce
 from executions.blocks.errors import BlockFailed
-from executions.blocks.families.schemas import trim
+from executions.blocks.families.schemas import best_error, trim
 from executions.engine.values import size_of
 from executions.errors import BadInputs
 from executions.ports import JSON
@@ -54,7 +52,7 @@ def fit_input(value: JSON, schema: JSON) -> JSON:
     fitted = coerce(clean, schema)
     try:
         wanted = trim(schema, 0)
-        found = best_match(Draft202012Validator(wanted, registry=Registry()).iter_errors(fitted))
+        found = best_error(fitted, wanted)
     except (SchemaError, UnknownType, Unresolvable, BlockFailed, TypeError, AttributeError, RecursionError):
         return fitted  # a schema that cannot be read refuses nothing; the block itself checks its value
     if found is not None:

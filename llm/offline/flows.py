@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from llm.offline.building import before_this_turn
@@ -14,7 +14,8 @@ from llm.offline.talk import Flow, Talk
 
 WAIT_SECONDS = 60
 QUOTED = re.compile(r"[\"“'`]([^\"”'`]+)[\"”'`]")
-PAIR = re.compile(r"(\w[\w ]*?)\s*[=:]\s*(\"[^\"]*\"|'[^']*'|[^,;\n]+)")
+SIGN = re.compile(r"[=:]")
+VALUE = re.compile(r"\s*+(?:\"[^\"]*\"|'[^']*'|[^,;\n]+)")
 FILE_NAME = re.compile(r"[\w./-]+\.[A-Za-z0-9]{1,5}\b")
 WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 RUN_TIME = re.compile(
@@ -197,7 +198,27 @@ def read_inputs(text: str) -> dict[str, Any]:
     data = find_object(text)
     if data:
         return dict(data)
-    return {name.strip(): _value(value.strip()) for name, value in PAIR.findall(text)}
+    return dict(read_pairs(text))
+
+
+def read_pairs(text: str) -> Iterator[tuple[str, Any]]:
+    """`name=Anna, count=3`, pair by pair; goes through the text once, whatever is in it."""
+    at = 0
+    while sign := SIGN.search(text, at):
+        value = VALUE.match(text, sign.end())
+        name = name_before(text, at, sign.start())
+        at = value.end() if value and name else sign.end()
+        if value and name:
+            yield name, _value(value[0].strip())
+
+
+def name_before(text: str, start: int, end: int) -> str:
+    """The words that end there, beginning with the first letter or digit of their line of words."""
+    words = text[start:end].rstrip()
+    begin = len(words)
+    while begin and (words[begin - 1] in " _" or words[begin - 1].isalnum()):
+        begin -= 1
+    return words[begin:].strip()
 
 
 def read_cron(text: str) -> str:

@@ -11,6 +11,7 @@ import pytest
 
 from llm.offline.conversation import Conversation, ToolResult
 from llm.offline.describe import describe, for_people, show
+from llm.offline.flows import read_inputs
 from llm.offline.reply import Reply, split_evenly, split_words
 from llm.offline.rules import answer
 
@@ -362,3 +363,26 @@ def test_long_work_and_links_are_told_in_words_for_people() -> None:
 
 def test_an_input_is_named_by_its_kind() -> None:
     assert show({"city": {"type": "string", "required": True}}) == "\n- **city**: string, required"
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("name=Anna, count=3", {"name": "Anna", "count": 3}),
+        (
+            "run it with first name = \"Anna, B\"; city: 'Bonn'",
+            {"run it with first name": "Anna, B", "city": "Bonn"},
+        ),
+        ("a:1\nb_2 :true", {"a": 1, "b_2": True}),
+        ("=1, :2, - = 3", {}),
+        ("nothing here", {}),
+    ],
+)
+def test_named_values_in_a_sentence(text: str, values: dict[str, Any]) -> None:
+    assert read_inputs(text) == values
+
+
+@pytest.mark.usefixtures("frozen_process_ends")
+@pytest.mark.parametrize("text", ["a " * 32_000, "a" + " " * 64_000, "a=" * 32_000, 'a="' * 20_000 + "'"])
+def test_named_values_are_read_in_one_go(text: str) -> None:
+    assert len(read_inputs(text)) <= 2

@@ -25,8 +25,8 @@ MAX_TRIES = 10
 MAX_SHORTENINGS = 8
 CUT_NOTE = "\n[… cut to fit …]\n"
 FENCED = re.compile(r"```(?:json)?[ \t]*\n(?P<body>.*?)\n?```", re.DOTALL)
-CLOSING_TAG = "</json_output>"
-TAGGED = re.compile(r"<json_output[^>]{0,100}>(?P<body>.*?)</json_output>", re.DOTALL)
+OPENING_TAG, CLOSING_TAG = "<json_output", "</json_output>"
+MAX_TAG_CHARACTERS = 100  # of what stands in the opening tag besides its name
 MODEL_NOTE = "Any model name; mapped to what the platform serves. Empty means its default."
 
 
@@ -114,17 +114,24 @@ def shorten_messages(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str,
 
 def find_json(text: str) -> JSON:
     """The JSON in a model's answer: in its tag, in a fence, or the whole of it; raises ValueError."""
-    for found in (find_tagged(text), FENCED.search(text)):
-        if found:
-            inner = FENCED.search(found["body"])
-            return parse_json((inner or found)["body"].strip())
-    return parse_json(text.strip())
+    tagged = find_tagged(text)
+    fenced = FENCED.search(text if tagged is None else tagged)
+    if fenced:
+        return parse_json(fenced["body"].strip())
+    return parse_json((text if tagged is None else tagged).strip())
 
 
-def find_tagged(text: str) -> re.Match[str] | None:
-    """The first tag with an end. Behind the last end nothing is looked at: each tag there would read to the end."""
-    last = text.rfind(CLOSING_TAG)
-    return TAGGED.search(text, 0, last + len(CLOSING_TAG)) if last >= 0 else None
+def find_tagged(text: str) -> str | None:
+    """What stands in the first tag that has an end; goes through the text once, whatever is in it."""
+    start = text.find(OPENING_TAG)
+    while start >= 0:
+        inside = start + len(OPENING_TAG)
+        begin = text.find(">", inside, inside + MAX_TAG_CHARACTERS + 1)
+        if begin >= 0:
+            end = text.find(CLOSING_TAG, begin + 1)
+            return text[begin + 1 : end] if end >= 0 else None
+        start = text.find(OPENING_TAG, inside)
+    return None
 
 
 def show_json(value: JSON) -> str:

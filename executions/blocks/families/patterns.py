@@ -12,9 +12,11 @@ from executions.blocks.errors import BlockFailed
 if TYPE_CHECKING:
     import regex
 
-# A set that is never closed is one token up to the end, so that the text is gone through once.
+# A set that is never closed is one token up to the end, and no number is read in two ways, so that the text is gone
+# through once.
 TOKEN = re.compile(
-    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*+(?:\]|\Z)|\(|\)|\{(?P<low>[0-9]*),?(?P<high>[0-9]*)\}|.", re.DOTALL
+    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*+(?:\]|\\?\Z)|\(|\)|\{(?P<low>[0-9]*+)(?:,(?P<high>[0-9]*+))?\}|.",
+    re.DOTALL,
 )
 
 

@@ -7,11 +7,14 @@ import time
 from typing import Any
 
 import pytest
+from jsonschema.exceptions import SchemaError
 
 from executions.blocks.doubles import make_context
 from executions.blocks.errors import BlockFailed
 from executions.blocks.examples import World
+from executions.blocks.families.ai import find_json, find_tagged
 from executions.blocks.families.patterns import expanded_size
+from executions.blocks.families.schemas import best_error, check, check_schema
 from executions.blocks.registry import get_registry
 from executions.blocks.run import run_block
 
@@ -26,6 +29,8 @@ TEXTS: dict[str, str] = {
     "text between tags": "<a>" + "x<b/>" * 800_000 + "</a>",
     "open tags": "<" * 1_000_000,
     "open sets": "[" * 10_000,
+    "open sets before a backslash": "[" * 9_999 + "\\",
+    "digits in an open brace": "{" + "1" * 9_999,
     "open braces": "{" * 10_000,
     "open brackets of JSON": "[" * 100_000,
 }
@@ -53,3 +58,61 @@ def test_a_text_made_to_be_slow_costs_this_process_little(name: str, kind: str) 
 def test_a_pattern_with_a_set_that_is_never_closed_is_still_measured() -> None:
     assert expanded_size("(a{100}){100}[b") > 10_000
     assert expanded_size("[]a]{9}") == 9
+
+
+MANY = 100_000
+ITEMS = [{"n": n} for n in range(MANY)]
+
+
+@pytest.mark.usefixtures("frozen_process_ends")
+def test_unique_items_are_found_in_one_go() -> None:
+    assert best_error(ITEMS, {"uniqueItems": True}) is None
+    assert best_error([*ITEMS, {"n": 0}], {"uniqueItems": True}) is not None
+
+
+@pytest.mark.usefixtures("frozen_process_ends")
+def test_choices_are_compared_in_one_go() -> None:
+    schema = {"items": {"enum": ITEMS}}
+    assert best_error(list(reversed(ITEMS)), schema) is None
+    found = best_error([{"n": -1}] * MANY, schema)
+    assert found is not None and len(found.message) < 10_000
+
+
+@pytest.mark.usefixtures("frozen_process_ends")
+def test_a_schema_is_checked_in_one_go() -> None:
+    with pytest.raises(SchemaError):
+        check_schema({"required": ITEMS})
+    with pytest.raises(BlockFailed):
+        check({}, {"enum": [], "required": [[], *map(str, range(MANY))]})
+    check_schema({"required": [str(n) for n in range(MANY)]})
+
+
+@pytest.mark.parametrize(
+    ("value", "choice", "same"),
+    [(1, 1.0, True), (True, 1, False), (0, False, False), ("1", 1, False), (None, None, True),
+     ([1, True], [1.0, True], True), ([1], [True], False), ({"a": [1]}, {"a": [1.0]}, True), ([], {}, False)],
+)  # fmt: skip
+def test_values_equal_each_other_as_json_schema_says(value: Any, choice: Any, same: bool) -> None:
+    assert (best_error(value, {"enum": [choice]}) is None) is same
+    assert (best_error([value, choice], {"uniqueItems": True}) is None) is not same
+
+
+@pytest.mark.usefixtures("frozen_process_ends")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<json_output>" * MANY,
+        "<json_output>" * MANY + "</json_output",
+        "<json_output" * MANY + "</json_output>",
+        "</json_output>" * MANY + "<json_output>",
+    ],
+)
+def test_tags_without_an_end_are_passed_in_one_go(text: str) -> None:
+    assert find_tagged(text) is None
+
+
+def test_json_is_found_in_its_tag() -> None:
+    assert find_json(
+        'x <json_output id="1">```json\n{"a": 1}\n```</json_output> <json_output>2</json_output>'
+    ) == {"a": 1}
+    assert find_json("<json_output" + " " * 200 + "><json_output>[1]</json_output>") == [1]
