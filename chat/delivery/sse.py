@@ -24,6 +24,7 @@ HEADERS = {
 OPENING = b": stream-open\n\n"
 KEEP_ALIVE = b": keep-alive\n\n"
 DONE = b"data: [DONE]\n\n"
+LINE_BREAKS = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 KEEP_ALIVE_AFTER_SECONDS = limits.KEEP_ALIVE_SECONDS - 1.5 * limits.STATUS_CHECK_SECONDS
 
 
@@ -80,10 +81,19 @@ def pieces(batch: reader.Batch) -> Iterator[bytes]:
 
 def texts(batch: reader.Batch) -> Iterator[str]:
     for entry in batch:
-        if len(entry.body) <= limits.STREAM_PIECE_BYTES:
-            yield f"id: {entry.at}\ndata: {entry.body}\n\n"
+        body = one_line(entry.body)
+        if len(body) <= limits.STREAM_PIECE_BYTES:
+            yield f"id: {entry.at}\ndata: {body}\n\n"
             continue
         yield f"id: {entry.at}\ndata: "
-        for begin in range(0, len(entry.body), limits.STREAM_PIECE_BYTES):
-            yield entry.body[begin : begin + limits.STREAM_PIECE_BYTES]
+        for begin in range(0, len(body), limits.STREAM_PIECE_BYTES):
+            yield body[begin : begin + limits.STREAM_PIECE_BYTES]
         yield "\n\n"
+
+
+def one_line(body: str) -> str:
+    """Escape the line breaks that JSON leaves as they are: readers that split text into lines would cut it there."""
+    if not body.isascii():
+        for character, escaped in LINE_BREAKS.items():
+            body = body.replace(character, escaped)
+    return body

@@ -156,6 +156,19 @@ async def test_text_that_looks_like_a_frame_stays_text(
     assert message.parts[1]["text"] == nasty.replace("\x00", "")
 
 
+async def test_a_reader_that_splits_text_into_lines_cuts_no_event(
+    browser: AsyncClient, send: Callable[..., Turn]
+) -> None:
+    """Python's splitlines and httpx end a line at U+0085, U+2028 and U+2029 too, which JSON does not escape."""
+    words = "one\x85two\u2028three\u2029four é"
+    turn = await sync_to_async(send)()
+    await sync_to_async(answer)(turn, words)
+    received = await read(browser, f"/api/turns/{turn.pk}/stream")
+    lines = received.raw.splitlines()
+    assert all(line == "" or line.startswith((":", "id: ", "data: ")) for line in lines)
+    assert Reducer().hear_all(received.bodies).parts[1]["text"] == words
+
+
 # --- AI SDK: send ---------------------------------------------------------------------------------
 
 
