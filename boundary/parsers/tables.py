@@ -17,6 +17,7 @@ from xlrd.biffh import XLRDError
 from xlrd.compdoc import CompDocError
 
 from boundary.parsers.errors import UnreadableContent
+from boundary.parsers.utf8 import decode_text
 
 XLS_MAGIC = b"\xd0\xcf\x11\xe0"
 CHUNK = 64 * 1024
@@ -36,7 +37,7 @@ def parse(body: bytes, arguments: Mapping[str, Any]) -> list[list[str]]:
     """Return the rows of CSV text in UTF-8 if a dialect is given, else of the first sheet of a workbook."""
     allowed = TableLimits(**arguments["limits"])
     if dialect := arguments.get("dialect"):
-        return list(read_csv(body.decode("utf-8", "surrogatepass"), dialect, allowed))
+        return list(read_csv(decode_text(body), dialect, allowed))
     rows = read_xls(body) if body.startswith(XLS_MAGIC) else read_xlsx(body, allowed.max_bytes)
     return list(limit_table(rows, allowed))
 

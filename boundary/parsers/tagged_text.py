@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from boundary.parsers.errors import UnreadableContent
+from boundary.parsers.utf8 import decode_text
 
 TAG = re.compile(r"<(?P<close>/?)(?P<name>[^<>]*?)(?P<empty>/?)>")
 NAME = re.compile(r"[^\W\d][\w .:-]*")
@@ -37,7 +38,7 @@ class Element:
 
 def parse(body: bytes, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the one root tag with what is in it; raises UnreadableContent."""
-    markup = body.decode("utf-8", "surrogatepass")
+    markup = decode_text(body)
     root = Element(name="")
     stack = [root]
     end = 0

@@ -19,6 +19,8 @@ from boundary.readable import make_readable
 from durable import limits
 from durable.acting_for import acting_for
 
+TABLE_LIMITS = ("max_rows", "max_cells", "max_characters", "max_bytes")
+
 
 def parse(does: str, body: bytes = b"", **options: Any) -> Any:
     return parse_isolated("tests.boundary.hostile_parser", body, {"does": does}, **options)
@@ -50,6 +52,18 @@ def test_a_parser_that_waits_for_ever_is_stopped(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(limits, "PARSER_GRACE_SECONDS", 0.5)
     with pytest.raises(ParserStopped, match="too much time or memory"):
         parse("sleep", seconds=0.5)
+
+
+@pytest.mark.parametrize(
+    ("parser", "arguments"),
+    [
+        ("tagged_text", {"max_tags": 10, "max_depth": 10}),
+        ("tables", {"dialect": {"delimiter": ","}, "limits": dict.fromkeys(TABLE_LIMITS, 10)}),
+    ],
+)
+def test_text_that_is_no_utf8_is_refused_with_a_reason(parser: str, arguments: dict[str, Any]) -> None:
+    with pytest.raises(UnreadableContent, match="not UTF-8"):
+        parse_isolated(f"boundary.parsers.{parser}", b"<a>\xff</a>", arguments)
 
 
 def test_what_a_parser_refuses_is_told_and_its_bugs_are_not_shown() -> None:
