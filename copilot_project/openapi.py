@@ -25,6 +25,7 @@ ERROR = {
         }
     },
 }
+IN_WORDS = {"text/plain": {"schema": {"type": "string"}}}
 
 
 def add_errors(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
@@ -33,5 +34,11 @@ def add_errors(result: dict[str, Any], generator: Any, request: Any, public: boo
     content = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
     for methods in result["paths"].values():
         for operation in (methods[name] for name in METHODS & methods.keys()):
-            operation["responses"].setdefault("default", {"description": "Any error.", "content": content})
+            told = content | IN_WORDS if is_streamed(operation) else content
+            operation["responses"].setdefault("default", {"description": "Any error.", "content": told})
     return result
+
+
+def is_streamed(operation: dict[str, Any]) -> bool:
+    """Whether it answers a `useChat` client, which shows the text of an error as it is."""
+    return "text/event-stream" in operation["responses"].get("200", {}).get("content", {})

@@ -22,12 +22,13 @@ from chat.models import Session
 
 FORMS = {"json": ("json", "application/json"), "markdown": ("md", "text/markdown; charset=utf-8")}
 AS = OpenApiParameter("as", str, enum=list(FORMS), default="json", description="In which form.")
+WRITTEN = {(200, "application/json"): OpenApiTypes.OBJECT, (200, "text/markdown"): OpenApiTypes.STR}
 
 
 class Export(ChatView):
     """The conversation to keep elsewhere."""
 
-    @extend_schema(parameters=[AS], responses={(200, "application/json"): OpenApiTypes.STR})
+    @extend_schema(parameters=[AS], responses=WRITTEN)
     def get(self, request: Request, key: str) -> StreamingHttpResponse:
         """Every message that is part of the conversation, oldest first."""
         session, form = self.session(key), request.query_params.get("as", "json")

@@ -98,6 +98,9 @@ class VersionShape(serializers.ModelSerializer[AgentVersion]):
 
 
 class VersionDetail(VersionShape):
+    input_schema = serializers.DictField()
+    output_schema = serializers.DictField()
+    sub_agents = serializers.ListField(child=serializers.DictField())
     validation = ValidationShape(help_text="What was said of it when it was saved.")
     graph = serializers.DictField()
 

@@ -31,10 +31,15 @@ class ProviderShape(serializers.Serializer[Any]):
     scopes = serializers.ListField(child=serializers.CharField())
 
 
+class ProviderList(serializers.Serializer[Any]):
+    results = ProviderShape(many=True)
+    next = serializers.CharField(allow_null=True)
+
+
 class Providers(APIView):
     """Where one can sign in."""
 
-    @extend_schema(responses=ProviderShape(many=True))
+    @extend_schema(responses=ProviderList)
     def get(self, request: Request) -> Response:
         """The OAuth2 providers this site is configured for."""
         found = configured().items()

@@ -27,9 +27,7 @@ INLINE = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "text/
 class Content(OwnFiles):
     """A file's content."""
 
-    @extend_schema(
-        responses={(200, "application/octet-stream"): OpenApiTypes.BINARY, (206, "*/*"): OpenApiTypes.BINARY}
-    )
+    @extend_schema(responses={(200, "*/*"): OpenApiTypes.BINARY, (206, "*/*"): OpenApiTypes.BINARY})
     def get(self, request: Request, **kwargs: Any) -> HttpResponseBase:
         """The content, or the part a Range header asks for. Only pictures and plain text open in the browser."""
         file = self.own_file()
