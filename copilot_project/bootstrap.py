@@ -52,9 +52,10 @@ MODULES = {
     "test": "tests",
     "bench": "benchmarks",
     "chaos": "benchmarks.chaos",
+    "attack": "attack",
     "makekeys": "copilot_project.secrets",
 }
-NEEDS_TEST_PACKAGES = {"test", "bench", "chaos"}
+NEEDS_TEST_PACKAGES = {"test", "bench", "chaos", "attack"}
 
 USAGE = """\
 Usage: ./copilot COMMAND
@@ -65,6 +66,7 @@ Usage: ./copilot COMMAND
   chat [--session ID] [MESSAGE]    talk in the terminal
   apikey USERNAME [--name N]       print a new API key
   bench, chaos                     benchmarks and fault injection, with their tables
+  attack [NUMBER|SECTION]          try every known attack on a site of its own
   backup PATH, restore PATH        database and files in one archive, and back
   makekeys                         print fresh SECRET_KEY and ENCRYPTION_KEYS for production
   ANYTHING                         any other word is a Django management command (see: ./copilot help)

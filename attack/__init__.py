@@ -1,0 +1,1 @@
+"""Attacks on a running site, tried one by one from outside."""

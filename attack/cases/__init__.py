@@ -1,0 +1,29 @@
+"""The attacks, one module per section; importing this package fills the table of cases."""
+
+from attack.cases import (
+    access,
+    auth,
+    files,
+    injection,
+    limits,
+    model_output,
+    parsing,
+    sandbox,
+    secrets,
+    ssrf,
+    webhooks,
+)
+
+__all__ = [
+    "access",
+    "auth",
+    "files",
+    "injection",
+    "limits",
+    "model_output",
+    "parsing",
+    "sandbox",
+    "secrets",
+    "ssrf",
+    "webhooks",
+]

@@ -1,0 +1,166 @@
+"""A child process per batch of inputs, with hard limits on processor time and memory that need no interpreter."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import resource
+import signal
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+CPU_SECONDS = 3.0  # for one input, of the process that is given it
+WALL_SECONDS = 60.0  # for one input; parsers and templates work in processes of their own meanwhile
+GROWTH_BYTES = 500 * 1024 * 1024
+ROOM_BYTES = 4 * 1024 * 1024 * 1024  # of address space, which threads and arenas reserve without using it
+SHOWN_CHARACTERS = 300
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """Something that takes strangers' values: how to make one, and how to hand it over.
+
+    `give` returns a note to be counted, or raises AssertionError for what must not happen.
+    """
+
+    name: str
+    make: Callable[[random.Random], Any]
+    give: Callable[[Any], str]
+    cpu_seconds: float = CPU_SECONDS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """An input that cost too much or broke something; the same seed and number make it again."""
+
+    target: str
+    seed: int
+    number: int
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.target}, seed {self.seed}, case {self.number}: {self.what}"
+
+
+@dataclass
+class Batch:
+    """What came of some inputs to one target."""
+
+    tried: int = 0
+    notes: dict[str, int] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+
+
+def input_of(target: Target, seed: int, number: int) -> Any:
+    """Return the input of that number; the same one every time."""
+    return target.make(random.Random(f"{target.name} {seed} {number}"))
+
+
+def run_batch(target: Target, *, seed: int, first: int, count: int) -> Batch:
+    """Give the target so many inputs in a child process; go on behind one that ended the child."""
+    batch, number = Batch(), first
+    while number < first + count:
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(reader)
+            in_child(target, seed, range(number, first + count), writer)
+        os.close(writer)
+        number = read_results(target, seed, reader, child, batch, number)
+    return batch
+
+
+def in_child(target: Target, seed: int, numbers: range, writer: int) -> None:
+    """Never returns: tell of each input before and after it, then end."""
+    code = 1
+    try:
+        sink = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(sink, 1)
+        os.dup2(sink, 2)
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + ROOM_BYTES, used + ROOM_BYTES))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        for one in (signal.SIGPROF, signal.SIGALRM):
+            signal.signal(one, signal.SIG_DFL)  # ends the process, whatever holds its interpreter
+        with os.fdopen(writer, "w") as out:
+            for number in numbers:
+                made = input_of(target, seed, number)
+                tell(out, number=number)
+                tell(out, number=number, **give(target, made))
+        code = 0
+    except BaseException as error:  # noqa: BLE001 - the parent is told by the exit code
+        sys.__stderr__ and print(error, file=sys.__stderr__)
+    finally:
+        os._exit(code)
+
+
+def give(target: Target, made: Any) -> dict[str, Any]:
+    before = high_water_bytes()
+    signal.setitimer(signal.ITIMER_PROF, target.cpu_seconds)
+    signal.setitimer(signal.ITIMER_REAL, WALL_SECONDS)
+    try:
+        found: dict[str, Any] = {"note": target.give(made)}
+    except AssertionError as error:
+        found = {"wrong": str(error)[:1_000]}
+    except MemoryError:
+        found = {"wrong": "MemoryError"}
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    grown = high_water_bytes() - before
+    return {"wrong": f"took {grown // 2**20} MB"} if grown > GROWTH_BYTES else found
+
+
+def high_water_bytes() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def tell(out: Any, **facts: Any) -> None:
+    out.write(json.dumps(facts) + "\n")
+    out.flush()
+
+
+def read_results(target: Target, seed: int, reader: int, child: int, batch: Batch, number: int) -> int:
+    """Read what the child tells; return the number of the next input to give."""
+    begun: int | None = None
+    with os.fdopen(reader) as lines:
+        for line in lines:
+            facts = json.loads(line)
+            number = facts["number"] + 1
+            if "wrong" in facts:
+                add(batch, target, seed, facts["number"], facts["wrong"])
+            if len(facts) == 1:
+                begun = facts["number"]
+                continue
+            batch.tried, begun = batch.tried + 1, None
+            note = facts.get("note", "wrong")
+            batch.notes[note] = batch.notes.get(note, 0) + 1
+    _, status = os.waitpid(child, 0)
+    if begun is not None:
+        batch.tried += 1
+        add(batch, target, seed, begun, ended_by(status, target))
+    elif status and number == 0:
+        raise RuntimeError(f"{target.name}: the child ended with {status} before its first input")
+    return number
+
+
+def ended_by(status: int, target: Target) -> str:
+    if not os.WIFSIGNALED(status):
+        return f"the process ended with code {os.waitstatus_to_exitcode(status)}"
+    number = os.WTERMSIG(status)
+    meaning = {
+        signal.SIGPROF: f"more than {target.cpu_seconds:g} s of processor time",
+        signal.SIGALRM: f"more than {WALL_SECONDS:g} s",
+    }
+    return meaning.get(signal.Signals(number), f"the process was ended by {signal.Signals(number).name}")
+
+
+def add(batch: Batch, target: Target, seed: int, number: int, what: str) -> None:
+    shown = repr(input_of(target, seed, number))[:SHOWN_CHARACTERS]
+    batch.findings.append(
+        Finding(target=target.name, seed=seed, number=number, what=f"{what}; input {shown}")
+    )
