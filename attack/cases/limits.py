@@ -181,7 +181,7 @@ def long_waits(site: Site) -> None:
 )
 def many_waits(site: Site) -> None:
     stack = site.needs_own()
-    pid = server_process(stack.processes["web0"].pid)
+    pid = stack.processes["web0"].pid
     slow = {
         "name": "Slow",
         "description": "",
@@ -209,13 +209,6 @@ def many_waits(site: Site) -> None:
     expect(during < MOST_THREADS, f"{during} threads while they waited")
     expect(after < MOST_THREADS, f"{after} threads after they had left")
     expect(slowest < site.patience, f"/healthz took {slowest:.1f} s")
-
-
-def server_process(pid: int) -> int:
-    """The web process itself: what we started is what keeps it on a leash, or the same process."""
-    children = Path(f"/proc/{pid}/task/{pid}/children")
-    found = children.read_text().split() if children.exists() else []
-    return int(found[0]) if found else pid
 
 
 def threads_of(pid: int) -> int:

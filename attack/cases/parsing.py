@@ -166,10 +166,8 @@ def slow_texts(site: Site) -> None:
     "it has not grown by hundreds of megabytes",
 )
 def memory_of_web(site: Site) -> None:
-    from attack.cases.limits import server_process
-
     stack = site.needs_own()
-    pid = server_process(stack.processes["web0"].pid)
+    pid = stack.processes["web0"].pid
     before = memory_of(pid)
     for _ in range(3):
         file = site.attacker.post("/api/files", files={"file": ("wide.xlsx", wide_workbook())}).json()
