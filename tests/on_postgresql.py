@@ -7,24 +7,16 @@ import subprocess
 import sys
 import uuid
 
-import psycopg
-import pytest
-
+from tests.needs import POSTGRES_URL, POSTGRESQL, require
 from tests.rig import ROOT
 
 SECONDS = 880
 
 
 def run_on_postgresql(*words: str, **environment: str) -> None:
-    """Let pytest run with these words there; skips where there is no server, but not in CI."""
-    server = os.environ.get("COPILOT_TEST_POSTGRES", "postgres:///postgres")
-    try:
-        psycopg.connect(server.replace("postgres://", "postgresql://", 1), connect_timeout=5).close()
-    except psycopg.OperationalError:
-        if os.environ.get("CI") == "true":
-            raise
-        pytest.skip("needs PostgreSQL")
-    url = server.rpartition("/")[0] + f"/ratchet_{uuid.uuid4().hex[:8]}"
+    """Let pytest run with these words there."""
+    require(POSTGRESQL)
+    url = f"{POSTGRES_URL}/ratchet_{uuid.uuid4().hex[:8]}"
     ran = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not services", *words],
         cwd=ROOT,

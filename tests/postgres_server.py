@@ -13,6 +13,7 @@ from pathlib import Path
 
 import psycopg
 
+from tests.needs import postgresql_programs
 from tests.rig import LEASH, eventually, free_port
 from tests.services import ServerMissing
 
@@ -22,12 +23,10 @@ COMMAND_SECONDS = 60.0
 
 def postgres_programs() -> Path:
     """The folder of the newest PostgreSQL server that is installed."""
-    found = [path.parent for path in Path("/usr/lib/postgresql").glob("*/bin/initdb")]
-    if path := shutil.which("initdb"):
-        found.append(Path(path).parent)
-    if not found:
+    found = postgresql_programs()
+    if found is None:
         raise ServerMissing("PostgreSQL is not installed. On Debian: apt install postgresql.")
-    return max(found, key=lambda path: [int(part) for part in path.parts if part.isdigit()])
+    return found
 
 
 @dataclass

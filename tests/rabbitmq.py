@@ -16,10 +16,11 @@ from pathlib import Path
 
 from kombu import Connection
 
+from tests.needs import RABBITMQ_PROGRAMS as PROGRAMS
+from tests.needs import RABBITMQ_SERVER, require
 from tests.rig import LEASH, free_port
-from tests.services import ServerMissing, missing
+from tests.services import ServerMissing
 
-PROGRAMS = Path("/usr/lib/rabbitmq/bin")  # the wrappers in PATH change to the user of the system's own server
 START_SECONDS = 120.0
 CONTROL_SECONDS = 60.0
 CONSUMER_TIMEOUT_SECONDS = 1.0
@@ -69,7 +70,7 @@ class OwnRabbit:
         }
 
     def start(self) -> OwnRabbit:
-        if not (PROGRAMS / "rabbitmq-server").exists():
+        if not RABBITMQ_SERVER.is_met():
             raise ServerMissing("RabbitMQ is not installed. On Debian: apt install rabbitmq-server.")
         with (self.directory / "output").open("ab") as out:
             self.process = subprocess.Popen(
@@ -119,20 +120,13 @@ class OwnRabbit:
             self.process.wait()
 
 
-def started(server: OwnRabbit) -> OwnRabbit:
-    try:
-        return server.start()
-    except ServerMissing:
-        missing("RabbitMQ's own program")
-        raise
-
-
 @contextmanager
 def own_rabbitmq() -> Iterator[OwnRabbit]:
+    require(RABBITMQ_SERVER)
     directory = Path(tempfile.mkdtemp(prefix="ratchet-rabbitmq-"))
     server = OwnRabbit(directory)
     try:
-        yield started(server)
+        yield server.start()
     finally:
         server.stop()
         shutil.rmtree(directory, ignore_errors=True)

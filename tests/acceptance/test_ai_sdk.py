@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import subprocess
 import uuid
 from collections.abc import Callable, Iterator
@@ -13,25 +11,18 @@ from typing import Any
 
 import pytest
 
+from tests.needs import CLIENT_PACKAGES, CLIENTS, NODE, node_program, require
 from tests.rig import Stack, as_text, eventually
 
 pytestmark = pytest.mark.node
-NODE_TESTS = Path(__file__).resolve().parent.parent / "node"
-CLIENTS = [("6", "sse"), ("7", "sse"), ("7", "ws")]
+KINDS = [("6", "sse"), ("7", "sse"), ("7", "ws")]
 
 
 @pytest.fixture(scope="session")
 def packages() -> Path:
-    """The client libraries, installed once; without Node the tests skip at home and fail in CI."""
-    npm = shutil.which("npm")
-    if npm is None or shutil.which("node") is None:
-        if os.environ.get("CI"):
-            pytest.fail("Node and npm are needed for the client tests.")
-        pytest.skip("Node and npm are not installed.")
-    if not (NODE_TESTS / "node_modules" / "ai7").exists():
-        command = [npm, "install", "--no-audit", "--no-fund", "--no-package-lock"]
-        subprocess.run(command, cwd=NODE_TESTS, check=True, timeout=170, capture_output=True)
-    return NODE_TESTS
+    """The client libraries, installed once."""
+    require(NODE, CLIENTS)
+    return CLIENT_PACKAGES
 
 
 class SdkChat:
@@ -39,8 +30,8 @@ class SdkChat:
 
     def __init__(self, stack: Stack, version: str, kind: str, chat_id: str) -> None:
         self.process = subprocess.Popen(
-            ["node", "client.mjs", version, kind, stack.url(), stack.keys["ann"], chat_id],
-            cwd=NODE_TESTS,
+            [node_program(), "client.mjs", version, kind, stack.url(), stack.keys["ann"], chat_id],
+            cwd=CLIENT_PACKAGES,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -69,7 +60,7 @@ def open_chat(stack: Stack, packages: Path) -> Iterator[Callable[..., SdkChat]]:
         chat.process.wait(10)
 
 
-@pytest.mark.parametrize(("version", "kind"), CLIENTS)
+@pytest.mark.parametrize(("version", "kind"), KINDS)
 def test_send_stream_and_tool_parts(open_chat: Callable[..., SdkChat], version: str, kind: str) -> None:
     chat = open_chat(version, kind, str(uuid.uuid4()))
     calls = [
@@ -87,7 +78,7 @@ def test_send_stream_and_tool_parts(open_chat: Callable[..., SdkChat], version: 
     assert state["parts"].count("step-start") == 2
 
 
-@pytest.mark.parametrize(("version", "kind"), CLIENTS)
+@pytest.mark.parametrize(("version", "kind"), KINDS)
 def test_an_approval_is_asked_for_and_its_answer_lets_the_block_run(
     stack: Stack, open_chat: Callable[..., SdkChat], version: str, kind: str
 ) -> None:
@@ -110,7 +101,7 @@ def test_an_approval_is_asked_for_and_its_answer_lets_the_block_run(
     assert ran["output"]["outputs"]["output"] == ["hi"], "the model went on, and the block ran once"
 
 
-@pytest.mark.parametrize(("version", "kind"), CLIENTS)
+@pytest.mark.parametrize(("version", "kind"), KINDS)
 def test_drop_mid_answer_and_resume_gives_the_text_once(
     open_chat: Callable[..., SdkChat], version: str, kind: str
 ) -> None:
@@ -125,7 +116,7 @@ def test_drop_mid_answer_and_resume_gives_the_text_once(
     assert state["assistants"] == 1
 
 
-@pytest.mark.parametrize(("version", "kind"), CLIENTS)
+@pytest.mark.parametrize(("version", "kind"), KINDS)
 def test_resume_of_an_idle_session_answers_that_there_is_nothing(
     open_chat: Callable[..., SdkChat], version: str, kind: str
 ) -> None:
@@ -148,7 +139,7 @@ def test_abort_over_the_websocket_cancels_the_turn(stack: Stack, open_chat: Call
     assert client.answer(session)["metadata"]["status"] == "cancelled"
 
 
-@pytest.mark.parametrize(("version", "kind"), CLIENTS)
+@pytest.mark.parametrize(("version", "kind"), KINDS)
 def test_regenerate_replaces_the_answer(
     stack: Stack, open_chat: Callable[..., SdkChat], version: str, kind: str
 ) -> None:

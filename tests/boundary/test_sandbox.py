@@ -43,12 +43,13 @@ from boundary.sandbox.slots import claim_slot, scratch, slot_uid
 from durable import limits
 from tests.boundary.servers import listen
 from tests.boundary.test_sandbox_totals import hide_groups as hide_control_groups
+from tests.needs import ROOT_USER
 
 ROOT = Path(__file__).resolve().parents[2]
 MB = 1024 * 1024
 SLEEP = f"sleep {700_000 + os.getpid()}"  # long, and known to be of this run
 LAUNCHES = int(os.environ.get("COPILOT_TEST_SANDBOX_LAUNCHES", "60"))  # 300 and more in the long form
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become another user")
+as_root = ROOT_USER.skip_mark
 
 
 def run(command: str | list[str], **more: Any) -> SandboxResult:

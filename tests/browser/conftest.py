@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -20,8 +19,8 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from copilot_project.embedded import ui
 from tests.browser.wire import Wire, laid_wire
+from tests.needs import BROWSER, INTERFACE, browser_program, require
 from tests.rig import Stack, running_stack
 
 # Without a graphics card every frame of an animation is drawn by the processor that the stack runs on.
@@ -31,43 +30,27 @@ PROFILE: dict[str, Any] = {
     "reduced_motion": "reduce",
 }
 ENV = {"COPILOT_ALLOW_ANONYMOUS": "true", "COPILOT_TEST_APPS": "tests.testblocks"}
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
-    """The machine's own browser; without one the tests skip at home and fail in CI."""
-    if program() is None:
-        if os.environ.get("CI"):
-            pytest.fail("Chromium is needed for the browser tests.")
-        pytest.skip("Chromium is not installed.")
+    """The machine's own browser."""
+    require(BROWSER, INTERFACE)
     with sync_playwright() as playwright:
         browser = launch(playwright)
         yield browser
         browser.close()
 
 
-def program() -> str | None:
-    return next((found for name in PROGRAMS if (found := shutil.which(name))), None)
-
-
 def launch(playwright: Playwright) -> Browser:
-    return playwright.chromium.launch(executable_path=program(), args=["--no-sandbox", "--disable-gpu"])
+    return playwright.chromium.launch(
+        executable_path=browser_program(), args=["--no-sandbox", "--disable-gpu"]
+    )
 
 
 @pytest.fixture(scope="session")
-def built_ui() -> None:
-    if ui.state() != "fresh":
-        try:
-            ui.build()
-        except ui.CannotBuild as error:
-            if os.environ.get("CI"):
-                pytest.fail(str(error))
-            pytest.skip(str(error))
-
-
-@pytest.fixture(scope="session")
-def stack(built_ui: None) -> Iterator[Stack]:
+def stack() -> Iterator[Stack]:
+    require(BROWSER, INTERFACE)
     home = Path(tempfile.mkdtemp(prefix="rb-"))
     with running_stack(home / "s", workers=1, env=ENV) as running:
         yield running

@@ -12,6 +12,7 @@ import sys
 
 import pytest
 
+from tests.needs import CLIENTS, POSTGRESQL, RABBITMQ, require
 from tests.rig import ROOT
 
 pytestmark = [pytest.mark.services, pytest.mark.node, pytest.mark.timeout(900)]
@@ -22,6 +23,7 @@ SHORT_FORM = (
 
 
 def test_turns_and_stock_clients_do_as_well_on_a_deployment() -> None:
+    require(POSTGRESQL, RABBITMQ, CLIENTS)
     result = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--stack=deployment", *SHORT_FORM],
         cwd=ROOT,

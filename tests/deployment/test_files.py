@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 from dataclasses import fields
@@ -17,6 +16,7 @@ from django.test import Client
 
 from copilot_project import deployment_page
 from copilot_project.env import ROOT, Environment
+from tests.needs import COMPOSE
 
 DOCKER = ROOT / "docker"
 ENTRYPOINT = (DOCKER / "entrypoint").read_text()
@@ -119,7 +119,7 @@ def test_every_variable_of_the_guide_reaches_the_containers(compose: dict[str, A
     assert wanted <= set(compose["services"]["web"]["environment"])
 
 
-@pytest.mark.skipif(shutil.which("docker-compose") is None, reason="docker-compose is not installed")
+@COMPOSE.skip_mark
 def test_compose_understands_the_file(tmp_path: Path) -> None:
     text = (DOCKER / "compose.yaml").read_text()
     file, variables = tmp_path / "compose.yaml", tmp_path / "env"

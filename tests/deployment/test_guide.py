@@ -22,8 +22,8 @@ from django.urls import reverse
 from copilot_project import deployment_page
 from copilot_project.embedded.redis import find_server
 from copilot_project.env import ROOT, Environment
+from tests.needs import POSTGRES_URL, POSTGRESQL, RABBITMQ, require
 from tests.rig import LEASH, eventually, free_port
-from tests.services import POSTGRES
 
 TEXT = deployment_page.PAGE.read_text()
 OUTSIDE = {
@@ -88,7 +88,7 @@ class Walk:
         return re.sub(r"\bratchet\b(?!\.example)", self.name, text)
 
     def make_database(self) -> None:
-        server = self.undo.enter_context(psycopg.connect(f"{POSTGRES}/postgres", autocommit=True))
+        server = self.undo.enter_context(psycopg.connect(f"{POSTGRES_URL}/postgres", autocommit=True))
         for statement in self.renamed(self.block("sql", "CREATE ROLE")).strip().split(";\n"):
             server.execute(statement.rstrip(";"))
         self.undo.callback(server.execute, f"DROP ROLE {self.name}")
@@ -185,6 +185,7 @@ class Walk:
 
 @pytest.fixture
 def walk() -> Iterator[Walk]:
+    require(POSTGRESQL, RABBITMQ)
     with tempfile.TemporaryDirectory(prefix="rg-") as folder:
         walk = Walk(Path(folder))
         try:

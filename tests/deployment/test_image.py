@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.deployment.roles import Deployment, running
+from tests.needs import BUBBLEWRAP, ROOT_USER, require
 from tests.rig import ROOT, Reader, eventually
 
 pytestmark = [pytest.mark.services, pytest.mark.timeout(600)]
@@ -66,8 +66,7 @@ def way_to(path: Path) -> list[str]:
 
 @pytest.fixture(scope="module")
 def boxed(short_tmp: Path, database: str, broker: str) -> Iterator[Boxed]:
-    if os.geteuid() != 0 or shutil.which("bwrap") is None or shutil.which("setpriv") is None:
-        pytest.skip("Only root, with bubblewrap and setpriv, can make the box.")
+    require(ROOT_USER, BUBBLEWRAP)
     database = database.replace("//127", "//root@127")  # the user of the box has no name
     deployment = Boxed(short_tmp / "b", database_url=database, broker_url=broker, lease_seconds=9.0)
     short_tmp.chmod(0o755)

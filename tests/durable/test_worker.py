@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -23,6 +22,7 @@ from tests.durable.conftest import OwnRedis, eventually
 from tests.durable.readers import text_of
 from tests.durable.testjobs.models import Chore
 from tests.durable.workers import Site, Worker
+from tests.needs import RABBITMQ, rabbitmq_control, require
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.chaos, pytest.mark.timeout(600)]
 SECONDS = 60.0
@@ -49,21 +49,16 @@ def make_site(tmp_path: Path, make_redis: Callable[..., OwnRedis]) -> Iterator[M
 @pytest.fixture
 def rabbit() -> Iterator[str]:
     """A virtual host of one test."""
+    require(RABBITMQ)
     name = f"ratchet-{uuid.uuid4().hex[:8]}"
-    try:
-        control("add_vhost", name)
-    except (OSError, subprocess.SubprocessError):
-        if os.environ.get("CI") == "true":
-            raise
-        pytest.skip("needs RabbitMQ")
+    control("add_vhost", name)
     control("set_permissions", "-p", name, "guest", ".*", ".*", ".*")
     yield name
     control("delete_vhost", name)
 
 
 def control(*words: str) -> None:
-    program = shutil.which("rabbitmqctl") or "/usr/sbin/rabbitmqctl"
-    subprocess.run([program, *words], check=True, capture_output=True, timeout=60)
+    subprocess.run([rabbitmq_control(), *words], check=True, capture_output=True, timeout=60)
 
 
 def queue(**values: Any) -> Chore:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from copilot_project.embedded import ui
 from llm.offline.conversation import Conversation
 from llm.offline.rules import answer
+from tests.needs import INTERFACE_PACKAGES, NODE, require
 
 TEST_SECONDS = 180
 PROMPTS = (ui.FRONTEND / "src" / "chat" / "prompts.ts").read_text()
@@ -17,13 +17,10 @@ PROMPTS = (ui.FRONTEND / "src" / "chat" / "prompts.ts").read_text()
 
 @pytest.fixture(scope="module")
 def node() -> ui.Node:
-    """A Node with the packages; without one the tests skip at home and fail in CI."""
+    """A Node with the packages."""
+    require(NODE, INTERFACE_PACKAGES)
     found = ui.machine_node() or ui.wheel_node()
-    if found is None:
-        if os.environ.get("CI"):
-            pytest.fail("Node and npm are needed for the tests of the chat UI.")
-        pytest.skip("Node and npm are not installed.")
-    ui.install_packages(found, ui.FRONTEND)
+    assert found is not None
     return found
 
 

@@ -18,6 +18,7 @@ import pytest
 from copilot_project import bootstrap
 from copilot_project.env import ROOT
 from tests.house.processes import until
+from tests.needs import ROOT_USER
 
 MANAGE = "import sys, greeting; print('manage', greeting.WORD, *sys.argv[1:])"
 UNREACHABLE = "http://127.0.0.1:9/simple"
@@ -187,7 +188,7 @@ def test_a_newer_python_is_found_beside_an_old_one(tree: Path) -> None:
     assert result.stdout == "manage hello x\n", result.stderr
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="needs another user to be locked out of a folder")
+@ROOT_USER.skip_mark
 def test_a_folder_that_cannot_be_written_is_explained(tree: Path) -> None:
     nobody = pwd.getpwnam("nobody")
     result = subprocess.run(

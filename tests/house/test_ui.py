@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from copilot_project.embedded import ui
+from tests.needs import NODE
 
 BUILD = """
 const fs = require('fs');
@@ -31,7 +31,7 @@ def test_a_folder_without_sources_has_nothing_to_build(tmp_path: Path) -> None:
     assert ui.state(tmp_path) == "absent"
 
 
-@pytest.mark.skipif(not shutil.which("npm"), reason="needs npm")
+@NODE.skip_mark
 def test_a_build_is_fresh_until_a_source_changes(frontend: Path) -> None:
     assert ui.state(frontend) == "missing"
     ui.build(frontend)
@@ -43,7 +43,7 @@ def test_a_build_is_fresh_until_a_source_changes(frontend: Path) -> None:
     assert (frontend / "dist" / "index.html").read_text() == "two"
 
 
-@pytest.mark.skipif(not shutil.which("npm"), reason="needs npm")
+@NODE.skip_mark
 def test_a_build_that_fails_says_so_and_stays_missing(frontend: Path) -> None:
     (frontend / "build.js").write_text("process.exit(3)")
     with pytest.raises(ui.CannotBuild, match=r"npm run build` failed"):
@@ -51,14 +51,14 @@ def test_a_build_that_fails_says_so_and_stays_missing(frontend: Path) -> None:
     assert ui.state(frontend) == "missing"
 
 
-@pytest.mark.skipif(not shutil.which("npm"), reason="needs npm")
+@NODE.skip_mark
 def test_a_build_without_a_page_is_no_build(frontend: Path) -> None:
     (frontend / "build.js").write_text("")
     with pytest.raises(ui.CannotBuild, match=r"no dist/index.html"):
         ui.build(frontend)
 
 
-@pytest.mark.skipif(not shutil.which("npm"), reason="needs npm")
+@NODE.skip_mark
 def test_of_many_that_build_at_once_one_does(frontend: Path) -> None:
     (frontend / "build.js").write_text(f"require('fs').appendFileSync('dist/builds', 'x');{BUILD}")
     (frontend / "dist").mkdir()

@@ -16,7 +16,7 @@ from workspace import files
 from workspace.models import WorkspaceFile
 
 needs_sandbox = pytest.mark.skipif(
-    bool(sandbox.unavailable_reason()), reason=f"no sandbox here: {sandbox.unavailable_reason()}"
+    bool(sandbox.unavailable_reason()), reason=f"needs a sandbox: {sandbox.unavailable_reason()}"
 )
 
 

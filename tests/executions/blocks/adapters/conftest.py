@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from tests.needs import BUBBLEWRAP, POSTGRESQL_PROGRAMS, postgresql_programs, require
+
 PASSWORD = "pg-canary-password"
 
 
@@ -28,19 +30,13 @@ class Cluster:
     password: str = PASSWORD
 
 
-def find_program(name: str) -> str | None:
-    newest = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
-    return str(newest[-1]) if newest else shutil.which(name)
-
-
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Cluster]:
-    """Started once; missing programs skip the test at home and fail it in CI."""
-    initdb, server = find_program("initdb"), find_program("postgres")
-    if initdb is None or server is None:
-        if os.environ.get("CI", "").lower() == "true":
-            pytest.fail("PostgreSQL is missing")
-        pytest.skip("PostgreSQL is missing")
+    """Started once."""
+    require(POSTGRESQL_PROGRAMS)
+    programs = postgresql_programs()
+    assert programs is not None
+    initdb, server = str(programs / "initdb"), str(programs / "postgres")
     folder = Path(mkdtemp(prefix="ratchet-pg-"))
     runner = as_ordinary_user(folder)
     (folder / "password").write_text(PASSWORD)
@@ -107,9 +103,5 @@ def wait_for(port: int) -> None:
 
 @pytest.fixture
 def sandbox(settings: Any) -> None:
-    """A machine with bubblewrap: without it the test is skipped at home and fails in CI."""
     settings.SANDBOX = "auto"
-    if shutil.which("bwrap") is None:
-        if os.environ.get("CI", "").lower() == "true":
-            pytest.fail("bubblewrap is missing")
-        pytest.skip("bubblewrap is missing")
+    require(BUBBLEWRAP)
