@@ -1,8 +1,10 @@
-"""Run the tests: `./copilot test [pytest arguments]`.
+"""Run the tests: `./copilot test [--all] [pytest arguments]`.
 
-The whole suite runs on all cores. Tests that drive a browser run in a process of their own, beside the others
-if it is the whole suite: the browser's event loop and those of the asyncio tests do not get along. What they print is
-shown behind what the others print, and the last line counts both.
+Without arguments it is the fast tier: everything that needs no whole system, and one smoke of the system. `--all` is
+everything. Tests that are named (a path, `-k`, `-m`) are run whatever their tier. A tier runs on all cores. Tests
+that drive a browser run in a process of their own, beside the others when it is a tier: the browser's event loop and
+those of the asyncio tests do not get along. The last lines say what was skipped and how to get what it needs, which
+tests were the slowest, and how many passed.
 """
 
 from __future__ import annotations
@@ -12,8 +14,9 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,7 +24,10 @@ ROOT = Path(__file__).resolve().parent.parent
 NOTHING_COLLECTED = 5
 COUNTED = ("passed", "failed", "error", "skipped", "xfailed", "xpassed")
 BAD = ("failed", "error")
-ALONE = ("-n", "-k", "-x", "-s", "--pdb", "--lf", "--ff", "--sw", "--collect-only", "--co")
+CHOOSING = ("-k", "-m", "--lf", "--ff", "--sw", "--collect-only", "--co")
+ALONE = ("-n", "-x", "-s", "--pdb")
+SLOWEST = 10
+NOTEWORTHY_SECONDS = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,39 +36,56 @@ class Run:
 
     code: int
     counts: dict[str, int]
-    browser_tests_left: int
+    browser_tests_left: int = 0
+    reasons: dict[str, int] = field(default_factory=dict)
+    slowest: list[tuple[float, str]] = field(default_factory=list)
 
 
 def main(arguments: list[str]) -> int:
-    if any(word == "-m" or word.startswith("-m=") for word in arguments):
-        runs = [run(arguments)]
-    elif processes := spread(arguments):
-        with ThreadPoolExecutor(1) as beside, tempfile.TemporaryFile("w+") as out:
-            browser = beside.submit(in_browser, arguments, out)
-            runs = [run([*arguments, *processes, "-m", "not browser"]), browser.result()]
-            out.seek(0)
-            sys.stdout.write(out.read())
-    else:
-        runs = [run([*arguments, "-m", "not browser"])]
-        if runs[0].browser_tests_left and runs[0].code in (0, 1, NOTHING_COLLECTED):
-            runs.append(in_browser(arguments))
-    sys.stdout.write(f"\n{closing_line(runs)}\n")
+    words = [word for word in arguments if word != "--all"]
+    runs = chosen_runs(words) if names_tests(words) else tier_runs(words, everything="--all" in arguments)
+    sys.stdout.write("\n" + "\n".join(closing_lines(runs)) + "\n")
     return exit_code(runs)
 
 
-def spread(arguments: list[str]) -> list[str]:
-    """One process a core and one more, since many tests wait; unless some were chosen or it was said otherwise.
+def names_tests(words: list[str]) -> bool:
+    """Whether some tests were chosen; the value of an option, as in `-n 4`, is no path."""
+    return any(word.startswith(CHOOSING) or (ROOT / word.partition("::")[0]).exists() for word in words)
+
+
+def chosen_runs(words: list[str]) -> list[Run]:
+    if any(word.startswith("-m") for word in words):
+        return [run(words)]
+    runs = [run([*words, "-m", "not browser"])]
+    if runs[0].browser_tests_left and runs[0].code in (0, 1, NOTHING_COLLECTED):
+        runs.append(run([*words, "-m", "browser"]))
+    return runs
+
+
+def tier_runs(words: list[str], *, everything: bool) -> list[Run]:
+    set_up()
+    spread = [] if any(word.startswith(ALONE) for word in words) else on_all_cores()
+    if not everything:
+        return [run([*words, *spread, "--tier=fast", "-m", "not browser"])]
+    with ThreadPoolExecutor(1) as beside, tempfile.TemporaryFile("w+") as out:
+        browser = beside.submit(run, [*words, "-m", "browser"], out)
+        runs = [run([*words, *spread, "-m", "not browser"]), browser.result()]
+        out.seek(0)
+        sys.stdout.write(out.read())
+    return runs
+
+
+def on_all_cores() -> list[str]:
+    """One process a core and one more, since many tests wait.
 
     A file stays in one process, for it may have started a whole system; they come in the order of collection.
     """
-    chosen = any(not word.startswith("-") or word.startswith(ALONE) for word in arguments)
-    processes = str((os.cpu_count() or 1) + 1)
-    return [] if chosen else ["-n", processes, "--dist", "loadfile", "--no-loadscope-reorder"]
+    return ["-n", str((os.cpu_count() or 1) + 1), "--dist", "loadfile", "--no-loadscope-reorder"]
 
 
-def in_browser(arguments: list[str], out: IO[str] | None = None) -> Run:
-    build_interface(out)
-    return run([*arguments, "-m", "browser"], out)
+def set_up() -> None:
+    """Fetch and build what tests look at, so that none needs a network; who lacks it still says so by itself."""
+    subprocess.run([sys.executable, "-m", "tests.needs"], cwd=ROOT)
 
 
 def run(arguments: list[str], out: IO[str] | None = None) -> Run:
@@ -73,17 +96,43 @@ def run(arguments: list[str], out: IO[str] | None = None) -> Run:
         code = subprocess.run(
             command, cwd=ROOT, env=environment, stdout=out, stderr=out and subprocess.STDOUT
         ).returncode
-        found: dict[str, Any] = (
-            json.loads(tally.read_text()) if tally.exists() else {"counts": {}, "browser": 0}
-        )
-    return Run(code=code, counts=found["counts"], browser_tests_left=found["browser"])
+        found: dict[str, Any] = json.loads(tally.read_text()) if tally.exists() else {}
+    return Run(
+        code=code,
+        counts=found.get("counts", {}),
+        browser_tests_left=found.get("browser", 0),
+        reasons=found.get("reasons", {}),
+        slowest=[(seconds, name) for seconds, name in found.get("slowest", ())],
+    )
 
 
-def build_interface(out: IO[str] | None) -> None:
-    """Browser tests look at the built chat UI; without one they say so themselves."""
-    if (ROOT / "frontend" / "package.json").exists():
-        build = [sys.executable, "-m", "copilot_project.embedded.ui", "--if-stale"]
-        subprocess.run(build, cwd=ROOT, stdout=out, stderr=out and subprocess.STDOUT)
+# --- the last lines -------------------------------------------------------------------------------
+
+
+def closing_lines(runs: list[Run]) -> list[str]:
+    return [*slowest_lines(runs), *skipped_lines(runs), closing_line(runs)]
+
+
+def slowest_lines(runs: list[Run]) -> list[str]:
+    found = sorted((row for run in runs for row in run.slowest), reverse=True)[:SLOWEST]
+    rows = [f"  {seconds:6.1f} s  {name}" for seconds, name in found if seconds >= NOTEWORTHY_SECONDS]
+    return ["The slowest:", *rows, ""] if rows else []
+
+
+def skipped_lines(runs: list[Run]) -> list[str]:
+    """One line for each thing that was absent, and how many tests need it."""
+    reasons: Counter[str] = Counter()
+    for run in runs:
+        reasons.update(run.reasons)
+    rows = [f"  {skipped(reason, count)}" for reason, count in reasons.most_common()]
+    return ["Skipped:", *rows, ""] if rows else []
+
+
+def skipped(reason: str, count: int) -> str:
+    tests = "1 test" if count == 1 else f"{count} tests"
+    if not reason.startswith("needs "):
+        return f"{tests}: {reason}"
+    return f"{tests} {'needs' if count == 1 else 'need'} {reason.removeprefix('needs ')}"
 
 
 def closing_line(runs: list[Run]) -> str:

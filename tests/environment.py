@@ -17,7 +17,9 @@ from pathlib import Path
 
 import pytest
 
-SLOW = ("deployment", "acceptance", "house", "chaos", "benchmarks")
+from tests.tiers import is_only_in_all
+
+SLOW = ("deployment", "acceptance", "house", "chaos", "benchmarks", "system")
 UUID_TEXT = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}")
 TEST_HOME = Path(tempfile.mkdtemp(prefix="ratchet-test-"))
 os.environ.update(
@@ -41,6 +43,10 @@ def pytest_configure() -> None:
     logging.getLogger("httpx").setLevel(logging.WARNING)
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    return True if config.getoption("--tier") == "fast" and is_only_in_all(collection_path) else None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files that take minutes come first: begun last, one of them would hold up the end while other cores are idle."""
     items.sort(key=lambda item: item.path.parent.name not in SLOW)
@@ -62,6 +68,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="small",
         help="What tests from outside run against: everything small, or the roles of docker/entrypoint "
         "behind a proxy on PostgreSQL, RabbitMQ and Redis.",
+    )
+    parser.addoption(
+        "--tier",
+        choices=("fast", "all"),
+        default="all",
+        help="fast: leave out what tests/tiers.py lists, and let property tests try fewer examples.",
     )
 
 

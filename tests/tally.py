@@ -1,9 +1,10 @@
-"""A pytest plugin that writes down how many tests ended how, for `./copilot test`, on one process or on many."""
+"""A pytest plugin that writes down how tests ended, for `./copilot test`: on one process or on many."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,15 +12,21 @@ from typing import Any
 import pytest
 
 COUNTED = ("passed", "failed", "error", "skipped", "xfailed", "xpassed")
+SLOWEST = 10
 
 
 class Tally:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.browser = 0
+        self.seconds: Counter[str] = Counter()
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         self.browser += sum(item.get_closest_marker("browser") is not None for item in items)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """With what was set up for it: the first test of a stack pays for its start."""
+        self.seconds[report.nodeid] += report.duration
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """One process of many tells the first one what it left out."""
@@ -33,8 +40,19 @@ class Tally:
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        counts = {name: len(terminalreporter.stats.get(name, ())) for name in COUNTED}
-        self.path.write_text(json.dumps({"counts": counts, "browser": self.browser}))
+        found = {
+            "counts": {name: len(terminalreporter.stats.get(name, ())) for name in COUNTED},
+            "browser": self.browser,
+            "reasons": Counter(map(reason, terminalreporter.stats.get("skipped", ()))),
+            "slowest": [(seconds, name) for name, seconds in self.seconds.most_common(SLOWEST)],
+        }
+        self.path.write_text(json.dumps(found))
+
+
+def reason(report: pytest.TestReport) -> str:
+    """Why a test was skipped, without the place of the line that did it."""
+    said = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    return said.removeprefix("Skipped: ")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,0 +1,41 @@
+"""Which tests `./copilot test` leaves to `./copilot test --all`.
+
+They start whole systems, servers of their own or many processes, install packages, read the whole code, or repeat other
+tests on PostgreSQL. Everything else is the fast tier. A test that is named on the command line runs whatever its tier.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parent
+ONLY_IN_ALL = (
+    "acceptance",
+    "benchmarks/test_smoke.py",
+    "browser",
+    "chaos/test_short.py",
+    "chat/delivery/test_server.py",
+    "deployment/test_acceptance.py",
+    "deployment/test_backup.py",
+    "deployment/test_canary.py",
+    "deployment/test_guide.py",
+    "deployment/test_image.py",
+    "deployment/test_roles.py",
+    "deployment/test_safe_by_default.py",
+    "deployment/test_tracing.py",
+    "deployment/test_up_room.py",
+    "durable/test_backlog.py",
+    "durable/test_postgresql.py",
+    "durable/test_rabbitmq.py",
+    "durable/test_worker.py",
+    "executions/test_postgresql.py",
+    "house/test_launcher.py",
+    "house/test_quality.py",
+    "house/test_runner.py",
+    "house/test_up.py",
+    "scale",
+)
+
+
+def is_only_in_all(path: Path) -> bool:
+    return path.is_relative_to(TESTS) and any(path.is_relative_to(TESTS / name) for name in ONLY_IN_ALL)
