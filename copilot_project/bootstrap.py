@@ -50,18 +50,21 @@ VENV_PACKAGE_HINT = (
 MODULES = {
     "up": "copilot_project.embedded.up",
     "test": "tests",
+    "check": "tests.check",
     "bench": "benchmarks",
     "chaos": "benchmarks.chaos",
     "attack": "attack",
     "makekeys": "copilot_project.secrets",
 }
-NEEDS_TEST_PACKAGES = {"test", "bench", "chaos", "attack"}
+NEEDS_TEST_PACKAGES = {"test", "check", "bench", "chaos", "attack"}
 
 USAGE = """\
 Usage: ./copilot COMMAND
 
   up                               start everything and print where it is
-  test [pytest arguments]          run the tests
+  test [pytest arguments]          run the tests that take minutes, or those that are named
+  test --all                       run every test there is
+  check                            linters, types and the like, one line each
   doctor [--json]                  check this set-up, one line per part
   chat [--session ID] [MESSAGE]    talk in the terminal
   apikey USERNAME [--name N]       print a new API key
