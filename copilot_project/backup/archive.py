@@ -122,13 +122,30 @@ def forget_events() -> None:
 def unpack(path: Path, folder: Path) -> Manifest:
     try:
         with tarfile.open(path) as tar:
-            tar.extractall(folder, filter="data")
+            extract(tar, folder)
         manifest = Manifest(**json.loads((folder / MANIFEST).read_text()))
     except (tarfile.TarError, OSError, ValueError, TypeError, EOFError) as error:
         raise NotABackup(f"{path} is no backup of ours, or it is damaged: {error}") from error
     if manifest.format > FORMAT or not (folder / manifest.database).is_file():
         raise NotABackup(f"{path} was made by a newer version, or part of it is missing.")
     return manifest
+
+
+def extract(tar: tarfile.TarFile, folder: Path) -> None:
+    """Write the files of an archive below `folder`; raises TarError on anything else, such as a link or a way out.
+
+    By hand, since `extractall` has no filters before Python 3.11.4, and Debian 12 has 3.11.2.
+    """
+    inside = folder.resolve()
+    for member in tar:
+        target = (inside / member.name).resolve()
+        if not (member.isfile() and target.is_relative_to(inside)):
+            raise tarfile.TarError(f"{member.name!r} is no file of a backup")
+        content = tar.extractfile(member)
+        assert content is not None  # as of every regular file
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with content, target.open("wb") as place:
+            shutil.copyfileobj(content, place)
 
 
 def put_files(folder: Path) -> None:

@@ -148,6 +148,20 @@ def test_an_archive_that_reaches_out_of_its_folder_is_refused(tmp_path: Path) ->
     assert not (tmp_path / "outside").exists()
 
 
+@pytest.mark.parametrize(
+    "kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE], ids=["sym", "hard", "pipe"]
+)
+def test_an_archive_with_anything_but_files_is_refused(tmp_path: Path, kind: bytes) -> None:
+    path = tmp_path / "evil.tar.gz"
+    with tarfile.open(path, "w:gz") as tar:
+        entry = tarfile.TarInfo("files/x")
+        entry.type, entry.linkname = kind, "/etc/passwd"
+        tar.addfile(entry)
+    with pytest.raises(NotABackup, match="no file of a backup"):
+        archive.unpack(path, tmp_path / "out")
+    assert not (tmp_path / "out" / "files").exists()
+
+
 @pytest.mark.services
 def test_a_backup_of_postgresql_goes_back_into_postgresql(short_tmp: Path, database: str) -> None:
     home, copy = short_tmp / "p", short_tmp / "p.tar.gz"
