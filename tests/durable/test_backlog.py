@@ -22,23 +22,26 @@ from tests.services import new_broker
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.chaos,
-    pytest.mark.services,
     pytest.mark.timeout(900),
 ]
 JOBS = int(os.environ.get("COPILOT_TEST_QUEUED_JOBS", "500"))
 THREADS = 16
+LEASE = {
+    "COPILOT_LEASE_SECONDS": "60",
+    "COPILOT_HEARTBEAT_SECONDS": "5",
+}  # a slow machine is no death
 SECONDS = 0.4 * JOBS + 60.0
 
 
-@pytest.fixture(params=["redis", "rabbitmq"])
+@pytest.fixture(params=["redis", pytest.param("rabbitmq", marks=pytest.mark.services)])
 def site(request: pytest.FixtureRequest, tmp_path: Path, own_redis: OwnRedis) -> Iterator[Site]:
     if request.param == "redis":
-        made = Site(tmp_path, redis_url=own_redis.url)
+        made = Site(tmp_path, redis_url=own_redis.url, **LEASE)
         yield made
         made.stop()
         return
     with new_broker() as url:
-        made = Site(tmp_path, redis_url=own_redis.url, broker_url=url)
+        made = Site(tmp_path, redis_url=own_redis.url, broker_url=url, **LEASE)
         yield made
         made.stop()
 
