@@ -18,8 +18,8 @@ import psycopg
 
 from benchmarks.side_by_side import Report, Series, Size, alternate, at_least
 from benchmarks.tiny_nodes import Figures, TinyNodes, graph_of, measure
+from tests.needs import POSTGRES_URL
 from tests.rig import ROOT, Client, Stack, prepare
-from tests.services import POSTGRES
 
 TITLE = "every node execution is committed before its outputs are used; one process, one graph"
 GOAL_PER_CORE = 1_000
@@ -74,10 +74,10 @@ def on_postgresql(stack: Stack, items: int, size: Size, report: Report) -> None:
 @contextmanager
 def database() -> Iterator[str]:
     name = f"ratchet_bench_{secrets.token_hex(4)}"
-    with psycopg.connect(f"{POSTGRES}/postgres", autocommit=True, connect_timeout=3) as server:
+    with psycopg.connect(f"{POSTGRES_URL}/postgres", autocommit=True, connect_timeout=3) as server:
         server.execute(f'CREATE DATABASE "{name}"')
         try:
-            yield f"{POSTGRES}/{name}"
+            yield f"{POSTGRES_URL}/{name}"
         finally:
             server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 

@@ -102,7 +102,11 @@ def become_bare(command: list[str]) -> int:
     raise_loopback()
     for folder in filter(os.path.isdir, SERVERS):
         subprocess.run(["mount", "-t", "tmpfs", "bare", folder], check=True)
-    words = [*NOBODY, *command] if works(*NOBODY, sys.executable, "-c", "import django, redis, pytest #") else command
+    words = (
+        [*NOBODY, *command]
+        if works(*NOBODY, sys.executable, "-c", "import django, redis, pytest #")
+        else command
+    )
     os.execvp(words[0], words)
 
 

@@ -79,6 +79,8 @@ def of_the_chat_ui(*words: str) -> Check:
         node = ui.machine_node() or ui.wheel_node()
         if node is None:
             return Result(None, f"needs Node {ui.MINIMUM_NODE} or newer with npm")
+        if words[:1] == ("run",) and f'"{words[-1]}":' not in (ui.FRONTEND / "package.json").read_text():
+            return Result(None, f"frontend/package.json has no script {words[-1]}")
         try:
             ui.install_packages(node, ui.FRONTEND)
         except ui.CannotBuild as error:
@@ -95,7 +97,7 @@ CHECKS: dict[str, Check] = {
     "django check": program(*MANAGE, "check"),
     "migrations": program(*MANAGE, "makemigrations", "--check", "--dry-run"),
     "generated pages": program(*MANAGE, "docs", "--check"),
-    "linter of the chat UI": of_the_chat_ui("run", "--silent", "--if-present", "lint"),
+    "linter of the chat UI": of_the_chat_ui("run", "--silent", "lint"),
     "types of the chat UI": of_the_chat_ui("exec", "--no", "--", "tsc", "--noEmit"),
     "mypy": program(str(BIN / "mypy"), "."),
 }

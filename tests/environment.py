@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tiers import is_only_in_all
+from tests.tiers import Examples, is_only_in_all
 
 SLOW = ("deployment", "acceptance", "house", "chaos", "benchmarks", "system")
 UUID_TEXT = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}")
@@ -38,9 +38,11 @@ for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "CELERY_BROKER_URL", "COPILOT_
 atexit.register(shutil.rmtree, TEST_HOME, ignore_errors=True)
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """A line for each request of a test that polls would bury what is worth reading of a failure."""
     logging.getLogger("httpx").setLevel(logging.WARNING)
+    if config.getoption("--tier") == "fast":
+        Examples.share = Examples.fast_share
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

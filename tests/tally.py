@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ class Tally:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.browser = 0
-        self.seconds: Counter[str] = Counter()
+        self.seconds: defaultdict[str, float] = defaultdict(float)
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         self.browser += sum(item.get_closest_marker("browser") is not None for item in items)
@@ -44,7 +44,7 @@ class Tally:
             "counts": {name: len(terminalreporter.stats.get(name, ())) for name in COUNTED},
             "browser": self.browser,
             "reasons": Counter(map(reason, terminalreporter.stats.get("skipped", ()))),
-            "slowest": [(seconds, name) for name, seconds in self.seconds.most_common(SLOWEST)],
+            "slowest": sorted(((s, name) for name, s in self.seconds.items()), reverse=True)[:SLOWEST],
         }
         self.path.write_text(json.dumps(found))
 

@@ -1,7 +1,8 @@
-"""Which tests `./copilot test` leaves to `./copilot test --all`.
+"""Which tests `./copilot test` leaves to `./copilot test --all`, and how many examples property tests try.
 
-They start whole systems, servers of their own or many processes, install packages, read the whole code, or repeat other
-tests on PostgreSQL. Everything else is the fast tier. A test that is named on the command line runs whatever its tier.
+They start whole systems, servers of their own or many processes, install packages, read the whole code, move a lot of
+data, or repeat other tests on PostgreSQL. Everything else is the fast tier. A test that is named on the command line
+runs whatever its tier.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ ONLY_IN_ALL = (
     "benchmarks/test_smoke.py",
     "browser",
     "chaos/test_short.py",
+    "chat/delivery/test_long_steps.py",
     "chat/delivery/test_server.py",
     "deployment/test_acceptance.py",
     "deployment/test_backup.py",
@@ -31,11 +33,26 @@ ONLY_IN_ALL = (
     "executions/test_postgresql.py",
     "house/test_launcher.py",
     "house/test_quality.py",
+    "house/test_regexes.py",
     "house/test_runner.py",
     "house/test_up.py",
     "scale",
+    "workspace/test_s3.py",
 )
 
 
 def is_only_in_all(path: Path) -> bool:
     return path.is_relative_to(TESTS) and any(path.is_relative_to(TESTS / name) for name in ONLY_IN_ALL)
+
+
+class Examples:
+    """How much of their examples property tests try in this run."""
+
+    share = 1.0
+    fast_share = 0.2
+    fewest = 3
+
+
+def examples(number: int) -> int:
+    """So many examples, or a sample of them in the fast tier."""
+    return max(min(number, Examples.fewest), round(number * Examples.share))

@@ -6,16 +6,15 @@
 from __future__ import annotations
 
 import re
-import shutil
 import sys
 from functools import partial
 from pathlib import Path
 
 from playwright.sync_api import FloatRect, expect, sync_playwright
 
-from tests.browser.conftest import PROGRAMS
 from tests.browser.operating import Room, operations_room
 from tests.browser.samples import finished_run, greeter, in_django
+from tests.needs import browser_program
 from tests.rig import ROOT, eventually
 
 WIDTH, MARGIN = 1280, 24
@@ -201,7 +200,8 @@ def main() -> None:
     dark = "--dark" in sys.argv
     Camera.folder = Path(sys.argv[sys.argv.index("--dark") + 1]) if dark else PICTURES
     Camera.folder.mkdir(exist_ok=True, parents=True)
-    program = next(found for name in PROGRAMS if (found := shutil.which(name)))
+    program = browser_program()
+    assert program is not None, "Chromium is needed: apt install chromium"
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
         with operations_room(browser) as room:

@@ -20,8 +20,9 @@ from durable.errors import LeaseLost
 from durable.lease import Lease
 from tests.durable.conftest import START
 from tests.durable.testjobs.models import Chore, Tick
+from tests.tiers import examples
 
-EXAMPLES = int(os.environ.get("COPILOT_TEST_EXAMPLES", "15"))
+EXAMPLES = examples(int(os.environ.get("COPILOT_TEST_EXAMPLES", "15")))
 LEASE = 3.0
 LONG_AFTER = 100_000.0
 WORKERS = st.sampled_from(["a", "b", "c"])

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from llm.types import ToolCallRequest
+from tests.tiers import examples
 from tests.tools.conftest import Bench
 from tools import registry
 from tools.models import ToolCall
@@ -70,7 +71,7 @@ def requests(draw: st.DrawFn, name: str) -> ToolCallRequest:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_random_arguments_always_get_an_answer(bench: Bench, name: str) -> None:
-    @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples(12), deadline=None, suppress_health_check=list(HealthCheck))
     @given(requests(name))
     def always(request: ToolCallRequest) -> None:
         bench.step += 1

@@ -15,6 +15,7 @@ from executions.agents.versions import save_graph
 from executions.models import Agent
 from tests.executions.agents.graphs import documents
 from tests.executions.agents.samples import EXPORTS, adder, agent, executor, newsroom, node, sub_agent
+from tests.tiers import examples
 
 
 def round_trip(user: User, document: Any) -> dict[str, Any]:
@@ -27,7 +28,7 @@ def test_an_export_imported_and_exported_again_is_the_same_document(ada: User, b
     assert round_trip(bob, first) == first
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(document=documents())
 def test_any_export_imported_and_exported_again_is_the_same_document(
     ada: User, bob: User, document: Any

@@ -24,6 +24,7 @@ from tests.executions.agents.samples import (
     old_discord_template,
 )
 from tests.executions.agents.test_validation import BAD
+from tests.tiers import examples
 
 MENDED_AT_ALL_TIMES = {
     Code.MISSING_ID,
@@ -65,14 +66,14 @@ def test_what_a_code_promises_to_mend_is_mended(name: str) -> None:
     assert {code for code in MENDED_AT_ALL_TIMES if not MEANINGS[code].fixed} == set()
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(document=documents())
 def test_mending_twice_is_mending_once(document: Any) -> None:
     once, _ = fix_graph(parse_graph(document))
     assert fix_graph(once) == (once, ())
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(document=documents())
 def test_mending_makes_nothing_worse_and_leaves_alone_what_nothing_is_said_about(document: Any) -> None:
     graph = parse_graph(document)

@@ -18,9 +18,11 @@ from executions.agents.validation import validate
 from executions.graph import Graph, parse_graph
 from tests.executions.agents.graphs import block_ids, documents, pins
 from tests.executions.agents.samples import agent, link, node
+from tests.tiers import examples
 
 FUZZ = settings(
-    max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=examples(60),
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 texts = st.text(max_size=8) | st.sampled_from(["id", "nodes", "a", "\0", "\ud800"])
 scalars = st.none() | st.booleans() | st.integers() | st.floats() | texts

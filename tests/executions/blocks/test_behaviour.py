@@ -29,6 +29,7 @@ from executions.blocks.families.patterns import compile_pattern, expanded_size, 
 from executions.blocks.registry import get_registry
 from executions.blocks.run import run_block
 from executions.ports import ReviewDecision
+from tests.tiers import examples
 
 
 def run(name: str, inputs: dict[str, Any], context: BlockContext | None = None) -> list[tuple[str, Any]]:
@@ -67,7 +68,7 @@ def test_another_run_throws_other_dice() -> None:
     )
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(st.integers(1, 40), st.integers(0, 1000))
 def test_a_stratified_sample_keeps_the_shares(size: int, seed: int) -> None:
     inputs = {"data": ROWS, "sample_size": size, "sampling_method": "stratified", "random_seed": seed, **KEYS}

@@ -19,6 +19,7 @@ from executions.blocks.run import run_block
 from executions.blocks.schema import JSON
 from executions.ports import ToolOffer
 from llm.types import CancelSignal, Completion, Request, ToolCallRequest
+from tests.tiers import examples
 
 TRICKY = """
 0|-1|1e400|[1,2]|{"a": 1}|[|true|null|{{ x }}|{% for x in y %}|(a+)+$|\\x4|\\|<a><b>1</b></a>|<a|%Y-%m-%d|%|data:,x
@@ -38,7 +39,7 @@ anything = st.recursive(
 PURE = [block for block in get_registry() if block.effects is Effects.PURE]
 OTHERS = [block for block in get_registry() if block.effects is not Effects.PURE]
 FUZZ = settings(
-    max_examples=25,
+    max_examples=examples(25),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )

@@ -12,6 +12,7 @@ from durable import limits
 from executions.blocks.errors import BlockFailed
 from executions.blocks.templates.render import parse, render_isolated, render_template
 from executions.blocks.templates.safe import is_safe
+from tests.tiers import examples
 
 FRIENDLY: list[tuple[str, dict[str, Any], str]] = [
     ("no variables", {}, "no variables"),
@@ -130,7 +131,7 @@ def test_values_whose_names_are_no_names_do_no_harm() -> None:
     assert render_template("{{ a }}", {"a": 1, "User's Email": 2, "": 3}) == "1"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     st.lists(
         st.sampled_from(

@@ -12,6 +12,7 @@ from durable import limits
 from executions.engine.state import Ended, RunKey, State, replay
 from tests.executions.engine.graphs import graph
 from tests.executions.engine.pure import by_chance, finish, plan, work
+from tests.tiers import examples
 
 IN = ("Agent Input", {"name": "x"})
 OUT = ("Agent Output", {"name": "y"})
@@ -269,7 +270,7 @@ def diamond(width: int, items: int) -> tuple[dict[str, Any], list[str]]:
     return nodes, [*links, "add0.result -> all.entry"]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     width=st.integers(1, 3),
@@ -289,7 +290,7 @@ def test_any_order_of_ends_and_a_crash_after_any_commit_give_the_same_outputs(
     assert len(ends) == len(set(ends)) == len(plain_events)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(seed=st.integers(0, 10**6), cut=st.integers(0, 60))
 def test_replaying_a_part_of_the_events_gives_the_state_that_was(seed: int, cut: int) -> None:
     planned = plan(graph(*diamond(2, 3)), {"items": [1, 2, 3], "plus": 5})

@@ -17,6 +17,7 @@ from executions.schedules.cron import Cron, parse_cron
 from executions.schedules.errors import BadCron
 from executions.schedules.ticking import tick_fields
 from tests.executions.schedules.conftest import utc
+from tests.tiers import examples
 
 MINUTE = timedelta(minutes=1)
 HOURS = 40  # a change and a day after it
@@ -97,7 +98,7 @@ CHANGES = [
 ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(expression=EXPRESSIONS, change=st.sampled_from(CHANGES), shift=st.integers(-12 * 60, 6 * 60))
 @example(expression="30 2 * * *", change=CHANGES[0], shift=0)
 @example(expression="30 2 * * *", change=CHANGES[1], shift=0)
@@ -134,7 +135,7 @@ def dues(cron: Cron, start: datetime, end: datetime) -> Iterator[datetime]:
         yield at
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(expression=EXPRESSIONS, days=st.integers(0, 365))
 def test_beat_ticks_whenever_it_is_due(expression: str, days: int) -> None:
     """Beat's row may tick more often than the schedule is due, never less."""
