@@ -20,10 +20,14 @@ function compressed(): Plugin {
 }
 
 // Django serves the build under its static files; the page itself is served at /.
-export default defineConfig({
-  base: '/static/ui/',
+// `npm run dev` serves the page by itself, with hot reload, and hands the rest to a running `./copilot up`.
+const RATCHET = process.env.RATCHET_URL ?? 'http://127.0.0.1:8000';
+
+export default defineConfig(({ command }) => ({
+  base: command === 'build' ? '/static/ui/' : '/',
+  server: { proxy: { '^/(api|ws|login|logout|signup|static|admin)/': { target: RATCHET, ws: true } } },
   plugins: [react(), tailwindcss(), compressed()],
   // The markdown renderer would parse HTML with this; ours shows HTML as words, and 40 kB of parser stay at home.
   resolve: { alias: { 'rehype-raw': join(import.meta.dirname, 'src/lib/rawAsText.ts') } },
   build: { chunkSizeWarningLimit: 1500, assetsInlineLimit: 0 },
-});
+}));
