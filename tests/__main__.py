@@ -25,7 +25,7 @@ NOTHING_COLLECTED = 5
 COUNTED = ("passed", "failed", "error", "skipped", "xfailed", "xpassed")
 BAD = ("failed", "error")
 CHOOSING = ("-k", "-m", "--lf", "--ff", "--sw", "--collect-only", "--co")
-ALONE = ("-n", "-x", "-s", "--pdb")
+ALONE = ("-x", "-s", "--pdb")
 SLOWEST = 10
 NOTEWORTHY_SECONDS = 1.0
 
@@ -64,7 +64,7 @@ def chosen_runs(words: list[str]) -> list[Run]:
 
 def tier_runs(words: list[str], *, everything: bool) -> list[Run]:
     set_up()
-    spread = [] if any(word.startswith(ALONE) for word in words) else on_all_cores()
+    spread = [] if any(word.startswith(ALONE) for word in words) else on_all_cores(words)
     if not everything:
         return [run([*words, *spread, "--tier=fast", "-m", "not browser"])]
     with ThreadPoolExecutor(1) as beside, tempfile.TemporaryFile("w+") as out:
@@ -75,12 +75,14 @@ def tier_runs(words: list[str], *, everything: bool) -> list[Run]:
     return runs
 
 
-def on_all_cores() -> list[str]:
-    """One process a core and one more, since many tests wait.
+def on_all_cores(words: list[str]) -> list[str]:
+    """One process a core and one more, since many tests wait; or as many as were asked for.
 
     A file stays in one process, for it may have started a whole system; they come in the order of collection.
     """
-    return ["-n", str((os.cpu_count() or 1) + 1), "--dist", "loadfile", "--no-loadscope-reorder"]
+    asked = any(word.startswith("-n") for word in words)
+    number = [] if asked else ["-n", str((os.cpu_count() or 1) + 1)]
+    return [*number, "--dist", "loadfile", "--no-loadscope-reorder"]
 
 
 def set_up() -> None:

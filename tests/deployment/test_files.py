@@ -229,7 +229,13 @@ def test_every_alert_says_what_is_wrong_and_what_to_do() -> None:
         assert set(rule["annotations"]) == {"summary", "todo"}, rule["alert"]
 
 
-def test_prometheus_reads_the_page_the_product_serves() -> None:
+@pytest.mark.django_db
+def test_prometheus_reads_a_page_the_product_serves_and_rules_that_are_mounted(
+    client: Client, redis_server: object, compose: dict[str, Any]
+) -> None:
     config = yaml.safe_load((WATCHING / "prometheus.yml").read_text())
-    assert config["scrape_configs"][0]["metrics_path"] == "/metrics"
-    assert config["rule_files"] == ["/etc/prometheus/alerts.yml"]
+    for scrape in config["scrape_configs"]:
+        answer = client.get(scrape["metrics_path"])
+        assert (answer.status_code, answer["Content-Type"].split(";")[0]) == (200, "text/plain")
+    mounted = {mount.split(":")[1] for mount in compose["services"]["prometheus"]["volumes"]}
+    assert set(config["rule_files"]) <= mounted
