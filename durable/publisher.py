@@ -69,9 +69,9 @@ class Depth:
     sent: int = 0
 
     def is_known(self, at_most: int) -> bool:
-        """Whether it is recent: other processes send too."""
+        """Whether it is recent: other processes send too, so each takes a part of the room it has seen."""
         age = time.monotonic() - self.asked_at
-        return age < limits.BROKER_DEPTH_SECONDS and self.sent < max(at_most // 4, 1)
+        return age < limits.BROKER_DEPTH_SECONDS and self.sent < max((at_most - self.waiting) // 4, 1)
 
 
 class Sender:
