@@ -105,4 +105,4 @@ def next_attempt(turn: Turn) -> float:
         lambda: Attempt.objects.filter(turn=turn, number=2).first(), seconds=60, what="the takeover"
     )
     assert found is not None
-    return found.started_at.timestamp()
+    return float(found.started_at.timestamp())

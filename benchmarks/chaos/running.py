@@ -6,7 +6,15 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmarks.chaos import deployed, invariants, scenarios  # noqa: F401  # they fill the table of scenarios
+from benchmarks.chaos import (  # noqa: F401  # most of them fill the table of scenarios
+    clocks,
+    invariants,
+    operators,
+    postgresql,
+    rabbitmq,
+    scenarios,
+    workers,
+)
 from benchmarks.chaos.field import Field
 from benchmarks.chaos.invariants import Findings
 from benchmarks.chaos.scenario import NOT_HERE, SCENARIOS, Scenario
@@ -42,7 +50,7 @@ def choose(names: Sequence[str], stack: ChaosStack, *, short: bool) -> list[Scen
         print(f"{unknown[0]}: there is no such scenario; there is {', '.join(SCENARIOS)}.", flush=True)
         return None
     wanted = []
-    for name in names or [*NOT_HERE, *SCENARIOS]:
+    for name in names or [*NOT_HERE, *sorted(SCENARIOS, key=place)]:
         scenario = SCENARIOS.get(name)
         left_out = scenario is not None and (not scenario.in_short if short else scenario.only_named)
         if left_out and not names:
@@ -52,6 +60,11 @@ def choose(names: Sequence[str], stack: ChaosStack, *, short: bool) -> list[Scen
         elif scenario is not None:
             wanted.append(scenario)
     return wanted
+
+
+def place(name: str) -> int:
+    """The number of a scenario, by which they are run."""
+    return int(name.removeprefix("F"))
 
 
 def why_not(name: str, stack: ChaosStack) -> str:
