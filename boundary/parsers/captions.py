@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 from xml.etree.ElementTree import ParseError
 
-from defusedxml import DefusedXmlException
-from defusedxml.ElementTree import fromstring
+from defusedxml import DefusedXmlException  # type: ignore[import-untyped]
+from defusedxml.ElementTree import fromstring  # type: ignore[import-untyped]
 
 from boundary.parsers.errors import UnreadableContent
 
