@@ -10,10 +10,11 @@ from django.conf import settings
 from django.db.models import Q, Sum
 from django.utils import timezone
 
-from accounts.charges import checked_amount, checked_key, in_dollars, spent
+from accounts.charges import checked_amount, checked_key, in_dollars
 from accounts.errors import OverBudget
 from accounts.models import Budget, Hold, LedgerEntry, User
 from accounts.periods import Period, day_of, month_of
+from accounts.spending import spent
 from durable.limits import MAX_TURN_SECONDS
 from durable.retrying import in_transaction
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Protocol
 
+from django.db import transaction
 from django.db.models import Sum
 from django.db.models.functions import Coalesce, TruncDate
 from django.utils import timezone
 
 from accounts.models import Hold, LedgerEntry, User
 from accounts.periods import midnight, zone_of
+from accounts.spending import add_spending
 from durable.clock import current_time
 from durable.limits import MAX_USAGE_DAYS
 
@@ -64,8 +66,8 @@ def charge_once(
 ) -> bool:
     """Charge for the effect named `key`; False when it was charged already, whoever did it.
 
-    Runs inside the caller's transaction, so that the charge stands or falls with the effect. A second
-    charge is skipped by the database itself (ON CONFLICT DO NOTHING): nothing fails, so the transaction
+    Runs inside the caller's transaction, so that the charge stands or falls with the effect; without one, in one of its
+    own. A second charge is skipped by the database itself (ON CONFLICT DO NOTHING): nothing fails, so the transaction
     stays usable on PostgreSQL. `user_id` is None for a visitor without an account.
     """
     entry = LedgerEntry(
@@ -79,9 +81,13 @@ def charge_once(
         description=description[:200],
         created_at=current_time(),
     )
-    LedgerEntry.objects.bulk_create([entry], ignore_conflicts=True)
-    Hold.objects.filter(key=key).delete()
-    return LedgerEntry.objects.filter(pk=entry.pk).exists()
+    with transaction.atomic(savepoint=False):
+        LedgerEntry.objects.bulk_create([entry], ignore_conflicts=True)
+        Hold.objects.filter(key=key).delete()
+        created = LedgerEntry.objects.filter(pk=entry.pk).exists()
+        if created:
+            add_spending(user_id, [entry])
+    return created
 
 
 class Tokens(Protocol):
@@ -142,8 +148,9 @@ def charge_all(charges: Sequence[Charge], *, user_id: int, job_id: uuid.UUID) ->
     Like `charge_once` it belongs into the transaction of the effects.
     """
     now = current_time()
-    LedgerEntry.objects.bulk_create(
-        [
+    entries = {
+        entry.pk: entry
+        for entry in (
             LedgerEntry(
                 user_id=user_id,
                 key=checked_key(charge.key),
@@ -154,15 +161,12 @@ def charge_all(charges: Sequence[Charge], *, user_id: int, job_id: uuid.UUID) ->
                 created_at=now,
             )
             for charge in charges
-        ],
-        ignore_conflicts=True,
-    )
-
-
-def spent(user: User | None, since: datetime) -> Decimal:
-    """Dollars charged since that moment; for None, by all visitors without an account together."""
-    entries = LedgerEntry.objects.filter(user=user, created_at__gte=since)
-    return in_dollars(entries.aggregate(total=Sum("amount"))["total"])
+        )
+    }
+    with transaction.atomic(savepoint=False):
+        LedgerEntry.objects.bulk_create(entries.values(), ignore_conflicts=True)
+        written = LedgerEntry.objects.filter(pk__in=list(entries)).values_list("pk", flat=True)
+        add_spending(user_id, [entries[pk] for pk in written])
 
 
 def usage_by_day(user: User, days: int) -> list[DayUsage]:

@@ -1,8 +1,9 @@
 """The money side of an account, as the other packages use it."""
 
 from accounts.budgets import check_budget, hold_once, release_hold
-from accounts.charges import Charge, Usage, charge_all, charge_answer, charge_once, spent, usage_by_day
+from accounts.charges import Charge, Usage, charge_all, charge_answer, charge_once, usage_by_day
 from accounts.errors import OverBudget
+from accounts.spending import spent
 
 __all__ = [
     "Charge",

@@ -166,6 +166,20 @@ class LedgerEntry(models.Model):
         return f"{self.kind} ${self.amount} ({self.key})"
 
 
+class SpentHour(models.Model):
+    """The sum of one person's charges of one hour; written with each ledger entry (accounts/spending.py)."""
+
+    account = models.BigIntegerField(help_text="The id of the user; 0 for all visitors together.")
+    hour = models.DateTimeField(help_text="The start of the hour, in UTC.")
+    micros = models.BigIntegerField(default=0, help_text="Millionths of a US dollar.")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["account", "hour"], name="accounts_one_sum_per_hour")]
+
+    def __str__(self) -> str:
+        return f"spent by {self.account} from {self.hour:%Y-%m-%d %H:%M}"
+
+
 class Hold(models.Model):
     """Money set aside for an effect that is under way; the charge of the same key takes its place."""
 

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import importlib
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from zoneinfo import ZoneInfo
 
 import pytest
-from django.db import transaction
+from django.apps import apps
+from django.core.management import call_command
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django import Settings
 
 from accounts.budgets import allowances, describe
 from accounts.ledger import (
+    Charge,
     OverBudget,
+    charge_all,
     charge_answer,
     charge_once,
     check_budget,
@@ -22,8 +28,9 @@ from accounts.ledger import (
     spent,
     usage_by_day,
 )
-from accounts.models import Budget, Hold, LedgerEntry, User
+from accounts.models import Budget, Hold, LedgerEntry, SpentHour, User
 from accounts.periods import day_of, month_of
+from accounts.spending import rebuild_spending
 from durable.ids import new_id
 from llm.types import Completion, Usage
 from tests.accounts.conftest import race
@@ -45,6 +52,7 @@ def charge_at(user: User, moment: datetime, amount: str = "1", tokens: int = 10)
     key = f"test:{new_id()}"
     charge(user, key, amount, input_tokens=tokens, output_tokens=tokens * 2)
     LedgerEntry.objects.filter(key=key).update(created_at=moment)
+    rebuild_spending()
 
 
 def test_first_charge_is_written_with_everything_it_was_told(ada: User) -> None:
@@ -301,3 +309,81 @@ def test_small_amounts_are_not_rounded_away_in_the_text(ada: User) -> None:
     Budget.objects.create(user=ada, day_limit=Decimal("0.0005"))
     charge(ada, "k", "0.0007")
     assert "$0.0007 of $0.0005" in describe(allowances(ada)[0])
+
+
+# --- sums beside the ledger ---------------------------------------------------------------------
+
+
+def ledger_sum(user: User | None, since: datetime) -> Decimal:
+    return sum(
+        LedgerEntry.objects.filter(user=user, created_at__gte=since).values_list("amount", flat=True),
+        Decimal(0),
+    )
+
+
+def test_checking_a_budget_reads_no_ledger_however_long_it_is(ada: User) -> None:
+    Budget.objects.create(user=ada, day_limit=Decimal(10_000), month_limit=Decimal(100_000))
+    for number in range(50):
+        charge(ada, f"k{number}", "0.000001")
+    with CaptureQueriesContext(connection) as asked:
+        check_budget(ada)
+    assert asked.captured_queries
+    assert not [query for query in asked.captured_queries if "ledgerentry" in query["sql"]]
+    assert spent(ada, LONG_AGO) == ledger_sum(ada, LONG_AGO) == Decimal("0.00005")
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Kathmandu", "Australia/Eucla", "America/New_York"])
+def test_the_sums_agree_with_the_ledger_at_every_boundary(ada: User, zone: str) -> None:
+    moment = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    for minutes in range(0, 36 * 60, 17):
+        charge_at(ada, moment + timedelta(minutes=minutes), "0.000007")
+    ada.time_zone = zone
+    for hours in range(0, 40, 3):
+        now = moment + timedelta(hours=hours)
+        for period in (day_of(ada, now), month_of(ada, now)):
+            assert spent(ada, period.starts_at) == ledger_sum(ada, period.starts_at)
+    odd = moment + timedelta(hours=5, minutes=3, seconds=1)
+    assert spent(ada, odd) == ledger_sum(ada, odd)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_many_charges_at_once_add_up(ada: User) -> None:
+    race(lambda: charge(ada, f"k:{new_id()}", "0.1"), 8)
+    race(lambda: charge(ada, "the same", "0.1"), 8)
+    assert spent(ada, LONG_AGO) == ledger_sum(ada, LONG_AGO) == Decimal("0.9")
+
+
+def test_a_sum_falls_with_the_transaction_of_its_charge(ada: User) -> None:
+    charge(ada, "stays", "1")
+    with pytest.raises(RuntimeError), transaction.atomic():
+        charge(ada, "goes", "1")
+        raise RuntimeError
+    assert spent(ada, LONG_AGO) == Decimal(1)
+
+
+def test_charges_made_together_are_added_once(ada: User) -> None:
+    """A worker that takes over charges again for what its predecessor had charged."""
+    charges = [Charge(key=f"c{number}", kind="block", amount=Decimal("0.5")) for number in range(4)]
+    charge_all(charges[:3], user_id=ada.pk, job_id=new_id())
+    charge_all(charges, user_id=ada.pk, job_id=new_id())
+    assert spent(ada, LONG_AGO) == ledger_sum(ada, LONG_AGO) == Decimal(2)
+
+
+def test_money_given_back_is_taken_off_and_summing_up_anew_changes_nothing(ada: User) -> None:
+    charge(ada, "a", "2")
+    charge_once(user_id=ada.pk, key="b", kind="adjustment", amount=Decimal("-0.5"))
+    charge(None, "c", "3")
+    before = spent(ada, LONG_AGO), spent(None, LONG_AGO)
+    SpentHour.objects.update(micros=7)
+    call_command("rebuild_spending", verbosity=0)
+    assert (spent(ada, LONG_AGO), spent(None, LONG_AGO)) == before == (Decimal("1.5"), Decimal(3))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_migration_sums_up_the_ledger_that_was_there(ada: User) -> None:
+    charge(ada, "a", "2")
+    charge(None, "b", "0.25")
+    backfill = importlib.import_module("accounts.migrations.0002_spent_hours").sum_up
+    SpentHour.objects.all().delete()
+    backfill(apps, None)
+    assert (spent(ada, LONG_AGO), spent(None, LONG_AGO)) == (Decimal(2), Decimal("0.25"))

@@ -11,6 +11,7 @@ from rest_framework.test import APIClient
 
 from accounts.ledger import charge_once
 from accounts.models import Budget, LedgerEntry, User
+from accounts.spending import rebuild_spending
 
 
 @pytest.fixture
@@ -101,6 +102,7 @@ def test_usage_adds_up_by_day_against_the_budget(api: APIClient, ada: User, bob:
             user_id=user.pk, key=key, kind="model", amount=Decimal("0.25"), input_tokens=10, output_tokens=5
         )
     LedgerEntry.objects.filter(key="b").update(created_at=timezone.now() - timedelta(days=1))
+    rebuild_spending()
     usage = api.get("/api/usage?days=2").json()
     one = {"input_tokens": 10, "output_tokens": 5, "cost": 0.25, "credits": 25.0}
     today = timezone.now().date()

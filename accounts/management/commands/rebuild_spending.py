@@ -1,0 +1,18 @@
+"""rebuild_spending: sum the ledger up again, by person and hour."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from accounts.models import SpentHour
+from accounts.spending import rebuild_spending
+
+
+class Command(BaseCommand):
+    help = "Sum up from the ledger what everybody spent by the hour; for a ledger that was changed by hand."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        rebuild_spending()
+        self.stdout.write(f"{SpentHour.objects.count()} hours were summed up.")
