@@ -93,6 +93,8 @@ MAX_UNHEARD_FRAMES = 16
 MAX_REQUEST_BYTES = 101 * 1024 * 1024  # one file of MAX_FILE_BYTES and what is written around it
 TICKET_SECONDS = 30
 DELIVERY_THREADS = 32
+    0.001  # how long the event loop waits for a thread that computes; Python waits five times longer
+)
 MAX_WAITS_PER_USER = 20  # requests that wait for an answer, such as `?wait=`
 WAIT_PLACE_GRACE_SECONDS = 60.0  # the place of a process that died is free again so long after its wait
 WAIT_THREADS = 8  # in which waiting requests of one process look at their rows
@@ -402,6 +404,7 @@ MAX_API_KEYS_PER_USER = 50
 MAX_USAGE_DAYS = 366
 USAGE_DAYS = 30
 VISITOR_COOKIE_SECONDS = 365 * 24 * 3600
+VISITORS_PER_ADDRESS = 10  # so many times the writes of one are the writes of all visitors of an address
 
 # --- requests -----------------------------------------------------------------------------------
 MAX_JSON_DEPTH = 100

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.core import signing
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import URLPattern, URLResolver, get_resolver
 from pytest_django import Settings
@@ -14,6 +16,8 @@ from rest_framework.test import APIClient
 
 from accounts.models import User
 from accounts.throttling import WriteRate
+from accounts.visitors import SALT
+from durable import limits
 from durable.redis import client as redis
 from executions.api.hooks import Hook
 from tools.api.completions import CompleteOperation
@@ -99,3 +103,15 @@ def test_visitors_do_not_share_one_counter(db: None, settings: Settings) -> None
     elsewhere = APIClient(REMOTE_ADDR="192.0.2.2").post("/api/sessions", {}, format="json")
     assert elsewhere.status_code == 201
     assert known.post("/api/sessions", {}, format="json").status_code == 201
+
+
+def test_many_cookies_of_one_address_are_counted_together(db: None, settings: Settings) -> None:
+    settings.COPILOT_ALLOW_ANONYMOUS = True
+    settings.COPILOT_MAX_WRITES_PER_MINUTE = 2
+    visitors = [APIClient(REMOTE_ADDR="192.0.2.1") for _ in range(3 * limits.VISITORS_PER_ADDRESS)]
+    for visitor in visitors:
+        visitor.cookies[settings.COPILOT_VISITOR_COOKIE] = signing.dumps(uuid.uuid4().hex, salt=SALT)
+    codes = [visitor.post("/api/sessions", {}, format="json").status_code for visitor in 2 * visitors]
+    assert (codes[0], codes[-1]) == (201, 429)
+    elsewhere = APIClient(REMOTE_ADDR="192.0.2.2").post("/api/sessions", {}, format="json")
+    assert elsewhere.status_code == 201
