@@ -9,7 +9,7 @@ from durable import limits, storable
 from durable.redaction import REDACTED, redact
 
 SECRET_WORDS = re.compile(
-    r"(?i)(?:\b(?:bearer|basic|token|secret|password|passwd|authorization|cookie|api[ _-]?key|whsec)\b[\s:=_\"']*)+"
+    r"(?i)(?:\b(?:bearer|basic|token|secret|password|passwd|authorization|cookie|api[ _-]?key|whsec)\b[\s:=_\"']*+)++"
     r"[^\s,;<>\"']{4,}"
 )
 KEY_SHAPES = re.compile(r"\b[A-Za-z0-9_\-+/]{32,}={0,2}")  # long and random: a key, or nothing worth reading

@@ -9,7 +9,7 @@ pairs of states that read the same text side by side; where this module is not e
 - a repeat of up to MANY times or more counts as one without end, for it is just as slow in practice;
 - whether the rest of the pattern can fail at all is not asked.
 
-Polynomial time (`\\s*(.*?)\\s*$`) is not found.
+`is_polynomial` finds those that take quadratic time or more (`\\s*(.*?)\\s*$`) in the same way.
 """
 
 from __future__ import annotations
@@ -79,6 +79,8 @@ class Builder:
     silent: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     reading: dict[int, list[tuple[int, int]]] = field(default_factory=lambda: defaultdict(list))  # mask, to
     asides: list[Any] = field(default_factory=list)
+    held: set[int] = field(default_factory=set)  # ends of steps that are never taken back: in `*+` and `(?>`
+    atomic: int = 0
 
     def node(self) -> int:
         self.nodes += 1
@@ -95,15 +97,23 @@ class Builder:
         match operation:
             case sre.LITERAL | sre.NOT_LITERAL | sre.ANY | sre.IN:
                 self.reading[start].append((self.mask(operation, argument), end))
+                if self.atomic:
+                    self.held.add(end)
             case sre.SUBPATTERN:
                 self.group(argument, start, end)
             case sre.ATOMIC_GROUP:
+                self.atomic += 1
                 self.sequence(argument, start, end)
+                self.atomic -= 1
             case sre.BRANCH:
                 for choice in argument[1]:
                     self.sequence(choice, start, end)
-            case sre.MAX_REPEAT | sre.MIN_REPEAT | sre.POSSESSIVE_REPEAT:
+            case sre.MAX_REPEAT | sre.MIN_REPEAT:
                 self.repeat(*argument, start=start, end=end)
+            case sre.POSSESSIVE_REPEAT:
+                self.atomic += 1
+                self.repeat(*argument, start=start, end=end)
+                self.atomic -= 1
             case sre.GROUPREF_EXISTS:
                 for choice in argument[1:]:
                     self.sequence(choice or [], start, end)
@@ -174,7 +184,11 @@ class Builder:
         at = defaultdict(list)
         for number, (start, _, _) in enumerate(steps):
             at[start].append(number)
-        graph = Graph(masks=[mask for _, mask, _ in steps], follows=[defaultdict(int) for _ in steps])
+        graph = Graph(
+            masks=[mask for _, mask, _ in steps],
+            follows=[defaultdict(int) for _ in steps],
+            held=frozenset(number for number, (_, _, end) in enumerate(steps) if end in self.held),
+        )
         budget = [MAX_PATHS]
         ways = cache(lambda end: list(self.silent_ways(end, {end}, budget)))
         for number, (_, _, end) in enumerate(steps):
@@ -200,6 +214,7 @@ class Graph:
 
     masks: list[int]
     follows: list[dict[int, int]]
+    held: frozenset[int] = frozenset()
 
 
 def loops(graph: Graph) -> Iterator[Graph]:
@@ -293,3 +308,69 @@ CATEGORIES = {
     sre.CATEGORY_WORD: re.compile(r"\w"),
     sre.CATEGORY_NOT_WORD: re.compile(r"\W"),
 }
+
+
+# --- polynomial ---------------------------------------------------------------------------------
+
+
+def is_polynomial(pattern: str | bytes, flags: int = 0) -> bool:
+    """Whether a text can be split between two repeats in many ways, so that a match that fails takes quadratic time.
+
+    In the words of the theory: two different states p and q and one word that leads from p to p, from p to q and from
+    q to q. Starting the search anew at each place of a text is not counted. Raises TooManyPaths.
+    """
+    tree = _parser.parse(pattern, flags)
+    return is_polynomial_tree(tree, tree.state.flags)
+
+
+def is_polynomial_tree(tree: Any, flags: int) -> bool:
+    builder = Builder(flags=flags, characters=alphabet(tree))
+    builder.sequence(tree, builder.node(), builder.node())
+    if is_splittable(builder.positions()):
+        return True
+    return any(is_polynomial_tree(part, flags) for part in builder.asides)
+
+
+def is_splittable(graph: Graph) -> bool:
+    edges = {number: list(follows) for number, follows in enumerate(graph.follows)}
+    home = {member: set(members) for members in components(edges) for member in members}
+    budget = [MAX_PATHS]
+    return any(
+        home[first] is not home[second] and splits(graph, home, first, second, budget)
+        for first in home
+        if first not in graph.held
+        for second in home
+    )
+
+
+def splits(graph: Graph, home: dict[int, set[int]], first: int, second: int, budget: list[int]) -> bool:
+    """Whether one word leads around both loops and from the first to the second."""
+    seen: set[tuple[int, int, int]] = set()
+    waiting = [(first, first, second)]
+    while waiting:
+        here = waiting.pop()
+        for there in steps_of(graph, home, here, first, second):
+            budget[0] -= 1
+            if budget[0] < 0:
+                raise TooManyPaths
+            if there == (first, second, second):
+                return True
+            if there not in seen:
+                seen.add(there)
+                waiting.append(there)
+    return False
+
+
+def steps_of(
+    graph: Graph, home: dict[int, set[int]], here: tuple[int, int, int], first: int, second: int
+) -> Iterator[tuple[int, int, int]]:
+    """Where the three get by one character; the outer two stay in their loops."""
+    left_ways = [to for to in graph.follows[here[0]] if to in home[first]]
+    right_ways = [to for to in graph.follows[here[2]] if to in home[second]]
+    for left in left_ways:
+        for right in right_ways:
+            both = graph.masks[left] & graph.masks[right]
+            if both:
+                yield from (
+                    (left, middle, right) for middle in graph.follows[here[1]] if both & graph.masks[middle]
+                )

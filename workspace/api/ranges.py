@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from workspace.errors import BadRange
 
 ONE_RANGE = re.compile(
-    r"bytes\s*=\s*(?P<first>[0-9]{0,18})\s*-\s*(?P<last>[0-9]{0,18})", re.IGNORECASE | re.ASCII
+    r"bytes\s*+=\s*+(?P<first>[0-9]{0,18}+)\s*+-\s*+(?P<last>[0-9]{0,18}+)", re.IGNORECASE | re.ASCII
 )
 
 
