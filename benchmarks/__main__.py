@@ -29,6 +29,7 @@ NAMES = {
     "operations": "from starting long work to its continuation, against asking twice",
     "executions": "running agents: tiny nodes, the first node, a hundred executions at once",
     "output": "making a tool's result fit for the model, against writing it as JSON",
+    "frames": "answering others while four sockets send the largest frames",
     "takeover": "how long a turn stands still when its worker dies or leaves",
     "startup": "the second ./copilot up",
     "growth": "what a turn costs as history grows",

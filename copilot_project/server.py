@@ -315,6 +315,7 @@ def main(words: Sequence[str]) -> None:
         application,
     )  # sets Django up; only the program needs it, not who imports it
 
+    sys.setswitchinterval(limits.WEB_SWITCH_SECONDS)
     LoopingCall(alive.touch).start(limits.ALIVE_SECONDS)
     make_server(application, endpoints).run()
 

@@ -79,6 +79,7 @@ SOCKET_STALL_SECONDS = 30.0
 RESUME_EXCHANGE_SECONDS = 0.5
 MAX_SOCKETS_PER_USER = 20
 MAX_FRAME_BYTES = 512 * 1024  # a message of MAX_MESSAGE_CHARACTERS however it is encoded, with some history
+MAX_FRAME_TOKENS = 32_768  # brackets, commas and colons outside of texts: what parsing a frame costs
 MAX_LOOP_FRAME_CHARACTERS = (
     16 * 1024
 )  # parsed by the event loop itself; longer frames by a thread, one at a time
@@ -93,6 +94,7 @@ MAX_UNHEARD_FRAMES = 16
 MAX_REQUEST_BYTES = 101 * 1024 * 1024  # one file of MAX_FILE_BYTES and what is written around it
 TICKET_SECONDS = 30
 DELIVERY_THREADS = 32
+WEB_SWITCH_SECONDS = (
     0.001  # how long the event loop waits for a thread that computes; Python waits five times longer
 )
 MAX_WAITS_PER_USER = 20  # requests that wait for an answer, such as `?wait=`
