@@ -16,7 +16,7 @@ from websockets.exceptions import ConnectionClosed
 
 from attack.belongings import import_agent, node, post
 from attack.case import Section, attack, expect, expect_status
-from attack.site import ATTACKER, STRICT_WRITES, THIRD, VICTIM, Site, close_code, frames_of
+from attack.site import ATTACKER, HEALTH_SECONDS, STRICT_WRITES, THIRD, VICTIM, Site, close_code, frames_of
 
 LIMITS = Section.LIMITS
 SOCKETS = 20
@@ -62,18 +62,24 @@ def writes_everywhere(site: Site) -> None:
     site.needs_own()
     schema = site.attacker.get("/api/schema/?format=json").json()
     with httpx.Client(base_url=site.strict_url, headers=key_of(site, THIRD), timeout=30) as flood:
-        for _ in range(2 * STRICT_WRITES):
-            if flood.post("/api/sessions", json={}).status_code == 429:
-                break
         served = {}
         for path, methods in schema["paths"].items():
             if path in ("/api/hooks/{token}", "/api/operations/{operation_id}/complete"):
                 continue  # these are counted by the trigger or guarded by a signature, not by person
             for method in {"post", "patch", "delete", "put"} & methods.keys():
                 code = flood.request(method, fill(path), json={}).status_code
+                if code not in REFUSED:  # the first time, or a new minute has begun
+                    use_up(flood)
+                    code = flood.request(method, fill(path), json={}).status_code
                 if code not in REFUSED:
                     served[f"{method} {path}"] = code
     expect(not served, f"not limited: {served}")
+
+
+def use_up(flood: httpx.Client) -> None:
+    for _ in range(2 * STRICT_WRITES):
+        if flood.post("/api/sessions", json={}).status_code == 429:
+            return
 
 
 def fill(path: str) -> str:
@@ -151,7 +157,7 @@ def large_frames(site: Site) -> None:
     with ThreadPoolExecutor(4) as crowd:
         floods = [crowd.submit(flood) for _ in range(4)]
         slowest = max(site.slowest_health(one) for one in floods)
-    expect(slowest < site.patience, f"/healthz took {slowest:.1f} s")
+    expect(slowest < HEALTH_SECONDS, f"/healthz took {slowest:.1f} s")
 
 
 @attack(91, LIMITS, "Waits of 1e9, -1 and NaN seconds", "clamped to 300, or refused")
@@ -208,7 +214,7 @@ def many_waits(site: Site) -> None:
     after = threads_of(pid)
     expect(during < MOST_THREADS, f"{during} threads while they waited")
     expect(after < MOST_THREADS, f"{after} threads after they had left")
-    expect(slowest < site.patience, f"/healthz took {slowest:.1f} s")
+    expect(slowest < HEALTH_SECONDS, f"/healthz took {slowest:.1f} s")
 
 
 def threads_of(pid: int) -> int:

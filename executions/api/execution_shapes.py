@@ -83,7 +83,11 @@ class ExecutionShape(serializers.ModelSerializer[Execution]):
     error = serializers.SerializerMethodField()
     end_reason = serializers.SerializerMethodField()
     parent_id = serializers.UUIDField(
-        source="parent.execution_id", default=None, read_only=True, help_text="The execution it is part of."
+        source="parent.execution_id",
+        default=None,
+        allow_null=True,
+        read_only=True,
+        help_text="The execution it is part of.",
     )
 
     class Meta:
@@ -126,8 +130,8 @@ class ExecutionShape(serializers.ModelSerializer[Execution]):
 class ExecutionDetail(ExecutionShape):
     """An execution with the runs of its nodes, where they were asked for."""
 
-    nodes = NodeExecutionShape(many=True, read_only=True, required=False)
-    node_count = serializers.IntegerField(read_only=True, required=False)
+    nodes = NodeExecutionShape(many=True, required=False)
+    node_count = serializers.IntegerField(required=False)
 
     class Meta(ExecutionShape.Meta):
         fields = [*ExecutionShape.Meta.fields, "nodes", "node_count"]

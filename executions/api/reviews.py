@@ -22,13 +22,15 @@ from executions.reviews.deciding import UNCHANGED, decide
 class ReviewSerializer(serializers.ModelSerializer[Review]):
     """A question to a person."""
 
-    agent_id = serializers.UUIDField(source="execution.agent_id", default=None)
-    agent_name = serializers.CharField(source="execution.agent.name", default=None)
+    agent_id = serializers.UUIDField(source="execution.agent_id", default=None, allow_null=True)
+    agent_name = serializers.CharField(source="execution.agent.name", default=None, allow_null=True)
     node_execution_id = serializers.UUIDField(source="node_id", allow_null=True)
-    node_id = serializers.CharField(source="node.node_id", default=None, help_text="The node of the agent.")
+    node_id = serializers.CharField(
+        source="node.node_id", default=None, allow_null=True, help_text="The node of the agent."
+    )
     data: Any = serializers.JSONField()
     decided_data = serializers.JSONField(allow_null=True)
-    decided_by = serializers.CharField(source="decided_by.username", default=None)
+    decided_by = serializers.CharField(source="decided_by.username", default=None, allow_null=True)
 
     class Meta:
         model = Review
