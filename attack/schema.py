@@ -77,7 +77,7 @@ def try_schema(site: Site, *, seed: int, examples: int, seconds: float = 0.0) ->
     loaded = schemathesis.openapi.from_dict(document)
     deadline = time.monotonic() + seconds
     while True:
-        mine = site.own if not report.requests else furnish(site.client(ATTACKER), site.outside.url("/hook"))
+        mine = site.own if not report.requests else furnish(site.client(ATTACKER), site.hook_url)
         for operation in in_order(loaded):
             if seconds and time.monotonic() > deadline:
                 return report

@@ -31,6 +31,7 @@ HEALTH_SECONDS = 1.5
 REFERENCE_SECONDS = 0.02
 TURN_SECONDS = 120.0
 MAIL_PORTS = (2525, 587, 465, 25)
+ELSEWHERE = "https://example.com/hook"
 INTERNAL_KEY = "the key of the outside services"
 GENEROUS = {
     "COPILOT_MAX_RUNNING_TURNS_PER_USER": "100",
@@ -72,15 +73,20 @@ class Site:
     def victim(self) -> httpx.Client:
         return self.client(VICTIM).http
 
+    @property
+    def hook_url(self) -> str:
+        """Return where webhooks are sent: another's site does not reach a stranger on this machine."""
+        return self.outside.url("/hook") if self.stack is not None else ELSEWHERE
+
     @cached_property
     def belongings(self) -> Belongings:
         """Return one of each kind of object, all of them the victim's."""
-        return furnish(self.client(VICTIM), self.outside.url("/hook"))
+        return furnish(self.client(VICTIM), self.hook_url)
 
     @cached_property
     def own(self) -> Belongings:
         """Return one of each kind of object, all of them the attacker's."""
-        return furnish(self.client(ATTACKER), self.outside.url("/hook"))
+        return furnish(self.client(ATTACKER), self.hook_url)
 
     def browser(self, url: str = "", source: str = "127.0.0.1") -> httpx.Client:
         """Return a client with cookies and nobody logged in, calling from this address."""

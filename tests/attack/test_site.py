@@ -11,7 +11,7 @@ import attack.cases  # noqa: F401  # fills the table of cases
 from attack.case import CASES, Case
 from attack.page import cases_in_order
 from attack.runner import Verdict, try_attack
-from attack.site import Site, own_site
+from attack.site import ATTACKER, VICTIM, Site, given_site, own_site
 from tests.rig import Kinds
 
 # Attacks that go through today. They are not tried here, since some leave the site busy; whoever closes one takes it
@@ -48,6 +48,18 @@ def test_made_up_requests_to_every_operation_are_answered_as_the_schema_says(sit
     report = try_schema(site, seed=0, examples=2)
     assert len(report.operations) > 80 and report.requests > len(report.operations)
     assert report.findings == {}
+
+
+@pytest.mark.parametrize("number", ["5", "16", "26b", "33", "70", "94"])
+def test_a_site_that_runs_already_is_attacked_by_its_address(site: Site, number: str) -> None:
+    with given_site(site.url, site.keys[ATTACKER], site.keys[VICTIM]) as other:
+        outcome = try_attack(CASES[number], other)
+    assert outcome.verdict is Verdict.HELD, outcome.line()
+
+
+def test_what_needs_a_site_of_its_own_is_not_tried_on_another(site: Site) -> None:
+    with given_site(site.url, site.keys[ATTACKER], site.keys[VICTIM]) as other:
+        assert try_attack(CASES["9"], other).verdict is Verdict.NOT_TRIED
 
 
 def test_cases_that_are_still_open_exist() -> None:
