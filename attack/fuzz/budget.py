@@ -99,6 +99,7 @@ def in_child(target: Target, seed: int, numbers: range, writer: int) -> None:
 
 
 def give(target: Target, made: Any) -> dict[str, Any]:
+    Path("/proc/self/clear_refs").write_text("5")  # the high-water mark is today's level again
     before = high_water_bytes()
     signal.setitimer(signal.ITIMER_PROF, target.cpu_seconds)
     signal.setitimer(signal.ITIMER_REAL, WALL_SECONDS)
@@ -116,7 +117,8 @@ def give(target: Target, made: Any) -> dict[str, Any]:
 
 
 def high_water_bytes() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
 
 
 def tell(out: Any, **facts: Any) -> None:
