@@ -10,6 +10,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from boundary.addresses import Address, is_public, is_this_machine
+from boundary.destinations import Destination
 from boundary.errors import BlockedReason, BlockedUrl
 from boundary.urls import Target, parse_url
 
@@ -46,7 +47,7 @@ class AllowList:
             )
         return cls(pairs=frozenset((target.host, target.port) for target in targets))
 
-    def __contains__(self, target: Target) -> bool:
+    def __contains__(self, target: Target | Destination) -> bool:
         return (target.host, target.port) in self.pairs
 
 
@@ -55,6 +56,7 @@ class Policy:
     """The rules one request is held to, at every hop."""
 
     allowed: AllowList = AllowList()
+    plaintext: AllowList = AllowList()  # secrets may go there without TLS
     own_hosts: frozenset[str] = frozenset()
     ports: frozenset[int] = WEB_PORTS
 
@@ -83,13 +85,10 @@ class Policy:
 
 
 def policy_from_settings() -> Policy:
-    """The operator's rules: BOUNDARY_ALLOWED_HOSTS lets internal services through, the site itself is refused."""
-    try:
-        allowed = AllowList.of(getattr(settings, "BOUNDARY_ALLOWED_HOSTS", ()))
-    except BlockedUrl as error:
-        raise ImproperlyConfigured(
-            f"BOUNDARY_ALLOWED_HOSTS has an entry that is no host:port. {error}"
-        ) from error
+    """The operator's rules: BOUNDARY_ALLOWED_HOSTS lets internal services through, the site itself is refused.
+
+    BOUNDARY_PLAINTEXT_HOSTS names those that credentials may be sent to without TLS.
+    """
     site = urlsplit(settings.SITE_URL).hostname
     names = {
         host.strip("[]").rstrip(".").lower()
@@ -97,6 +96,15 @@ def policy_from_settings() -> Policy:
         if host[:1] not in ("", "*", ".")
     }
     return Policy(
-        allowed=allowed,
+        allowed=read_allow_list("BOUNDARY_ALLOWED_HOSTS"),
+        plaintext=read_allow_list("BOUNDARY_PLAINTEXT_HOSTS"),
         own_hosts=frozenset(names | ({site.lower()} if site else set())),
     )
+
+
+def read_allow_list(setting: str) -> AllowList:
+    """Return the host:port pairs of a setting; raise ImproperlyConfigured for an entry that is none."""
+    try:
+        return AllowList.of(getattr(settings, setting, ()))
+    except BlockedUrl as error:
+        raise ImproperlyConfigured(f"{setting} has an entry that is no host:port. {error}") from error

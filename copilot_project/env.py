@@ -280,6 +280,11 @@ class Environment:
         "",
         "Comma-separated host:port of services on your own network that tools, blocks and webhooks may reach.",
     )
+    boundary_plaintext_hosts: str = variable(
+        "BOUNDARY_PLAINTEXT_HOSTS",
+        "",
+        "Comma-separated host:port of services of your own that credentials may be sent to without TLS.",
+    )
     search_url: str = variable(
         "SEARCH_URL", "", "Web search of the search blocks: a JSON search endpoint such as SearXNG's."
     )
