@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from llm.types import CancelSignal, Completion, Request
 
 if TYPE_CHECKING:  # the HTTP stack is slow to import, and a protocol only names its types
+    from boundary.destinations import Destination
     from boundary.http import OutboundRequest, OutboundResponse
     from boundary.sandbox import SandboxRequest, SandboxResult
 
@@ -131,7 +132,10 @@ class StorePort(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Mail:
-    """One plain-text message and the server that takes it; `key` becomes its Message-ID."""
+    """One plain-text message and the server that takes it; `key` becomes its Message-ID.
+
+    `ca_certificate` is PEM text to check the server's certificate with instead of the public authorities.
+    """
 
     sender: str
     to: str
@@ -142,6 +146,7 @@ class Mail:
     username: str
     password: str = field(repr=False)
     key: str
+    ca_certificate: str = ""
 
 
 class MailPort(Protocol):
@@ -154,7 +159,10 @@ class MailPort(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class DatabaseQuery:
-    """One statement for one database; for SQLite `content` is the file itself."""
+    """One statement for one database; for SQLite `content` is the file itself.
+
+    `ca_certificate` is PEM text to check the server's certificate with instead of the public authorities.
+    """
 
     kind: str
     host: str = ""
@@ -162,6 +170,7 @@ class DatabaseQuery:
     database: str = ""
     username: str = ""
     password: str = field(default="", repr=False)
+    ca_certificate: str = ""
     content: bytes = field(default=b"", repr=False)
     query: str
     read_only: bool
@@ -225,13 +234,33 @@ class Credential:
     password: str = field(default="", repr=False)
     api_key: str = field(default="", repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    ca_certificate: str = ""  # PEM text to check the server with instead of the public authorities
+
+
+class CredentialUnbound(PortError):
+    """The credential is bound to no server yet, so it is sent to none."""
+
+    def __init__(self, message: str, *, credentials_id: str, title: str) -> None:
+        super().__init__(message)
+        self.credentials_id = credentials_id
+        self.title = title
 
 
 class CredentialsPort(Protocol):
     """The user's credentials."""
 
-    def find(self, provider: str, *, credentials_id: str = "", host: str = "") -> Credential | None:
-        """The one with that id, else the one kept for the provider (and host); None when there is none."""
+    def find(
+        self, provider: str, *, credentials_id: str = "", destination: Destination | None = None
+    ) -> Credential | None:
+        """The one with that id, else the one kept for the provider and destination; None when there is none.
+
+        `destination` is the server it is about to be sent to; a login is never handed out without one. Raises
+        CredentialUnbound while its owner has bound it to no server, and PortError when it must not be sent there.
+        """
+        ...
+
+    def bind(self, credentials_id: str, destination: Destination) -> None:
+        """Bind a credential without a server to that one, as its owner approved; one that has a server keeps it."""
         ...
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from executions.blocks.base import Block
 from executions.blocks.registry import get_registry
-from executions.credentials.finding import choose
+from executions.credentials.finding import is_kept
 from executions.graph import Graph, Node
 
 PROVIDERS_LINK = "/account/credentials"
@@ -31,7 +31,7 @@ def missing(user_id: int, used: Iterable[tuple[Node, Block]]) -> Iterator[dict[s
         need = block.credentials
         if need is None or not need.required or need.provider in told:
             continue
-        if choose(user_id, need.provider, credentials_id=chosen_id(node)) is None:
+        if not is_kept(user_id, need.provider, chosen_id(node)):
             told.add(need.provider)
             yield {"provider": need.provider, "type": need.kind, "block": block.name, "note": need.note}
 

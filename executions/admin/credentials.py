@@ -12,7 +12,17 @@ from executions.models import StoredCredential
 class StoredCredentialAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     """They are made by their owners. An operator can see that they are there, and delete one."""
 
-    list_display = ["__str__", "user", "provider", "kind", "host", "expires_at", "signed_out_at", "used_at"]
+    list_display = [
+        "__str__",
+        "user",
+        "provider",
+        "kind",
+        "host",
+        "port",
+        "expires_at",
+        "signed_out_at",
+        "used_at",
+    ]
     list_filter = ["kind", "provider"]
     list_select_related = ["user"]
     search_fields = ["=id", "title", "provider", "host", "user__username"]
@@ -24,6 +34,8 @@ class StoredCredentialAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         "title",
         "kind",
         "host",
+        "port",
+        "ca_certificate",
         "scopes",
         "expires_at",
         "refreshing_until",

@@ -38,7 +38,7 @@ class SecretField(serializers.CharField):
 class CredentialSerializer(serializers.ModelSerializer[StoredCredential]):
     """A credential as it may be shown."""
 
-    status = serializers.SerializerMethodField(help_text="ok, expired, or sign_in_again.")
+    status = serializers.SerializerMethodField(help_text="ok, host_needed, expired, or sign_in_again.")
 
     class Meta:
         model = StoredCredential
@@ -48,6 +48,8 @@ class CredentialSerializer(serializers.ModelSerializer[StoredCredential]):
             "kind",
             "title",
             "host",
+            "port",
+            "ca_certificate",
             "scopes",
             "status",
             "expires_at",
@@ -59,6 +61,8 @@ class CredentialSerializer(serializers.ModelSerializer[StoredCredential]):
     def get_status(self, credential: StoredCredential) -> str:
         if credential.signed_out_at is not None:
             return "sign_in_again"
+        if credential.kind == Kind.USER_PASSWORD and not credential.host:
+            return "host_needed"
         renewed = credential.kind == Kind.OAUTH2
         over = credential.expires_at is not None and credential.expires_at <= timezone.now()
         return "expired" if over and not renewed else "ok"
@@ -69,7 +73,23 @@ class CredentialChangeForm(serializers.Serializer[Any]):
 
     title = serializers.CharField(max_length=200, required=False, allow_blank=True)
     host = serializers.CharField(
-        max_length=255, required=False, allow_blank=True, help_text="Where it may be sent: api.example.com."
+        max_length=255,
+        required=False,
+        allow_blank=True,
+        help_text="The only server it may be sent to: api.example.com. Needed for logins and headers.",
+    )
+    port = serializers.IntegerField(
+        min_value=1,
+        max_value=65535,
+        required=False,
+        allow_null=True,
+        help_text="Of that server; the usual one unless given: 587 for smtp, 5432 for database, 443 for the web.",
+    )
+    ca_certificate = serializers.CharField(
+        max_length=limits.MAX_CA_CERTIFICATE_CHARACTERS,
+        required=False,
+        allow_blank=True,
+        help_text="Of a login: PEM text of the authority to check the server with instead of the public ones.",
     )
     expires_at = serializers.DateTimeField(required=False)
     api_key = SecretField()
@@ -83,7 +103,7 @@ class CredentialChangeForm(serializers.Serializer[Any]):
 
 
 class NewForm(CredentialChangeForm):
-    """What a new credential is made of: `api_key`; `username` and `password`; or `headers` and `host`."""
+    """What a new credential is made of: `api_key`; `username`, `password` and `host`; or `headers` and `host`."""
 
     provider = serializers.RegexField(
         PROVIDER, max_length=100, help_text="Whose it is, such as smtp, database or http."
@@ -119,6 +139,8 @@ class Credentials(OwnCredentials, generics.ListAPIView[StoredCredential]):
                 secret=read_secret(given["kind"], given),
                 title=given.get("title", ""),
                 host=given.get("host", ""),
+                port=given.get("port"),
+                ca_certificate=given.get("ca_certificate", ""),
                 expires_at=given.get("expires_at"),
             ),
         )
@@ -130,7 +152,7 @@ class Credential(OwnCredentials, generics.RetrieveAPIView[StoredCredential]):
 
     @extend_schema(request=CredentialChangeForm)
     def patch(self, request: Request, **kwargs: Any) -> Response:
-        """Change title, host or end; or put another secret in its place."""
+        """Change title, server or end; or put another secret in its place. Another server needs the secret again."""
         credential = self.get_object()
         form = CredentialChangeForm(data=request.data)
         form.is_valid(raise_exception=True)
@@ -139,6 +161,8 @@ class Credential(OwnCredentials, generics.RetrieveAPIView[StoredCredential]):
         changes = keeping.Changes(
             title=given.get("title"),
             host=given.get("host"),
+            port=given.get("port"),
+            ca_certificate=given.get("ca_certificate"),
             secret=secret,
             expires_at=given.get("expires_at"),
         )

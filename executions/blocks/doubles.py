@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
+from boundary.destinations import Destination
 from boundary.errors import HostNotFound, SandboxUnavailable
 from boundary.http import OutboundRequest, OutboundResponse
 from boundary.sandbox import SandboxRequest, SandboxResult
@@ -211,11 +212,16 @@ class FixedCredentials:
 
     kept: Sequence[Credential] = ()
 
-    def find(self, provider: str, *, credentials_id: str = "", host: str = "") -> Credential | None:
+    def find(
+        self, provider: str, *, credentials_id: str = "", destination: Destination | None = None
+    ) -> Credential | None:
         if credentials_id:
             return next((one for one in self.kept if one.id == credentials_id), None)
-        names = (f"{provider}:{host}", provider) if host else (provider,)
+        names = (f"{provider}:{destination.host}", provider) if destination else (provider,)
         return next((one for name in names for one in self.kept if one.provider == name), None)
+
+    def bind(self, credentials_id: str, destination: Destination) -> None:
+        """Nothing to bind: each of these is for every server."""
 
 
 @dataclass

@@ -11,6 +11,8 @@ APIException (status, code, text)
 PortError                            what a block hears; the text is for the person
 └── CredentialUnusable
     ├── SignInAgain                  the refresh token is over, or there is none
+    ├── BoundElsewhere               its owner bound it to another server than the block names
+    ├── NotEncrypted                 the way to the server has no TLS
     ├── CredentialExpired            its own end has passed
     ├── RefreshFailed                the provider does not answer; later it may
     └── SecretUnreadable             no key of the site opens it
@@ -79,6 +81,14 @@ class CredentialUnusable(PortError):
 
 class SignInAgain(CredentialUnusable):
     """The sign-in has ended. Sign in again under credentials, then run it again."""
+
+
+class BoundElsewhere(CredentialUnusable):
+    """The credential is bound to another server. Correct the block, or keep a credential for that server."""
+
+
+class NotEncrypted(CredentialUnusable):
+    """The credential is sent over an encrypted connection only. Write the address with https://."""
 
 
 class CredentialExpired(CredentialUnusable):

@@ -1,13 +1,19 @@
-"""The host a credential may be sent to: how it is written, and which hosts it means."""
+"""The server a credential may be sent to: how it is written, and which servers it means."""
 
 from __future__ import annotations
 
+from functools import cache
+from typing import TYPE_CHECKING
+
+from boundary.destinations import HTTPS_PORT, Destination, bracketed, read_destination
 from boundary.errors import BlockedUrl
 from boundary.urls import parse_url
 from executions.credentials.errors import BadCredential
 
+if TYPE_CHECKING:  # the list takes long to read, and only a wildcard needs it
+    from publicsuffixlist import PublicSuffixList
+
 WILDCARD = "*."
-HTTPS = 443
 
 
 def normalise_host(text: str) -> str:
@@ -15,23 +21,47 @@ def normalise_host(text: str) -> str:
     given = text.strip().lower()
     star, name = (WILDCARD, given.removeprefix(WILDCARD)) if given.startswith(WILDCARD) else ("", given)
     try:
-        target = parse_url(f"https://{name}/")
+        target = parse_url(f"https://{bracketed(name)}/")
     except BlockedUrl:
         target = None
-    if target is None or target.port != HTTPS or target.path != "/" or "*" in name:
+    if target is None or target.port != HTTPS_PORT or target.path != "/" or "*" in name:
         raise BadCredential(
-            f"{text[:100]!r} is not a host. Write a name such as api.example.com, or *.example.com."
+            f"{text[:100]!r} is not a host. Write a name such as api.example.com, and the port in `port`."
         )
-    if star and (target.address is not None or "." not in target.host):
-        raise BadCredential(f"{text[:100]!r} means too many hosts. Write *.example.com, or one host.")
+    if star and (target.address is not None or is_public_suffix(target.host)):
+        raise BadCredential(
+            f"{text[:100]!r} means hosts of many owners. Write *.example.com for a domain of one owner, or one host."
+        )
     return star + target.host
 
 
+def normalise_server(host: str, port: int) -> Destination:
+    """One server without a wildcard, as a login is bound to; raises BadCredential."""
+    try:
+        return read_destination(host, port)
+    except BlockedUrl:
+        raise BadCredential(
+            f"{host[:100]!r} is not a host. Write one name, such as db.example.com, and the port in `port`."
+        ) from None
+
+
 def matches(pattern: str, host: str) -> bool:
-    """Whether a credential for `pattern` may be sent to `host`."""
-    wanted = host.strip().lower().rstrip(".")
-    if not pattern or not wanted:
+    """Whether a credential for `pattern` may be sent to `host`, both normalised."""
+    if not pattern or not host:
         return False
     if pattern.startswith(WILDCARD):
-        return wanted.endswith(pattern[1:])
-    return wanted == pattern
+        name = pattern.removeprefix(WILDCARD)
+        return host.endswith(f".{name}") and not is_public_suffix(name)
+    return host == pattern
+
+
+def is_public_suffix(name: str) -> bool:
+    """Whether strangers can register names below it, as below co.uk or github.io."""
+    return public_suffixes().privatesuffix(name) is None
+
+
+@cache
+def public_suffixes() -> PublicSuffixList:
+    from publicsuffixlist import PublicSuffixList
+
+    return PublicSuffixList()

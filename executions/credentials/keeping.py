@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
@@ -12,21 +12,23 @@ from boundary.errors import InvalidRequest
 from boundary.http import clean_headers
 from durable import limits
 from durable.retrying import in_transaction
+from executions.credentials.binding import Binding, binding_of, check_binding
 from executions.credentials.errors import BadCredential, TooManyCredentials
-from executions.credentials.hosts import normalise_host
-from executions.credentials.secrets import FORMS, Headers, Kind, Secret, close_secret
+from executions.credentials.secrets import FORMS, Headers, Secret, close_secret
 from executions.models import StoredCredential
 
 
 @dataclass(frozen=True, kw_only=True)
 class NewCredential:
-    """What is to be kept; `host` is where it may be sent, and needed for headers."""
+    """What is to be kept; `host` and `port` are where it may be sent, and needed for headers and logins."""
 
     provider: str
     kind: str
     secret: Secret
     title: str = ""
     host: str = ""
+    port: int | None = None
+    ca_certificate: str = ""
     scopes: Sequence[str] = ()
     expires_at: datetime | None = None
 
@@ -34,7 +36,8 @@ class NewCredential:
 def keep(user: User, new: NewCredential) -> StoredCredential:
     """Seal and store it; raises BadCredential, TooManyCredentials."""
     check_secret(new.kind, new.secret)
-    host = checked_host(new.kind, new.host)
+    wanted = Binding(host=new.host, port=new.port, ca_certificate=new.ca_certificate)
+    binding = check_binding(new.kind, new.provider, wanted)
 
     @in_transaction
     def insert() -> StoredCredential:
@@ -46,10 +49,10 @@ def keep(user: User, new: NewCredential) -> StoredCredential:
             provider=new.provider,
             kind=new.kind,
             title=new.title,
-            host=host,
             scopes=list(new.scopes),
             expires_at=new.expires_at,
             secret=close_secret(new.secret),
+            **asdict(binding),
         )
 
     return insert()
@@ -61,20 +64,22 @@ class Changes:
 
     title: str | None = None
     host: str | None = None
+    port: int | None = None
+    ca_certificate: str | None = None
     secret: Secret | None = None
     expires_at: datetime | None = None
 
 
 def change(credential: StoredCredential, changes: Changes) -> StoredCredential:
-    """Give it another title, host or secret; a new secret has only the end that is given with it.
+    """Give it another title, server or secret; a new secret has only the end that is given with it.
 
-    Nothing else is written: a sign-in may be renewed at the same moment.
+    A secret that is bound to a server goes to another one only when it is given again: whoever can change the server
+    need not know the secret. Nothing else is written: a sign-in may be renewed at the same moment.
     """
     values: dict[str, Any] = {}
     if changes.title is not None:
         values["title"] = changes.title
-    if changes.host is not None:
-        values["host"] = checked_host(credential.kind, changes.host)
+    values |= changed_binding(credential, changes)
     if changes.secret is not None:
         check_secret(credential.kind, changes.secret)
         values |= {"secret": close_secret(changes.secret), "expires_at": changes.expires_at}
@@ -91,18 +96,22 @@ def forget(credential: StoredCredential) -> None:
     credential.delete()
 
 
-def checked_host(kind: str, host: str) -> str:
-    if kind == Kind.USER_PASSWORD:
-        if host:
-            raise BadCredential("A login is used by the block that asks for it; it has no host.")
-        return ""
-    if host:
-        return normalise_host(host)
-    if kind == Kind.HOST_SCOPED:
+def changed_binding(credential: StoredCredential, changes: Changes) -> dict[str, Any]:
+    """What is to be written of the server; raises BadCredential."""
+    if changes.host is changes.port is changes.ca_certificate is None:
+        return {}
+    before = binding_of(credential)
+    wanted = Binding(
+        host=before.host if changes.host is None else changes.host,
+        port=before.port if changes.port is None else changes.port,
+        ca_certificate=before.ca_certificate if changes.ca_certificate is None else changes.ca_certificate,
+    )
+    after = check_binding(credential.kind, credential.provider, wanted)
+    if before.host and after != before and changes.secret is None:
         raise BadCredential(
-            "Headers are sent to one host only. Say which in `host`, such as api.example.com."
+            "A kept secret is not sent to another server. Give the secret again together with the new server."
         )
-    return ""
+    return asdict(after)
 
 
 def check_secret(kind: str, secret: Secret) -> None:

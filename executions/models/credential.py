@@ -23,6 +23,15 @@ class StoredCredential(models.Model):
     title = models.CharField(max_length=200, blank=True, default="")
     kind = models.CharField(max_length=16, choices=Kind.choices)
     host = models.CharField(max_length=255, blank=True, default="", help_text="Where it may be sent.")
+    port = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Of the host; 443 where it is empty. A login always has one."
+    )
+    ca_certificate = models.TextField(
+        blank=True,
+        default="",
+        db_default="",  # code from before this column writes rows too while a site is upgraded
+        help_text="PEM text to check the server with instead of the public authorities.",
+    )
     scopes = models.JSONField(default=list)
     secret = models.TextField(help_text="Encrypted.")
     expires_at = models.DateTimeField(

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from uuid import UUID
+
+import certifi
 
 from durable import limits
 from durable.connections import outside_wait
@@ -22,6 +27,12 @@ from llm.types import CancelSignal
 
 SQLITE_CHILD = Path(__file__).with_name("sqlite_child.py")
 POSTGRES_PORT = 5432
+NOT_EMPTY = {"client_encoding": "UTF8", "min_protocol_version": "3.0", "max_protocol_version": "3.0"}
+ADVICE = {
+    "certificate": "Keep the certificate of your own authority with the login if the server has no public one.",
+    "does not support SSL": "A login is sent over TLS only. Switch TLS on at the server.",
+    "authentication method requirement": "A login is proved by SCRAM only. Set scram-sha-256 at the server.",
+}
 MASK = "[hidden]"
 ROWS_AT_ONCE = 100
 WITHOUT_CURSOR = frozenset({"EXPLAIN", "SHOW", "DESCRIBE"})
@@ -46,19 +57,15 @@ class OutsideDatabases:
 
         port = query.port or POSTGRES_PORT
         addresses = self._reach.addresses(query.host, port)
-        milliseconds = int(query.timeout_seconds * 1000)
+        plaintext = self._reach.allows_plaintext(query.host, port)
         try:
-            with psycopg.connect(
-                host=query.host,
-                hostaddr=addresses[0],
-                port=port,
-                dbname=query.database,
-                user=query.username,
-                password=query.password,
-                connect_timeout=max(int(query.timeout_seconds), 2),
-                options=f"-c statement_timeout={milliseconds}",
-                application_name="ratchet",
-            ) as connection:
+            with (
+                authority_file(query.ca_certificate) as authorities,
+                psycopg.connect(
+                    **libpq_options(query, port, addresses[0])
+                    | security_options(authorities, plaintext=plaintext)
+                ) as connection,
+            ):
                 connection.read_only = query.read_only
                 remove = cancel.add_callback(connection.cancel)
                 try:
@@ -67,7 +74,64 @@ class OutsideDatabases:
                     remove()
         except psycopg.Error as error:
             text = str(error).strip() or type(error).__name__
-            raise PortError(f"The database refused: {mask(text, query)}") from None
+            raise PortError(f"The database refused: {mask(text, query)}{advice(text)}") from None
+
+
+def advice(text: str) -> str:
+    """What to do about a connection that was given up because the password would not have been safe on it."""
+    return next((f" {sentence}" for words, sentence in ADVICE.items() if words in text), "")
+
+
+def libpq_options(query: DatabaseQuery, port: int, address: str) -> dict[str, Any]:
+    """Return every option that libpq would otherwise take from the environment of this process, and ours."""
+    from psycopg.pq import Conninfo
+
+    known = {option.keyword.decode(): option for option in Conninfo.get_defaults()}
+    from_environment = {
+        name: NOT_EMPTY.get(name) or (option.compiled or b"").decode()
+        for name, option in known.items()
+        if option.envvar
+        and name != "service"  # has no value for "none"; a service fills in only what is not set
+    }
+    return from_environment | {
+        "host": query.host,
+        "hostaddr": address,
+        "port": port,
+        "dbname": query.database,
+        "user": query.username,
+        "password": query.password,
+        "connect_timeout": max(int(query.timeout_seconds), 2),
+        "options": f"-c statement_timeout={int(query.timeout_seconds * 1000)}",
+        "application_name": "ratchet",
+    }
+
+
+def security_options(authorities: str, *, plaintext: bool) -> dict[str, str]:
+    """Return what keeps the password with its owner: TLS with a verified name, and a login that never shows it.
+
+    Only SCRAM proves the password to a server that knows it; a server that asks for it in clear or as MD5 is left.
+    Where the operator allows no TLS, a server that asks for nothing is taken too.
+    """
+    return {
+        "sslmode": "disable" if plaintext else "verify-full",
+        "sslrootcert": "" if plaintext else authorities,
+        "sslcertmode": "disable",  # no certificate from the home folder of this process
+        "require_auth": "scram-sha-256,none" if plaintext else "scram-sha-256",
+        "gssencmode": "disable",
+        "passfile": os.devnull,
+    }
+
+
+@contextmanager
+def authority_file(ca_certificate: str) -> Iterator[str]:
+    """The path of the certificates to trust: the given ones alone, else the public authorities."""
+    if not ca_certificate:
+        yield certifi.where()
+        return
+    with tempfile.NamedTemporaryFile("w", suffix=".pem", encoding="utf-8") as file:
+        file.write(ca_certificate)
+        file.flush()
+        yield file.name
 
 
 def read_postgres(connection: Any, query: DatabaseQuery) -> DatabaseAnswer:

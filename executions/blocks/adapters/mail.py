@@ -13,7 +13,7 @@ from email.utils import formatdate
 
 from durable import limits
 from durable.connections import outside_wait
-from executions.blocks.adapters.reaching import Reach
+from executions.blocks.adapters.reaching import Reach, verifying_tls
 from executions.ports import Mail, PortError
 
 IMPLICIT_TLS_PORT = 465
@@ -22,24 +22,33 @@ IMPLICIT_TLS_PORT = 465
 class SmtpMail:
     """Sends one message per connection; the name is resolved once and the checked address is the one used."""
 
-    def __init__(self, reach: Reach | None = None, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, reach: Reach | None = None) -> None:
         self._reach = reach or Reach()
-        self._tls = tls
 
     @outside_wait()
     def send(self, mail: Mail) -> None:
         message = write_message(mail)
         addresses = self._reach.addresses(mail.server, mail.port)
-        tls = self._tls or ssl.create_default_context()
+        plaintext = self._reach.allows_plaintext(mail.server, mail.port)
+        tls = None if plaintext else verifying_tls(mail.ca_certificate)
         with explain(mail), connect(mail, addresses, tls) as server:
-            server.login(mail.username, mail.password)
+            if not plaintext or offers_login(server):
+                server.login(mail.username, mail.password)
             server.send_message(message)
 
 
+def offers_login(server: smtplib.SMTP) -> bool:
+    server.ehlo_or_helo_if_needed()
+    return server.has_extn("auth")
+
+
 @contextlib.contextmanager
-def connect(mail: Mail, addresses: list[str], tls: ssl.SSLContext) -> Iterator[smtplib.SMTP]:
-    """An encrypted connection, from the start on port 465 and by STARTTLS elsewhere; closed at the end."""
-    if mail.port == IMPLICIT_TLS_PORT:
+def connect(mail: Mail, addresses: list[str], tls: ssl.SSLContext | None) -> Iterator[smtplib.SMTP]:
+    """An encrypted connection, from the start on port 465 and by STARTTLS elsewhere; closed at the end.
+
+    Without `tls`, which only the operator can arrange, the connection stays plain.
+    """
+    if tls is not None and mail.port == IMPLICIT_TLS_PORT:
         server: smtplib.SMTP = PinnedTlsSmtp(addresses, tls)
     else:
         server = PinnedSmtp(addresses)
@@ -47,8 +56,8 @@ def connect(mail: Mail, addresses: list[str], tls: ssl.SSLContext) -> Iterator[s
         server.connect(mail.server, mail.port)
         # smtplib names the host for TLS only when it is given at construction, and connects there at once.
         server._host = mail.server  # type: ignore[attr-defined]
-        if mail.port != IMPLICIT_TLS_PORT:
-            server.starttls(context=tls)
+        if tls is not None and mail.port != IMPLICIT_TLS_PORT:
+            server.starttls(context=tls)  # raises when it is not offered or not answered with 220
         yield server
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from urllib.parse import urlsplit
 
 from executions.blocks.base import (
     BlockType,
@@ -17,7 +16,7 @@ from executions.blocks.base import (
 from executions.blocks.context import BlockContext
 from executions.blocks.errors import BlockFailed
 from executions.blocks.examples import Example, Page, World
-from executions.blocks.families.accounts import find_credential
+from executions.blocks.families.accounts import find_credential, server_of_url
 from executions.blocks.families.mcp import McpServer
 from executions.blocks.families.schemas import fit_values
 from executions.blocks.schema import JSON, BlockInputs, BlockOutputs, Credentials, Object, Text, pin
@@ -99,9 +98,8 @@ def mcp_tool(inputs: Inputs, context: BlockContext) -> Emissions:
 
 
 def find_token(url: str, inputs: Inputs, context: BlockContext) -> str:
-    try:
-        host = (urlsplit(url).hostname or "").lower()
-    except ValueError:  # the request itself says what is wrong with the URL
-        return ""
-    credential = find_credential(PROVIDER, inputs.credentials, context, host=host)
+    server = server_of_url(url)
+    credential = (
+        find_credential(PROVIDER, inputs.credentials, context, destination=server) if server else None
+    )
     return credential.api_key if credential else ""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 from executions.blocks.base import Category, CredentialsNeed, Effects, Emissions, block, under_its_key
 from executions.blocks.context import BlockContext
 from executions.blocks.examples import Example, Page, World
-from executions.blocks.families.accounts import find_credential
+from executions.blocks.families.accounts import find_credential, server_of_url
 from executions.blocks.families.web_requests import AnswerPins, RequestFields, send
 from executions.blocks.schema import Credentials, credentials_pin
 from executions.ports import Credential
@@ -52,16 +50,15 @@ EXAMPLES = [
     credentials=CredentialsNeed(provider=PROVIDER, kind="host_scoped", required=False),
 )
 def send_authenticated_web_request(inputs: Inputs, context: BlockContext) -> Emissions:
-    """Makes one HTTP request with the headers you keep for its host; headers given here win."""
+    """Makes one HTTP request with the headers you keep for its host, over https only; headers given here win."""
     return send(inputs, add_kept_headers(inputs, context), context)
 
 
 def add_kept_headers(inputs: Inputs, context: BlockContext) -> dict[str, str]:
-    try:
-        host = (urlsplit(inputs.url).hostname or "").lower()
-    except ValueError:  # the request itself says what is wrong with the URL
-        host = ""
-    credential = find_credential(PROVIDER, inputs.credentials, context, host=host) if host else None
+    server = server_of_url(inputs.url)
+    credential = (
+        find_credential(PROVIDER, inputs.credentials, context, destination=server) if server else None
+    )
     given = {name.lower() for name in inputs.headers}
     kept = credential.headers if credential else {}
     return {name: value for name, value in kept.items() if name.lower() not in given} | inputs.headers

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
+from boundary.destinations import Destination
 from executions.blocks.base import Category, CredentialsNeed, Effects, Emissions, block
 from executions.blocks.context import BlockContext
 from executions.blocks.errors import BlockFailed
 from executions.blocks.examples import Example, World
-from executions.blocks.families.accounts import need_credential
+from executions.blocks.families.accounts import need_credential, server_at
 from executions.blocks.schema import (
     BlockInputs,
     BlockOutputs,
@@ -102,20 +103,22 @@ def send_email(inputs: Inputs, context: BlockContext) -> Emissions:
         raise BlockFailed(f"{inputs.to_email[:100]!r} is no email address.")
     if "\n" in inputs.subject or "\r" in inputs.subject:
         raise BlockFailed("The subject has a line break. Write it on one line.")
-    login = need_credential(PROVIDER, inputs.credentials, context)
-    context.ports.mail.send(make_mail(inputs, login, context))
+    server = server_at(inputs.config.smtp_server, inputs.config.smtp_port)
+    login = need_credential(PROVIDER, inputs.credentials, context, destination=server)
+    context.ports.mail.send(make_mail(inputs, server, login, context))
     yield "status", f"Email sent to {inputs.to_email.strip()}."
 
 
-def make_mail(inputs: Inputs, login: Credential, context: BlockContext) -> Mail:
+def make_mail(inputs: Inputs, server: Destination, login: Credential, context: BlockContext) -> Mail:
     return Mail(
         sender=login.username,
         to=inputs.to_email.strip(),
         subject=inputs.subject,
         body=inputs.body,
-        server=inputs.config.smtp_server.strip(),
-        port=inputs.config.smtp_port,
+        server=server.host,
+        port=server.port,
         username=login.username,
         password=login.password,
         key=context.idempotency_key,
+        ca_certificate=login.ca_certificate,
     )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from executions.blocks.base import Category, CredentialsNeed, Effects, Emissions, block
 from executions.blocks.context import BlockContext
 from executions.blocks.errors import BlockFailed
 from executions.blocks.examples import Example, World
-from executions.blocks.families.accounts import need_credential
+from executions.blocks.families.accounts import need_credential, server_at
 from executions.blocks.families.sources import load_source
 from executions.blocks.families.statements import check_statement
 from executions.blocks.schema import (
@@ -27,6 +27,7 @@ from executions.blocks.schema import (
 from executions.ports import Credential, DatabaseAnswer, DatabaseQuery, PortError
 
 PROVIDER = "database"
+PORTS = {"postgres": 5432, "mysql": 3306, "mssql": 1433}
 
 
 class Inputs(BlockInputs):
@@ -130,19 +131,26 @@ def make_query(inputs: Inputs, context: BlockContext) -> DatabaseQuery:
     if inputs.database_type == "sqlite":
         if not inputs.read_only:
             raise BlockFailed("A file for sqlite is only read. Switch `read_only` on.")
-        login, content = Credential(id="", provider=PROVIDER), load_source(inputs.database, context).content
-    else:
-        login, content = need_credential(PROVIDER, inputs.credentials, context), b""
+        return DatabaseQuery(content=load_source(inputs.database, context).content, **statement(inputs))
+    server = server_at(inputs.host, inputs.port or PORTS[inputs.database_type])
+    login = need_credential(PROVIDER, inputs.credentials, context, destination=server)
     return DatabaseQuery(
-        kind=inputs.database_type,
-        host=inputs.host,
-        port=inputs.port,
-        database=inputs.database,
+        host=server.host,
+        port=server.port,
         username=login.username,
         password=login.password,
-        content=content,
-        query=inputs.query,
-        read_only=inputs.read_only,
-        timeout_seconds=float(inputs.timeout),
-        max_rows=inputs.max_rows,
+        ca_certificate=login.ca_certificate,
+        **statement(inputs),
     )
+
+
+def statement(inputs: Inputs) -> dict[str, Any]:
+    """What is asked, whatever the kind of database."""
+    return {
+        "kind": inputs.database_type,
+        "database": inputs.database,
+        "query": inputs.query,
+        "read_only": inputs.read_only,
+        "timeout_seconds": float(inputs.timeout),
+        "max_rows": inputs.max_rows,
+    }

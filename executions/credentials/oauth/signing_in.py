@@ -18,8 +18,9 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 
 from accounts.models import User
 from durable import limits
+from executions.credentials.binding import Binding, check_binding
 from executions.credentials.errors import SignInRefused, SignInUnavailable
-from executions.credentials.keeping import NewCredential, checked_host, keep
+from executions.credentials.keeping import NewCredential, keep
 from executions.credentials.oauth.providers import OAuthProvider, provider_named
 from executions.credentials.oauth.tokens import Granted, TokensRefused, trade_code
 from executions.credentials.secrets import Tokens, close_secret
@@ -137,9 +138,14 @@ def new_credential(provider: OAuthProvider, wish: Wish, granted: Granted) -> New
 def renew(known: StoredCredential, provider: OAuthProvider, wish: Wish, granted: Granted) -> StoredCredential:
     new = new_credential(provider, wish, granted)
     known.secret = close_secret(new.secret)
-    known.host, known.scopes = checked_host(new.kind, new.host), list(new.scopes)
+    known.scopes = list(new.scopes)
     known.expires_at, known.signed_out_at, known.refreshing_until = new.expires_at, None, None
-    known.save(update_fields=["secret", "host", "scopes", "expires_at", "signed_out_at", "refreshing_until"])
+    written = ["secret", "scopes", "expires_at", "signed_out_at", "refreshing_until"]
+    if new.host:  # else its owner may have bound it
+        binding = check_binding(new.kind, new.provider, Binding(host=new.host))
+        known.host, known.port = binding.host, binding.port
+        written += ["host", "port"]
+    known.save(update_fields=written)
     return known
 
 

@@ -16,7 +16,13 @@ from executions.models import StoredCredential
 
 URL = "/api/credentials"
 KEY = {"provider": "openai", "kind": "api_key", "api_key": "canary-key"}
-LOGIN = {"provider": "smtp", "kind": "user_password", "username": "ann", "password": " canary pass "}
+LOGIN = {
+    "provider": "smtp",
+    "kind": "user_password",
+    "username": "ann",
+    "password": " canary pass ",
+    "host": "Mail.Example.com.",
+}
 HEADERS = {
     "provider": "http",
     "kind": "host_scoped",
@@ -80,7 +86,11 @@ def test_what_does_not_fit_its_kind_is_refused_by_field(
         ({"host": "api.example.com:8443"}, "is not a host"),
         ({"host": "api.example.com/path"}, "is not a host"),
         ({"host": "a@b.example"}, "is not a host"),
-        ({"host": "*.com"}, "too many hosts"),
+        ({"host": "*.com"}, "hosts of many owners"),
+        ({"host": "*.co.uk"}, "hosts of many owners"),
+        ({"host": "*.github.io"}, "hosts of many owners"),
+        ({"host": "*.192.0.2.1"}, "hosts of many owners"),
+        ({"ca_certificate": "x"}, "with a login only"),
         ({"host": "*"}, "is not a host"),
         ({"host": "a.*.example"}, "is not a host"),
         ({"headers": {}}, "at least one header"),
@@ -97,20 +107,88 @@ def test_headers_and_hosts_that_cannot_be_sent_are_refused(
     assert words in answer.json()["error"]["message"]
 
 
-def test_a_login_has_no_host(as_ada: Client) -> None:
-    assert "no host" in post(as_ada, LOGIN | {"host": "mail.example"}).json()["error"]["message"]
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"host": ""}, "A login is sent to one server only. Say which in `host`"),
+        ({"host": "*.example.com"}, "is not a host"),
+        ({"host": "a.example.com,b.example.com"}, "is not a host"),
+        ({"host": "/var/run/postgresql"}, "is not a host"),
+        ({"host": "mail.example.com:25"}, "is not a host"),
+        ({"host": "https://mail.example.com"}, "is not a host"),
+        ({"host": "mail.example.com#evil.example"}, "is not a host"),
+        ({"host": "me@mail.example.com"}, "is not a host"),
+        ({"provider": "imap"}, "Say in `port` which port"),
+        ({"ca_certificate": "trust me"}, "is not a certificate"),
+        (
+            {"ca_certificate": "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----"},
+            "not a certificate",
+        ),
+    ],
+)
+def test_a_login_needs_one_server(as_ada: Client, change: dict[str, Any], words: str) -> None:
+    answer = post(as_ada, LOGIN | change)
+    assert answer.status_code == 400
+    assert words in answer.json()["error"]["message"]
+    assert not StoredCredential.objects.exists()
+
+
+@pytest.mark.parametrize("port", [0, 65536, "x"])
+def test_a_port_is_a_number_that_ports_have(as_ada: Client, port: Any) -> None:
+    answer = post(as_ada, LOGIN | {"port": port})
+    assert answer.status_code == 400 and "port" in answer.json()["error"]["fields"]
+
+
+@pytest.mark.parametrize(("provider", "port"), [("smtp", 587), ("database", 5432)])
+def test_a_login_gets_the_usual_port_unless_another_is_given(
+    as_ada: Client, provider: str, port: int
+) -> None:
+    shown = post(as_ada, LOGIN | {"provider": provider}).json()
+    assert (shown["host"], shown["port"]) == ("mail.example.com", port)
+    assert post(as_ada, LOGIN | {"provider": provider, "port": 2525}).json()["port"] == 2525
+
+
+def test_a_login_without_a_server_can_be_bound_and_says_so_until_then(as_ada: Client) -> None:
+    row = kept(post(as_ada, LOGIN))
+    StoredCredential.objects.update(host="", port=None)
+    url = f"{URL}/{row.pk}"
+    assert as_ada.get(url).json()["status"] == "host_needed"
+    assert as_ada.patch(url, {"title": "x"}, content_type="application/json").status_code == 200
+    answer = as_ada.patch(url, {"host": "mail.example.com"}, content_type="application/json").json()
+    assert (answer["host"], answer["port"], answer["status"]) == ("mail.example.com", 587, "ok")
+
+
+@pytest.mark.parametrize(
+    "change", [{"host": "evil.example"}, {"port": 25}, {"host": "evil.example", "port": 1}]
+)
+def test_a_kept_secret_goes_to_another_server_only_when_it_is_given_again(
+    as_ada: Client, change: dict[str, Any]
+) -> None:
+    row = kept(post(as_ada, LOGIN))
+    url = f"{URL}/{row.pk}"
+    refused = as_ada.patch(url, change, content_type="application/json")
+    assert refused.status_code == 400
+    assert "Give the secret again together with the new server" in refused.json()["error"]["message"]
+    row.refresh_from_db()
+    assert (row.host, row.port) == ("mail.example.com", 587)
+    again = change | {"username": "ann", "password": "new"}
+    assert as_ada.patch(url, again, content_type="application/json").status_code == 200
+    row.refresh_from_db()
+    assert open_secret(row) == UserPassword(username="ann", password="new")
+    assert (row.host, row.port) == (change.get("host", "mail.example.com"), change.get("port", 587))
 
 
 def test_title_host_and_secret_can_be_changed(as_ada: Client) -> None:
     row = kept(post(as_ada, HEADERS | {"expires_at": "2030-01-01T00:00:00Z"}))
     url = f"{URL}/{row.pk}"
-    answer = as_ada.patch(url, {"title": "Mine", "host": "*.Example.com"}, content_type="application/json")
-    assert (answer.json()["title"], answer.json()["host"]) == ("Mine", "*.example.com")
+    answer = as_ada.patch(url, {"title": "Mine", "host": "api.example.com."}, content_type="application/json")
+    assert (answer.json()["title"], answer.json()["host"]) == ("Mine", "api.example.com")
     row.refresh_from_db()
     assert open_secret(row) == Headers(headers={"X-Key": "canary-header"})
     assert row.expires_at == datetime(2030, 1, 1, tzinfo=UTC)
-    fresh = {"headers": {"X-Key": "another"}}
-    assert as_ada.patch(url, fresh, content_type="application/json").json()["expires_at"] is None
+    fresh = {"headers": {"X-Key": "another"}, "host": "*.Example.com", "port": 8443}
+    changed = as_ada.patch(url, fresh, content_type="application/json").json()
+    assert (changed["expires_at"], changed["host"], changed["port"]) == (None, "*.example.com", 8443)
     row.refresh_from_db()
     assert open_secret(row) == Headers(headers={"X-Key": "another"})
     wrong = as_ada.patch(url, {"api_key": "x"}, content_type="application/json")

@@ -10,6 +10,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from accounts.models import User
+from boundary.destinations import Destination
 from executions.credentials.errors import RefreshFailed, SignInAgain
 from executions.credentials.finding import StoredCredentials
 from executions.credentials.keeping import Changes, change
@@ -21,6 +22,8 @@ from tests.executions.credentials.conftest import Provider, sign_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis_server")]
 
+ACME = Destination(host="api.acme.example", port=443)
+
 
 @pytest.fixture
 def signed_in(as_ada: Client, provider: Provider) -> StoredCredential:
@@ -30,7 +33,7 @@ def signed_in(as_ada: Client, provider: Provider) -> StoredCredential:
 
 
 def find(row: StoredCredential) -> Credential:
-    found = StoredCredentials(row.user_id).find("acme", host="api.acme.example")
+    found = StoredCredentials(row.user_id).find("acme", destination=ACME)
     assert found is not None
     return found
 

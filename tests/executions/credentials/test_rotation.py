@@ -16,6 +16,7 @@ from pytest_django import Settings
 
 from accounts.models import User
 from accounts.sealing import seal, unseal
+from boundary.destinations import Destination
 from executions.credentials.finding import StoredCredentials
 from executions.models import Agent, StoredCredential, Trigger
 from tests.executions.credentials.conftest import Provider, sign_in
@@ -23,6 +24,8 @@ from webhooks.models import WebhookEndpoint
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis_server")]
 OLD, NEW, LOST = (Fernet.generate_key().decode() for _ in range(3))
+
+ACME = Destination(host="api.acme.example", port=443)
 
 
 def rotate() -> str:
@@ -93,11 +96,11 @@ def test_a_canary_shows_up_nowhere(
     ]
     answers.append(sign_in(as_ada))
     StoredCredential.objects.filter(kind="oauth2").update(expires_at="2020-01-01T00:00:00Z")
-    assert StoredCredentials(ada.pk).find("acme", host="api.acme.example") is not None
+    assert StoredCredentials(ada.pk).find("acme", destination=ACME) is not None
     provider.tell(revoke=True)
     StoredCredential.objects.filter(kind="oauth2").update(expires_at="2020-01-01T00:00:00Z")
     with pytest.raises(Exception, match="Sign in again") as caught:
-        StoredCredentials(ada.pk).find("acme", host="api.acme.example")
+        StoredCredentials(ada.pk).find("acme", destination=ACME)
     answers.append(as_ada.get("/api/credentials"))
     operator = Client()
     operator.force_login(User.objects.create_superuser("root"))

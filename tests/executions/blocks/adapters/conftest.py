@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from tests.executions.blocks.adapters.certificates import make_certificate
 from tests.needs import BUBBLEWRAP, POSTGRESQL_PROGRAMS, postgresql_programs, require
 
 PASSWORD = "pg-canary-password"
@@ -26,6 +27,7 @@ class Cluster:
     """A running server that takes a password on the loopback."""
 
     port: int
+    ca_certificate: str
     user: str = "owner"
     password: str = PASSWORD
 
@@ -42,7 +44,8 @@ def postgres() -> Iterator[Cluster]:
     (folder / "password").write_text(PASSWORD)
     (folder / "password").chmod(0o644)
     data = folder / "data"
-    cluster = Cluster(port=free_port())
+    certificate = make_certificate("db.example.com", "127.0.0.1")
+    cluster = Cluster(port=free_port(), ca_certificate=certificate.text)
     subprocess.run(
         [
             *runner,
@@ -59,6 +62,13 @@ def postgres() -> Iterator[Cluster]:
         check=True,
         capture_output=True,
     )
+    for name, text in (("server.crt", certificate.text), ("server.key", certificate.key)):
+        path = data / name
+        path.write_text(text)
+        path.chmod(0o600)
+        shutil.chown(path, *owner_of(data))
+    with (data / "postgresql.conf").open("a") as configuration:
+        configuration.write("ssl = on\n")
     arguments = ["-D", str(data), "-p", str(cluster.port), "-h", "127.0.0.1", "-k", str(folder), "-F"]
     with subprocess.Popen([*runner, server, *arguments], stderr=subprocess.DEVNULL) as process:
         try:
@@ -77,6 +87,11 @@ def as_ordinary_user(folder: Path) -> list[str]:
     nobody = pwd.getpwnam("nobody")
     os.chown(folder, nobody.pw_uid, nobody.pw_gid)
     return ["setpriv", f"--reuid={nobody.pw_uid}", f"--regid={nobody.pw_gid}", "--clear-groups", "--"]
+
+
+def owner_of(path: Path) -> tuple[int, int]:
+    facts = path.stat()
+    return facts.st_uid, facts.st_gid
 
 
 def free_port() -> int:

@@ -9,43 +9,7 @@ import ssl
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
-
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
-
-
-def make_certificate(folder: Path, name: str) -> tuple[ssl.SSLContext, ssl.SSLContext]:
-    """A self-signed certificate for a name: the server's context and one of a client that trusts it."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(subject)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    path = folder / "server.pem"
-    path.write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
-        + certificate.public_bytes(serialization.Encoding.PEM)
-    )
-    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    server.load_cert_chain(path)
-    client = ssl.create_default_context(cadata=certificate.public_bytes(serialization.Encoding.PEM).decode())
-    return server, client
 
 
 @dataclass(kw_only=True)
@@ -57,10 +21,15 @@ class MailServer:
     password: str = "right"
     offers_tls: bool = True
     tls_from_the_start: bool = False
+    refuses_tls: bool = False  # STARTTLS is offered and answered with an error
+    plain_login: bool = (
+        False  # AUTH is offered without TLS: what is left of a server behind a stripped STARTTLS
+    )
     refuses: str = ""  # the command to refuse: RCPT, MAIL, DATA
     silent: bool = False
     messages: list[str] = field(default_factory=list)
     logins: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)  # every command, encrypted or not
 
 
 @contextlib.contextmanager
@@ -86,9 +55,13 @@ def serve_mail(server: MailServer) -> Iterator[MailServer]:
             self.say("220 here")
             while line := self.rfile.readline().decode().strip():
                 command = line[:4].upper()
+                server.lines.append(line)
                 if command == "EHLO":
-                    extra = "AUTH PLAIN" if encrypted else "STARTTLS" if server.offers_tls else "SIZE 1000000"
-                    self.say(f"250-hello\r\n250 {extra}")
+                    offers = ["STARTTLS"] if server.offers_tls and not encrypted else []
+                    offers += ["AUTH PLAIN"] if encrypted or server.plain_login else []
+                    self.say("".join(f"250-{offer}\r\n" for offer in ["hello", *offers]) + "250 SIZE 1000000")
+                elif line.upper() == "STARTTLS" and server.refuses_tls:
+                    self.say("454 not now")
                 elif line.upper() == "STARTTLS":
                     self.say("220 go")
                     self.start_tls()

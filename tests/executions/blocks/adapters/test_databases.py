@@ -35,6 +35,7 @@ def pg_query(cluster: Cluster, query: str, **changes: Any) -> DatabaseQuery:
         "database": "postgres",
         "username": cluster.user,
         "password": cluster.password,
+        "ca_certificate": cluster.ca_certificate,
         "query": query,
         "read_only": True,
         "timeout_seconds": 10.0,

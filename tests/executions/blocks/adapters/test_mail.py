@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socketserver
-import ssl
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -17,7 +16,8 @@ from executions.blocks.adapters.mail import SmtpMail
 from executions.blocks.adapters.reaching import Reach
 from executions.ports import Mail, PortError
 from tests.boundary.servers import ListedResolver
-from tests.executions.blocks.adapters.smtp_server import MailServer, make_certificate, serve_mail
+from tests.executions.blocks.adapters.certificates import make_certificate
+from tests.executions.blocks.adapters.smtp_server import MailServer, serve_mail
 
 NAME = "mail.example.com"
 Start = Callable[..., tuple[MailServer, SmtpMail, Mail]]
@@ -29,7 +29,8 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
     with ExitStack() as running:
 
         def begin(name: str = NAME, **facts: Any) -> tuple[MailServer, SmtpMail, Mail]:
-            theirs, ours = make_certificate(tmp_path, name)
+            certificate = make_certificate(name)
+            theirs = certificate.server_context(tmp_path)
             server = running.enter_context(serve_mail(MailServer(tls=theirs, **facts)))
             if server.tls_from_the_start:
                 monkeypatch.setattr("executions.blocks.adapters.mail.IMPLICIT_TLS_PORT", server.port)
@@ -45,8 +46,9 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
                 username="me@example.com",
                 password="right",
                 key="run-1",
+                ca_certificate=certificate.text,
             )
-            return server, SmtpMail(Reach(policy=Policy(allowed=allowed), resolver=resolver), ours), mail
+            return server, SmtpMail(Reach(policy=Policy(allowed=allowed), resolver=resolver)), mail
 
         yield begin
 
@@ -105,6 +107,42 @@ def test_a_password_is_never_sent_without_encryption(start: Start) -> None:
     assert server.logins == []
 
 
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"offers_tls": False, "plain_login": True},
+        {"refuses_tls": True, "plain_login": True},
+        {"name": "other.example.com", "plain_login": True},
+    ],
+    ids=["STARTTLS stripped", "STARTTLS refused", "another host's certificate"],
+)
+def test_a_downgraded_connection_hears_no_login_and_no_message(start: Start, facts: dict[str, Any]) -> None:
+    server, sender, mail = start(**facts)
+    with pytest.raises(PortError):
+        sender.send(mail)
+    assert server.logins == [] and server.messages == []
+    assert {line.split()[0].upper() for line in server.lines} <= {"EHLO", "STARTTLS", "QUIT"}
+
+
+def test_a_certificate_that_no_public_authority_signed_is_refused(start: Start) -> None:
+    server, sender, mail = start()
+    with pytest.raises(PortError, match="certificate or encryption is not valid"):
+        sender.send(replace(mail, ca_certificate=""))
+    assert server.logins == []
+
+
+@pytest.mark.parametrize(("plain_login", "logins"), [(True, ["\0me@example.com\0right"]), (False, [])])
+def test_the_operator_can_allow_a_server_of_their_own_without_tls(
+    start: Start, plain_login: bool, logins: list[str]
+) -> None:
+    server, _, mail = start(offers_tls=False, plain_login=plain_login)
+    here = AllowList.of([f"{NAME}:{server.port}"])
+    resolver = ListedResolver(answers={NAME: [["127.0.0.1"]]})
+    SmtpMail(Reach(policy=Policy(allowed=here, plaintext=here), resolver=resolver)).send(mail)
+    assert len(server.messages) == 1
+    assert server.logins == logins
+
+
 def test_a_private_server_is_refused_before_any_packet(start: Start) -> None:
     server, _, mail = start()
     guarded = SmtpMail(Reach(policy=Policy(), resolver=ListedResolver(answers={NAME: [["127.0.0.1"]]})))
@@ -126,7 +164,7 @@ def test_an_unreachable_server_is_told(start: Start) -> None:
         resolver=ListedResolver(answers={NAME: [["127.0.0.1"]]}),
     )
     with pytest.raises(PortError, match="could not be reached"):
-        SmtpMail(reach, ssl.create_default_context()).send(replace(mail, port=port))
+        SmtpMail(reach).send(replace(mail, port=port))
     assert sender is not None
 
 
