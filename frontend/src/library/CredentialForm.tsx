@@ -6,6 +6,7 @@ import { ApiError } from '../lib/http';
 import { queryClient } from '../lib/queries';
 import { inWords } from '../lib/words';
 import { type Credential, type CredentialKind, libraryApi } from './api';
+import { ServerFields, serverOf } from './ServerFields';
 
 const KINDS: [CredentialKind, Key][] = [
   ['api_key', 'credentials.apiKey'],
@@ -48,11 +49,11 @@ export function CredentialForm({ provider: known, kinds, onKept }: Props) {
       )}
       {kind === 'host_scoped' && (
         <>
-          <TextField label={t('credentials.host')} value={said.host ?? ''} problem={wrong('host')} onChange={set('host')} />
           <TextField label={t('credentials.headerName')} value={said.header ?? 'Authorization'} onChange={set('header')} />
           <TextField label={t('credentials.headerValue')} type="password" autoComplete="new-password" value={said.value ?? ''} problem={wrong('headers')} onChange={set('value')} />
         </>
       )}
+      {kind !== 'api_key' && <ServerFields kind={kind} provider={said.provider ?? ''} said={said} set={set} wrong={wrong} />}
       {problem && Object.keys(problem.fields).length === 0 && (
         <p role="alert" className="text-sm text-wrong">
           {inWords(problem, t)}
@@ -67,6 +68,6 @@ export function CredentialForm({ provider: known, kinds, onKept }: Props) {
 
 function secretOf(kind: CredentialKind, said: Record<string, string>) {
   if (kind === 'api_key') return { api_key: said.api_key ?? '' };
-  if (kind === 'user_password') return { username: said.username ?? '', password: said.password ?? '' };
-  return { host: said.host ?? '', headers: { [said.header || 'Authorization']: said.value ?? '' } };
+  if (kind === 'user_password') return { username: said.username ?? '', password: said.password ?? '', ...serverOf(said) };
+  return { ...serverOf({ ...said, ca_certificate: '' }), headers: { [said.header || 'Authorization']: said.value ?? '' } };
 }

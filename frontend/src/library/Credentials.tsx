@@ -3,9 +3,10 @@ import { useState } from 'react';
 import { Button, IconButton } from '../components/Button';
 import { Confirm, Dialog } from '../components/Dialog';
 import { Ago, Badge } from '../components/Pieces';
-import { useT } from '../i18n';
+import { type Key, useT } from '../i18n';
 import { queryClient, usePages } from '../lib/queries';
 import { type Credential, libraryApi } from './api';
+import { BindCredential } from './BindCredential';
 import { CredentialForm } from './CredentialForm';
 import { Heading, Listed, useAttempt } from './Screen';
 
@@ -42,9 +43,12 @@ export function Credentials() {
   );
 }
 
+const STATUS: Record<string, Key> = { expired: 'credentials.expired', host_needed: 'credentials.hostNeeded', sign_in_again: 'credentials.signInAgain' };
+
 function Row({ credential }: { credential: Credential }) {
   const t = useT();
   const [asking, setAsking] = useState(false);
+  const [binding, setBinding] = useState(false);
   const attempt = useAttempt();
   const remove = async () => {
     await attempt(libraryApi.removeCredential(credential.id));
@@ -56,13 +60,17 @@ function Row({ credential }: { credential: Credential }) {
         <p className="flex flex-wrap items-center gap-2 font-medium">
           {credential.title || credential.provider}
           <Badge>{credential.provider}</Badge>
-          {credential.status !== 'ok' && <Badge tone="attention">{t(credential.status === 'expired' ? 'credentials.expired' : 'credentials.signInAgain')}</Badge>}
+          {credential.status !== 'ok' && <Badge tone="attention">{t(STATUS[credential.status] ?? 'credentials.signInAgain')}</Badge>}
         </p>
         <p className="text-[13px] text-quiet">
-          {credential.host && `${credential.host} · `}
+          {credential.host && `${credential.host}${credential.port && credential.port !== 443 ? `:${credential.port}` : ''} · `}
           {t(credential.used_at ? 'keys.used' : 'keys.neverUsed')} {credential.used_at && <Ago when={credential.used_at} />}
         </p>
       </div>
+      {credential.status === 'host_needed' && <Button onClick={() => setBinding(true)}>{t('credentials.bind')}</Button>}
+      <Dialog open={binding} onClose={() => setBinding(false)} title={t('credentials.bindTitle', { name: credential.title || credential.provider })} about={t('credentials.bindAbout')}>
+        <BindCredential credential={credential} onBound={() => setBinding(false)} />
+      </Dialog>
       <IconButton icon="trash" size="small" label={t('common.deleteNamed', { name: credential.title || credential.provider })} onClick={() => setAsking(true)} />
       <Confirm open={asking} onClose={() => setAsking(false)} onConfirm={() => void remove()} title={t('credentials.deleteTitle')} about={t('credentials.deleteAbout')} action={t('common.delete')} />
     </li>

@@ -79,9 +79,10 @@ export type Schedule = {
 };
 export type Trigger = { id: string; name: string; agent_id: string; agent_name: string; url: string; scheme: string; enabled: boolean; called_at: string | null; secret?: string };
 export type Delivery = { id: string; state: string; error: string; execution_id: string | null; received_at: string; payload: unknown };
-export type Credential = { id: string; provider: string; kind: string; title: string; host: string; status: string; created_at: string; used_at: string | null };
+export type Credential = { id: string; provider: string; kind: string; title: string; host: string; port: number | null; status: string; created_at: string; used_at: string | null };
 export type CredentialKind = 'api_key' | 'user_password' | 'host_scoped';
-export type NewCredential = { provider: string; kind: CredentialKind; title?: string; host?: string; api_key?: string; username?: string; password?: string; headers?: Record<string, string> };
+export type NewCredential = { provider: string; kind: CredentialKind; title?: string; host?: string; port?: number; ca_certificate?: string; api_key?: string; username?: string; password?: string; headers?: Record<string, string> };
+export type Server = { host: string; port?: number; ca_certificate?: string };
 export type Provider = { name: string; title: string; scopes: string[] };
 export type Listing = { username: string; slug: string; name: string; description: string; categories: string[]; version: number; additions: number; published_at: string };
 export type BlockRun = { status: 'completed' | 'failed' | 'review' | 'running'; outputs: Record<string, unknown[]>; error: string | null; review_id: string | null };
@@ -129,6 +130,7 @@ export const libraryApi = {
 
   credentials: (cursor: string | null) => call<Page<Credential>>('GET', `/api/credentials${query({ cursor })}`),
   keepCredential: (given: NewCredential) => call<Credential>('POST', '/api/credentials', given),
+  bindCredential: (id: string, server: Server) => call<Credential>('PATCH', `/api/credentials/${id}`, server),
   removeCredential: (id: string) => call<void>('DELETE', `/api/credentials/${id}`),
   providers: () => call<Page<Provider>>('GET', '/api/credentials/providers'),
   signInUrl: (provider: string, next: string) => `/api/credentials/oauth/${provider}/start${query({ next })}`,
