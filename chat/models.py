@@ -57,6 +57,12 @@ class Session(models.Model):
     summary_until = models.PositiveIntegerField(
         default=0, help_text="Messages before this place are in the summary."
     )
+    outside_sources = models.JSONField(
+        default=list,
+        db_default=[],
+        blank=True,
+        help_text="Where content from outside came from that the model may have before it.",
+    )
     next_seq = models.PositiveIntegerField(default=0)
     created_at = CreatedAtField()
     active_at = CreatedAtField()
@@ -176,6 +182,12 @@ class Turn(Job):
     reasoning_tokens = models.PositiveIntegerField(default=0)
     cost = models.DecimalField(max_digits=14, decimal_places=6, default=Decimal(0))
     files_seen = models.JSONField(default=list)
+    outside_sources = models.JSONField(
+        default=list,
+        db_default=[],
+        blank=True,
+        help_text="Where the content from outside came from that this turn began with or has read.",
+    )
     model_failures = models.JSONField(
         default=list, editable=False, help_text="Requests to the model that failed: when, where, how."
     )

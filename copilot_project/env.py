@@ -285,6 +285,13 @@ class Environment:
         "",
         "Comma-separated host:port of services of your own that credentials may be sent to without TLS.",
     )
+    tainted_effects: str = variable(
+        "TAINTED_EFFECTS",
+        "ask",
+        "What becomes of effects that leave the site, and of what is to be remembered, after content from outside "
+        "was read: a person is asked, it happens, or it is refused.",
+        choices=("ask", "allow", "deny"),
+    )
     search_url: str = variable(
         "SEARCH_URL", "", "Web search of the search blocks: a JSON search endpoint such as SearXNG's."
     )

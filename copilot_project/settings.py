@@ -297,6 +297,7 @@ COPILOT_MIN_SCHEDULE_SECONDS = ENV.min_schedule_seconds
 SANDBOX = ENV.sandbox
 BOUNDARY_ALLOWED_HOSTS = split(ENV.boundary_allowed_hosts)
 BOUNDARY_PLAINTEXT_HOSTS = split(ENV.boundary_plaintext_hosts)
+TAINTED_EFFECTS = ENV.tainted_effects
 SEARCH_URL = ENV.search_url
 SEARCH_CORPUS = ROOT / ENV.search_corpus if ENV.search_corpus else None
 

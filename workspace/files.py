@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -40,12 +41,14 @@ def save(
     overwrite: bool = False,
     number: bool = False,
     key: str | None = None,
+    outside_sources: Sequence[str] = (),
 ) -> WorkspaceFile:
     """Keep content under a cleaned path, streaming.
 
     When the path is taken: `overwrite` replaces that file's content (its id stays), `number` takes the next
     free `name (2)`, else PathTaken. Once per `key`: the second time returns the file of the first. Call it
-    outside transactions: the content is written before the row.
+    outside transactions: the content is written before the row. `outside_sources` say where content came from
+    that is not its owner's.
     """
     if key and (made := WorkspaceFile.objects.filter(user_id=user.pk, key=key).first()):
         return made
@@ -54,7 +57,16 @@ def save(
     room = quotas.room_left(user.pk) + (replaced.size if replaced else 0)
     stored = store_blob(content, name=path, room=room)
     try:
-        return record(user, path, stored, session_id=session_id, overwrite=overwrite, number=number, key=key)
+        return record(
+            user,
+            path,
+            stored,
+            session_id=session_id,
+            overwrite=overwrite,
+            number=number,
+            key=key,
+            outside_sources=outside_sources,
+        )
     except BaseException:
         remove_blob(stored.blob)
         raise
@@ -70,6 +82,7 @@ def record(
     overwrite: bool,
     number: bool,
     key: str | None,
+    outside_sources: Sequence[str] = (),
 ) -> WorkspaceFile:
     """Give stored content its file, under the lock of the user's usage."""
     usage = quotas.lock_usage(user.pk)
@@ -93,6 +106,7 @@ def record(
         stored.media_type,
     )
     file.session_id, file.key = session_id or file.session_id, key
+    file.outside_sources = list(outside_sources)
     file.save()
     LooseBlob.objects.filter(blob=stored.blob).delete()
     return file

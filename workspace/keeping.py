@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from typing import BinaryIO
 
 from django.contrib.auth.models import AbstractBaseUser
@@ -19,15 +20,26 @@ class WorkspaceKeeper:
     """Fills in `workspace.showing.Keeper` for one user. The same name again replaces the content: a second run of
     the same call leaves one file."""
 
-    def __init__(self, user: AbstractBaseUser, session_id: uuid.UUID | None = None) -> None:
+    def __init__(
+        self,
+        user: AbstractBaseUser,
+        session_id: uuid.UUID | None = None,
+        outside_sources: Sequence[str] = (),
+    ) -> None:
         self.user = user
         self.session_id = session_id
+        self.outside_sources = outside_sources
         self.data_uris = DataUris(user=user, session_id=session_id, folder=FOLDER)
 
     def keep(self, content: BinaryIO, *, name: str, media_type: str) -> str:
         try:
             file = files.save(
-                self.user, f"{FOLDER}/{name}", content, session_id=self.session_id, overwrite=True
+                self.user,
+                f"{FOLDER}/{name}",
+                content,
+                session_id=self.session_id,
+                overwrite=True,
+                outside_sources=self.outside_sources,
             )
         except WorkspaceError as error:
             raise NotKept(str(error.detail)) from error

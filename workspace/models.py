@@ -32,6 +32,12 @@ class WorkspaceFile(models.Model):
         help_text="The effect that made the file, so that it is made once.",
     )
     session_id = models.UUIDField(null=True, blank=True, help_text="The conversation it came up in.")
+    outside_sources = models.JSONField(
+        default=list,
+        db_default=[],
+        blank=True,
+        help_text="Where its content came from, unless from its owner.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 

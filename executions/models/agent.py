@@ -82,6 +82,12 @@ class AgentVersion(models.Model):
         default=list, help_text="The agents that came with it: id, version, in their order."
     )
     note = models.CharField(max_length=500, blank=True, default="", help_text="Why there is a new version.")
+    outside_sources = models.JSONField(
+        default=list,
+        db_default=[],
+        blank=True,
+        help_text="Content from outside that was read before the copilot made it; empty when a person saved it.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -92,6 +92,12 @@ class Execution(Job):
     safe_mode = models.BooleanField(default=True, help_text="Sensitive blocks ask a person first.")
     session_id = models.UUIDField(null=True, blank=True, help_text="The conversation that asked for it.")
     tell_session = models.BooleanField(default=False, help_text="The conversation wants to hear of its end.")
+    outside_sources = models.JSONField(
+        default=list,
+        db_default=[],
+        blank=True,
+        help_text="Content from outside that may have asked for it: then effects that leave the site ask a person.",
+    )
     cost = models.DecimalField(max_digits=14, decimal_places=6, default=Decimal(0))
     wakes = models.PositiveIntegerField(
         default=0, help_text="How often it was told that what it waits for may have happened."

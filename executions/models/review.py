@@ -39,6 +39,19 @@ class Review(models.Model):
     name = models.CharField(max_length=500, help_text="What the person is asked.")
     data = models.JSONField(null=True)
     editable = models.BooleanField(default=False)
+    outside_sources = models.JSONField(
+        default=list,
+        db_default=[],
+        blank=True,
+        help_text="The content from outside because of which it is asked.",
+    )
+    continued_by = models.CharField(
+        max_length=255,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="The call that does what was approved.",
+    )
     state = models.CharField(max_length=16, choices=State.choices, default=State.WAITING)
     decided_data = models.JSONField(null=True, blank=True)
     message = models.TextField(blank=True, default="")

@@ -8,11 +8,15 @@ from typing import Any, ClassVar
 from django.conf import settings
 from django.db import models
 
+from boundary import taint
 from durable import log
 from durable.models import Job
 from tools.models.call import ToolCall
 from tools.operations import announcing
 from tools.operations.signals import operation_changed, operation_ended
+
+OUTSIDE_SERVICE = "an outside service"
+WORKER = "worker"  # completed_by: this site's own
 
 
 class Operation(Job):
@@ -39,6 +43,9 @@ class Operation(Job):
     arguments = models.JSONField()
     fingerprint = models.CharField(max_length=64, help_text="Tells the same call asked for again.")
     permissions = models.JSONField(default=dict, help_text="What the call was permitted when it was made.")
+    outside_sources = models.JSONField(
+        default=list, db_default=[], blank=True, help_text="What its turn had read from outside."
+    )
     begun = models.BooleanField(
         default=False, help_text="The tool's function was called; after a crash: in doubt."
     )
@@ -66,6 +73,12 @@ class Operation(Job):
 
     def log_context(self) -> dict[str, Any]:
         return super().log_context() | {"session_id": str(self.session_id), "tool": self.tool_name}
+
+    @property
+    def content_sources(self) -> taint.Sources:
+        """Where its result came from, as far as that is not this site: its turn's content, an outside service."""
+        outside = [OUTSIDE_SERVICE] if self.completed_by not in ("", WORKER) else []
+        return taint.merge(self.outside_sources, outside)
 
     def answer(self) -> dict[str, Any]:
         """What the model is told, in place of "it was started"."""
