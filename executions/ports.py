@@ -274,6 +274,7 @@ class ReviewQuestion:
     name: str
     data: JSON
     editable: bool
+    outside_sources: tuple[str, ...] = ()  # because of which it is asked
 
 
 @dataclass(frozen=True, kw_only=True)

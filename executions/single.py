@@ -53,6 +53,10 @@ class SingleRun:
     permissions: Mapping[str, JSON] = field(default_factory=dict)
     safe_mode: bool = True
     session_id: uuid.UUID | None = None
+    outside_sources: tuple[
+        str, ...
+    ] = ()  # what was read before: then effects that leave the site ask a person
+    known_addresses: bool = False  # what it may fetch was given by a person or by a page, word for word
     seconds: float = limits.MAX_BLOCK_WAIT_SECONDS
 
 
@@ -105,7 +109,7 @@ def check(block: Block, wanted: SingleRun) -> None:
 
 def make_run(user: User, block: Block, wanted: SingleRun, equipment: Equipment) -> NodeRun:
     run_id = uuid.uuid5(NAMESPACE, f"{user.pk} {wanted.key}")
-    scope = SingleScope(user, equipment.model, safe_mode=wanted.safe_mode, session_id=wanted.session_id)
+    scope = SingleScope(user, equipment.model, wanted)
     node = PlannedNode(
         node=Node(id=block.id, block_id=block.id),
         block=block,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from accounts.ledger import check_budget
 from accounts.models import User
+from boundary import taint
 from durable import limits
 from durable.after_commit import after_commit
 from durable.poke import poke
@@ -38,6 +39,7 @@ class Order:
     session_id: uuid.UUID | None = None
     tell_session: bool = False
     parent: NodeExecution | None = None
+    outside_sources: tuple[str, ...] = ()  # what was read from outside by whoever asks for it
 
 
 PLAIN = Order()
@@ -142,6 +144,7 @@ def write(
         "safe_mode": order.safe_mode,
         "session_id": order.session_id,
         "tell_session": order.tell_session,
+        "outside_sources": list(taint.merge(order.outside_sources, version.outside_sources)),
         "poked_at": Execution.clock.now(),
     }
     if order.client_id:

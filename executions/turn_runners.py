@@ -19,6 +19,7 @@ class TurnScope:
     node_execution_id: uuid.UUID
     session_id: uuid.UUID | None = None
     permissions: Mapping[str, JSON] = field(default_factory=dict)
+    outside_sources: tuple[str, ...] = ()  # where what the turn is asked may come from
 
 
 class NoTurns:

@@ -62,6 +62,7 @@ class Storing:
     registry: Registry = field(default_factory=get_registry)
     may_use: Callable[[Block], bool] = allow_all
     note: str = ""
+    outside_sources: tuple[str, ...] = ()  # what the copilot had read before it made the graph
     version_id: uuid.UUID | None = None  # of the root's version: made again under it, the database refuses
 
 
@@ -156,6 +157,7 @@ def save_version(
         warnings=[problem.as_json() for problem in report.warnings],
         sub_agents=subs or [],
         note=how.note[:500],
+        outside_sources=list(how.outside_sources),
     )
     where.agent.latest_version = where.version
     where.agent.save(update_fields=["latest_version", "updated_at"])

@@ -53,7 +53,8 @@ def save_parsed(agent: Agent, graph: Graph, *, on_version: int | None = None, ho
         raise VersionMoved
     newest = get_version(agent)
     incoming = clean(graph, how.registry)
-    if not incoming.subs and is_same(incoming.graph, newest):
+    is_vouched_for = bool(newest.outside_sources) and not how.outside_sources  # saved anew by a person
+    if not incoming.subs and not is_vouched_for and is_same(incoming.graph, newest):
         return Stored(version=newest, report=validate_version(newest), changed=False)
     subs = place_parts(agent, incoming.subs)
     return store(incoming, Place(agent=agent, version=agent.latest_version + 1), subs, how)
@@ -67,7 +68,7 @@ def roll_back(agent: Agent, number: int) -> Stored:
     report = validate_version(older)
     graph = replace(parse_graph(older.graph), version=agent.latest_version + 1)
     where = Place(agent=agent, version=graph.version)
-    how = Storing(note=f"Back to version {number}.")
+    how = Storing(note=f"Back to version {number}.", outside_sources=tuple(older.outside_sources))
     return Stored(version=save_version(graph, where, report, how, older.sub_agents), report=report)
 
 

@@ -139,7 +139,10 @@ class Fix(AgentView):
         if fixes and order["save"]:
             note = f"Fixed: {'; '.join(fix.message for fix in fixes)}"
             stored = versions.save_parsed(
-                newest.agent, graph, on_version=newest.version, how=Storing(note=note)
+                newest.agent,
+                graph,
+                on_version=newest.version,
+                how=Storing(note=note, outside_sources=tuple(newest.outside_sources)),
             )
             newest, graph = stored.version, parse_graph(stored.version.graph)
         report = versions.validate_graph(newest.agent.user, graph)

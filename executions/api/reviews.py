@@ -39,6 +39,7 @@ class ReviewSerializer(serializers.ModelSerializer[Review]):
             "name",
             "data",
             "editable",
+            "outside_sources",
             "state",
             "execution_id",
             "agent_id",

@@ -61,6 +61,14 @@ class Effects(StrEnum):
     EFFECTFUL = "effectful"  # changes something: carries a key, is never blindly run again
 
 
+class Leaves(StrEnum):
+    """What of a run leaves the site; what leaves it can carry data away."""
+
+    NOTHING = "nothing"  # also: what goes to a service the operator chose, such as the model or the search
+    ADDRESS = "address"  # a request that reads, to an address among its inputs
+    MESSAGE = "message"  # something is sent to, or changed at, a place among its inputs
+
+
 @dataclass(frozen=True, kw_only=True)
 class Cost:
     """What a node run costs, in dollars as the ledger has them, on top of what a model charged for it."""
@@ -113,6 +121,8 @@ class Block:
     run: Callable[[Any, BlockContext], Emissions]
     type: BlockType = BlockType.STANDARD
     effects: Effects = Effects.PURE
+    reads_outside: bool | None = None  # may give out what strangers wrote; undeclared: yes, unless it is pure
+    leaves: Leaves | Callable[[Any], Leaves] | None = None  # undeclared: MESSAGE, unless it is pure
     nondeterministic: bool = False  # clock, chance or stored state: its outputs are recorded and replayed
     static_output: bool = False  # its outputs are reused rather than consumed
     repeats: tuple[str, ...] = ()  # the pins one run may emit on many times
@@ -135,6 +145,19 @@ class Block:
     def is_repeatable(self, inputs: BlockInputs) -> bool:
         """Whether doing it again under the same key is as good as once; only an effectful block is asked."""
         return self.repeatable is not None and self.repeatable(inputs)
+
+    @property
+    def gives_outside_content(self) -> bool:
+        """Whether what it gives out may have been written by a stranger."""
+        if self.reads_outside is None:
+            return self.effects is not Effects.PURE
+        return self.reads_outside
+
+    def leaves_with(self, inputs: BlockInputs) -> Leaves:
+        """What leaves the site when it runs with these inputs."""
+        if self.leaves is None:
+            return Leaves.NOTHING if self.effects is Effects.PURE else Leaves.MESSAGE
+        return self.leaves if isinstance(self.leaves, Leaves) else self.leaves(inputs)
 
     @cached_property
     def input_pins(self) -> tuple[Pin, ...]:

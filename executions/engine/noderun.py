@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from boundary import taint
 from durable import crashpoints, limits, tracing
 from durable.clock import current_time
 from durable.errors import DurableError
 from durable.stop import StopSignal
-from executions.blocks.base import Effects
+from executions.blocks.base import Effects, Leaves
 from executions.blocks.context import BlockContext, Meter
 from executions.blocks.errors import (
     BlockCancelled,
@@ -131,6 +132,10 @@ class RunScope(Protocol):
 
     def context_of(self, run: NodeRun) -> BlockContext: ...
 
+    def tainted_by(self, run: NodeRun, leaves: Leaves) -> taint.Sources:
+        """The content from outside that may have asked for this effect; empty when there is none."""
+        ...
+
 
 @dataclass(kw_only=True, eq=False)
 class NodeRun:
@@ -222,8 +227,9 @@ class NodeRun:
         if block.cost and not self.prepaid:
             self.scope.check_budget()
         context = self.scope.context_of(self)
-        if block.sensitive and self.scope.safe_mode:
-            inputs = self._ask_first(inputs, values, context)
+        sources = self._tainted_by(inputs)
+        if sources or (block.sensitive and self.scope.safe_mode):
+            inputs = self._ask_first(inputs, values, context, sources)
         self.ran = True
         skip = 0 if block.resumable else self.recorded
         for pin, value in emit(block, inputs, context):
@@ -232,12 +238,25 @@ class NodeRun:
                 continue
             self._keep(pin, value)
 
+    def _tainted_by(self, inputs: BlockInputs) -> taint.Sources:
+        """Why a person must approve an effect that leaves the site; raises BlockFailed where the site refuses it."""
+        leaves = self.node.block.leaves_with(inputs)
+        if leaves is Leaves.NOTHING:
+            return ()
+        sources = self.scope.tainted_by(self, leaves)
+        policy = taint.current_policy()
+        if not sources or policy is taint.Policy.ALLOW:
+            return ()
+        if policy is taint.Policy.DENY:
+            raise BlockFailed(f"{taint.explain(sources)} {taint.DENIED}")
+        return sources
+
     def _ask_first(
-        self, inputs: BlockInputs, values: Mapping[str, JSON], context: BlockContext
+        self, inputs: BlockInputs, values: Mapping[str, JSON], context: BlockContext, sources: taint.Sources
     ) -> BlockInputs:
-        """A person approves what a sensitive block is about to do, and may change it."""
+        """A person approves what the block is about to do, and may change it."""
         shown = {name: value for name, value in values.items() if value is not None}
-        question = ReviewQuestion(name=self.node.name, data=shown, editable=True)
+        question = ReviewQuestion(name=self.node.name, data=shown, editable=True, outside_sources=sources)
         decision = context.ports.reviews.decide(question, context.key("review"))
         if not decision.approved:
             said = f": {decision.message}" if decision.message else "."

@@ -5,8 +5,10 @@ from __future__ import annotations
 from functools import cached_property
 
 from accounts.ledger import OverBudget, check_budget
+from boundary import taint
 from durable.lease import Lease
 from executions.blocks.adapters.live import live_ports
+from executions.blocks.base import Leaves
 from executions.blocks.context import BlockContext
 from executions.blocks.errors import BudgetUsedUp
 from executions.credentials.finding import StoredCredentials
@@ -21,6 +23,7 @@ from executions.engine.ports.sub_agents import SubAgents
 from executions.engine.ports.tools import NodeToolbox
 from executions.engine.values import LargeValues
 from executions.models import Execution
+from executions.outside_content import content_sources
 from executions.ports import ModelPort, Ports
 from executions.reviews.asking import Asker, PersonReviews, expires_in
 from executions.turn_runners import TurnScope, turn_runners
@@ -47,6 +50,17 @@ class ExecutionScope:
             persist(lambda: check_budget(self.user))
         except OverBudget as error:
             raise BudgetUsedUp(str(error.detail)) from error
+
+    def tainted_by(self, run: NodeRun, leaves: Leaves) -> taint.Sources:
+        """What made the run necessary: the conversation it was started from; for a node that a model called, also
+        whatever that model may have read."""
+        started_by = tuple(self.execution.outside_sources)
+        return self.content_sources if run.caller_id is not None else started_by
+
+    @cached_property
+    def content_sources(self) -> taint.Sources:
+        """Where values of this execution may have come from that no person of this site wrote."""
+        return content_sources(self.execution, (node.block for node in self.plan.nodes.values()))
 
     def context_of(self, run: NodeRun) -> BlockContext:
         key = str(run.id)
@@ -106,9 +120,10 @@ def make_ports(scope: ExecutionScope, run: NodeRun) -> Ports:
         node_execution_id=run.id,
         session_id=execution.session_id,
         permissions=execution.permissions,
+        outside_sources=scope.content_sources,
     )
     return live_ports(
-        files=WorkspaceFiles(scope.user),
+        files=WorkspaceFiles(scope.user, scope.content_sources),
         store=store,
         credentials=StoredCredentials(execution.user_id),
         reviews=PersonReviews(asker),

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
 
 from accounts.ledger import OverBudget, check_budget
 from accounts.models import User
+from boundary import taint
 from executions.blocks.adapters.live import live_ports
+from executions.blocks.base import Leaves
 from executions.blocks.context import BlockContext
 from executions.blocks.errors import BudgetUsedUp
 from executions.credentials.finding import StoredCredentials
@@ -61,24 +64,43 @@ class NoTurns:
         raise PortError(ALONE)
 
 
+class Circumstances(Protocol):
+    """What `single.SingleRun` says of the conversation a block is run from."""
+
+    @property
+    def safe_mode(self) -> bool: ...
+
+    @property
+    def session_id(self) -> uuid.UUID | None: ...
+
+    @property
+    def outside_sources(self) -> taint.Sources: ...
+
+    @property
+    def known_addresses(self) -> bool: ...
+
+
 class SingleScope:
     """Fills in `noderun.RunScope` for one block."""
 
-    def __init__(
-        self, user: User, model: ModelPort, *, safe_mode: bool, session_id: uuid.UUID | None
-    ) -> None:
+    def __init__(self, user: User, model: ModelPort, around: Circumstances) -> None:
         self.user = user
-        self.safe_mode = safe_mode
+        self.safe_mode = around.safe_mode
         self.inbox = Inbox()
         self.large = PlainValues()
         self._model = model
-        self._session_id = session_id
+        self._around = around
 
     def check_budget(self) -> None:
         try:
             persist(lambda: check_budget(self.user))
         except OverBudget as error:
             raise BudgetUsedUp(str(error.detail)) from error
+
+    def tainted_by(self, run: NodeRun, leaves: Leaves) -> taint.Sources:
+        if leaves is Leaves.ADDRESS and self._around.known_addresses:
+            return ()
+        return self._around.outside_sources
 
     def store_of(self, run: NodeRun) -> StoredValues:
         return StoredValues(
@@ -88,7 +110,7 @@ class SingleScope:
     def context_of(self, run: NodeRun) -> BlockContext:
         key = str(run.id)
         store = self.store_of(run)
-        asker = Asker(user_id=self.user.pk, block_id=run.node.block.id, session_id=self._session_id)
+        asker = Asker(user_id=self.user.pk, block_id=run.node.block.id, session_id=self._around.session_id)
         graph = NoGraph()
         return BlockContext(
             user_id=str(self.user.pk),
@@ -99,7 +121,7 @@ class SingleScope:
             idempotency_key=key,
             cancel=run.stop,
             ports=live_ports(
-                files=WorkspaceFiles(self.user),
+                files=WorkspaceFiles(self.user, self._file_sources(run)),
                 store=store,
                 credentials=StoredCredentials(self.user.pk),
                 reviews=PersonReviews(asker),
@@ -116,3 +138,8 @@ class SingleScope:
             safe_mode=self.safe_mode,
             recorded_outputs=run.recorded,
         )
+
+    def _file_sources(self, run: NodeRun) -> taint.Sources:
+        """Where the content of files comes from that the block keeps."""
+        block = run.node.block
+        return taint.merge(self._around.outside_sources, [block.name] if block.gives_outside_content else [])

@@ -71,6 +71,7 @@ def ask_once(asker: Asker, question: ReviewQuestion, key: str) -> Review:
         name=question.name[: limits.MAX_REVIEW_NAME_CHARACTERS],
         data=data,
         editable=question.editable,
+        outside_sources=list(question.outside_sources),
         expires_at=Execution.clock.after(asker.expires_in.total_seconds()) if asker.expires_in else None,
     )
     Review.objects.bulk_create([review], ignore_conflicts=True)

@@ -113,7 +113,12 @@ def withdraw(execution_id: uuid.UUID) -> None:
     """Take back what an execution asked and nobody has decided; inside the transaction that ends it."""
     waiting = Review.objects.filter(execution_id=execution_id, state=Review.State.WAITING)
     for review in waiting:
-        taken_back = Review.objects.filter(pk=review.pk, state=Review.State.WAITING)
-        if taken_back.update(state=Review.State.WITHDRAWN, decided_at=Execution.clock.now()):
-            review.state = Review.State.WITHDRAWN
-            news.tell_decided(review)
+        withdraw_one(review)
+
+
+def withdraw_one(review: Review) -> None:
+    """Take back a question that nobody has decided."""
+    taken_back = Review.objects.filter(pk=review.pk, state=Review.State.WAITING)
+    if taken_back.update(state=Review.State.WITHDRAWN, decided_at=Execution.clock.now()):
+        review.state = Review.State.WITHDRAWN
+        news.tell_decided(review)

@@ -8,6 +8,7 @@ from executions.blocks.base import (
     DynamicInputs,
     Effects,
     Emissions,
+    Leaves,
     block,
     under_its_key,
 )
@@ -71,6 +72,8 @@ EXAMPLES = [
     examples=EXAMPLES,
     type=BlockType.AGENT,
     effects=Effects.EFFECTFUL,
+    reads_outside=True,
+    leaves=Leaves.NOTHING,
     repeatable=under_its_key,
     repeats=("*",),
     resumable=True,  # a second attempt follows the same run of the other agent

@@ -6,7 +6,7 @@ from executions.blocks.base import Effects, Emissions, under_its_key
 from executions.blocks.context import BlockContext
 from executions.blocks.examples import Example, Page, World
 from executions.blocks.families.agent_inputs import AgentInputFields, agent_input
-from executions.blocks.families.sources import keep_source
+from executions.blocks.families.sources import keep_source, leaves_by_file
 from executions.blocks.schema import BlockOutputs, Boolean, FileRef, Text, pin
 
 HELLO = "data:text/plain;base64,SGVsbG8="
@@ -53,6 +53,8 @@ EXAMPLES = [
     outputs=Outputs,
     examples=EXAMPLES,
     effects=Effects.EFFECTFUL,
+    reads_outside=True,
+    leaves=leaves_by_file,
     repeatable=under_its_key,
 )
 def agent_file_input(inputs: Inputs, context: BlockContext) -> Emissions:

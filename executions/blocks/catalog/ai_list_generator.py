@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from executions.blocks.base import Category, Effects, Emissions, block
+from executions.blocks.base import Category, Effects, Emissions, Leaves, block
 from executions.blocks.context import BlockContext
 from executions.blocks.errors import BlockFailed
 from executions.blocks.examples import Example, World
@@ -96,6 +96,8 @@ EXAMPLES = [
     outputs=Outputs,
     examples=EXAMPLES,
     effects=Effects.NETWORK,
+    reads_outside=False,
+    leaves=Leaves.NOTHING,
     credentials=LLM,
     repeats=("list_item",),
     ignored_inputs=LEGACY_KEYS,

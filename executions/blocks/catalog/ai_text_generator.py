@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from executions.blocks.base import Category, Effects, Emissions, block
+from executions.blocks.base import Category, Effects, Emissions, Leaves, block
 from executions.blocks.context import BlockContext
 from executions.blocks.examples import Example, World
 from executions.blocks.families.ai import (
@@ -90,6 +90,8 @@ EXAMPLES = [
     outputs=Outputs,
     examples=EXAMPLES,
     effects=Effects.NETWORK,
+    reads_outside=False,
+    leaves=Leaves.NOTHING,
     credentials=LLM,
     ignored_inputs=LEGACY_KEYS,
 )

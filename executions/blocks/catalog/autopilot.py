@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from executions.blocks.base import Category, Effects, Emissions, block, under_its_key
+from executions.blocks.base import Category, Effects, Emissions, Leaves, block, under_its_key
 from executions.blocks.context import BlockContext
 from executions.blocks.errors import BlockFailed
 from executions.blocks.examples import Example, World
@@ -91,6 +91,8 @@ EXAMPLES = [
     outputs=Outputs,
     examples=EXAMPLES,
     effects=Effects.EFFECTFUL,
+    reads_outside=True,
+    leaves=Leaves.NOTHING,
     repeatable=under_its_key,
     runs_alone=False,
     time_cap_seconds=None,

@@ -9,7 +9,16 @@ from typing import Literal
 from boundary.errors import SandboxError, SandboxUnavailable
 from boundary.sandbox import CollectedFile, KilledReason, SandboxRequest, SandboxResult
 from durable import limits
-from executions.blocks.base import Category, Cost, CredentialsNeed, Effects, Emissions, block, under_its_key
+from executions.blocks.base import (
+    Category,
+    Cost,
+    CredentialsNeed,
+    Effects,
+    Emissions,
+    Leaves,
+    block,
+    under_its_key,
+)
 from executions.blocks.coercion import to_json_text
 from executions.blocks.context import BlockContext
 from executions.blocks.errors import BlockCancelled, BlockFailed
@@ -121,6 +130,8 @@ EXAMPLES = [
     outputs=Outputs,
     examples=EXAMPLES,
     effects=Effects.EFFECTFUL,
+    reads_outside=False,
+    leaves=Leaves.NOTHING,
     repeatable=under_its_key,
     cost=Cost(per_second=Decimal("0.0001")),
     credentials=CredentialsNeed(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from boundary.errors import FetchError, ParserError, UnreadablePage
 from boundary.http import OutboundRequest
 from boundary.readable import decode_text, make_readable
-from executions.blocks.base import Category, CredentialsNeed, Effects, Emissions, block
+from executions.blocks.base import Category, CredentialsNeed, Effects, Emissions, Leaves, block
 from executions.blocks.context import BlockContext
 from executions.blocks.errors import BlockFailed
 from executions.blocks.examples import Example, Page, World
@@ -60,6 +60,8 @@ EXAMPLES = [
     outputs=Outputs,
     examples=EXAMPLES,
     effects=Effects.NETWORK,
+    reads_outside=True,
+    leaves=Leaves.ADDRESS,
     credentials=CredentialsNeed(
         provider="jina", kind="api_key", required=False, note="not needed: read locally"
     ),

@@ -7,7 +7,7 @@ from executions.blocks.base import Category, Effects, Emissions, block
 from executions.blocks.context import BlockContext
 from executions.blocks.errors import BlockFailed
 from executions.blocks.examples import Example, Page, World
-from executions.blocks.families.sources import load_source
+from executions.blocks.families.sources import leaves_by_file, load_source
 from executions.blocks.schema import BlockInputs, BlockOutputs, FileRef, Integer, Text, pin
 
 
@@ -73,6 +73,8 @@ EXAMPLES = [
     outputs=Outputs,
     examples=EXAMPLES,
     effects=Effects.NETWORK,
+    reads_outside=True,
+    leaves=leaves_by_file,
     repeats=("content",),
 )
 def file_read(inputs: Inputs, context: BlockContext) -> Emissions:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from executions.blocks.base import Category, Effects, Emissions, block, under_its_key
 from executions.blocks.context import BlockContext
 from executions.blocks.examples import Example, Page, World
-from executions.blocks.families.sources import keep_source
+from executions.blocks.families.sources import keep_source, leaves_by_file
 from executions.blocks.schema import BlockInputs, BlockOutputs, Boolean, FileRef, pin
 
 HELLO = "data:text/plain;base64,SGVsbG8="
@@ -55,6 +55,8 @@ EXAMPLES = [
     outputs=Outputs,
     examples=EXAMPLES,
     effects=Effects.EFFECTFUL,
+    reads_outside=True,
+    leaves=leaves_by_file,
     repeatable=under_its_key,
     static_output=True,
 )

@@ -36,6 +36,7 @@ EXAMPLES = [
     outputs=Outputs,
     examples=EXAMPLES,
     type=BlockType.WEBHOOK_MANUAL,
+    reads_outside=True,
     runs_alone=False,
 )
 def generic_webhook_trigger(inputs: Inputs, context: BlockContext) -> Emissions:

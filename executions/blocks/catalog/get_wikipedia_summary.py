@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from boundary.errors import FetchError
 from boundary.http import OutboundRequest
-from executions.blocks.base import Category, Effects, Emissions, block
+from executions.blocks.base import Category, Effects, Emissions, Leaves, block
 from executions.blocks.context import BlockContext
 from executions.blocks.errors import BlockFailed
 from executions.blocks.examples import Example, Page, World
@@ -55,6 +55,8 @@ EXAMPLES = [
     outputs=Outputs,
     examples=EXAMPLES,
     effects=Effects.NETWORK,
+    reads_outside=True,
+    leaves=Leaves.NOTHING,
 )
 def get_wikipedia_summary(inputs: Inputs, context: BlockContext) -> Emissions:
     """Fetches the summary of an article of the English Wikipedia."""

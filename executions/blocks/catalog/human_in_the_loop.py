@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from executions.blocks.base import BlockType, Category, Effects, Emissions, block, under_its_key
+from executions.blocks.base import BlockType, Category, Effects, Emissions, Leaves, block, under_its_key
 from executions.blocks.context import BlockContext
 from executions.blocks.examples import Example, World
 from executions.blocks.schema import JSON, BlockInputs, BlockOutputs, Boolean, Text, pin
@@ -61,6 +61,8 @@ EXAMPLES = [
     examples=EXAMPLES,
     type=BlockType.HITL,
     effects=Effects.EFFECTFUL,
+    reads_outside=False,
+    leaves=Leaves.NOTHING,
     repeatable=under_its_key,
     runs_alone=False,
 )

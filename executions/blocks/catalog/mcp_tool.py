@@ -11,6 +11,7 @@ from executions.blocks.base import (
     DynamicInputs,
     Effects,
     Emissions,
+    Leaves,
     block,
 )
 from executions.blocks.context import BlockContext
@@ -82,6 +83,8 @@ EXAMPLES = [
     examples=EXAMPLES,
     type=BlockType.MCP_TOOL,
     effects=Effects.EFFECTFUL,
+    reads_outside=True,
+    leaves=Leaves.MESSAGE,
     credentials=CredentialsNeed(provider=PROVIDER, kind="oauth2", required=False),
     dynamic_inputs=DynamicInputs(schema_pin="tool_input_schema", gathered_on="tool_arguments"),
 )

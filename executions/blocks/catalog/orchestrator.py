@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from durable import limits
-from executions.blocks.base import BlockType, Category, Effects, Emissions, block, under_its_key
+from executions.blocks.base import BlockType, Category, Effects, Emissions, Leaves, block, under_its_key
 from executions.blocks.context import BlockContext
 from executions.blocks.examples import Example, World
 from executions.blocks.families.ai import LEGACY_KEYS, LLM, fill_prompt, model_pin, ollama_pin
@@ -157,6 +157,8 @@ EXAMPLES = [
     examples=EXAMPLES,
     type=BlockType.AI,
     effects=Effects.EFFECTFUL,
+    reads_outside=False,
+    leaves=Leaves.NOTHING,
     repeatable=under_its_key,
     credentials=LLM,
     repeats=("tools_^_*", "conversations", "tool_calls"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from executions.blocks.base import Category, Effects, Emissions, block, under_its_key
+from executions.blocks.base import Category, Effects, Emissions, Leaves, block, under_its_key
 from executions.blocks.context import BlockContext
 from executions.blocks.examples import Example
 from executions.blocks.schema import JSON, BlockInputs, BlockOutputs, Text, pin
@@ -43,6 +43,8 @@ EXAMPLES = [
     outputs=Outputs,
     examples=EXAMPLES,
     effects=Effects.EFFECTFUL,
+    reads_outside=False,
+    leaves=Leaves.NOTHING,
     repeatable=under_its_key,
 )
 def persist_information(inputs: Inputs, context: BlockContext) -> Emissions:

@@ -11,7 +11,7 @@ from boundary.http import OutboundRequest
 from boundary.isolated import parse_isolated
 from boundary.parsers.errors import UnreadableContent
 from durable import limits
-from executions.blocks.base import Category, Effects, Emissions, block
+from executions.blocks.base import Category, Effects, Emissions, Leaves, block
 from executions.blocks.context import BlockContext
 from executions.blocks.errors import BlockFailed
 from executions.blocks.examples import Example, Page, World
@@ -87,6 +87,8 @@ EXAMPLES = [
     outputs=Outputs,
     examples=EXAMPLES,
     effects=Effects.NETWORK,
+    reads_outside=True,
+    leaves=Leaves.ADDRESS,
     repeats=("entry", "entries"),
 )
 def read_rss_feed(inputs: Inputs, context: BlockContext) -> Emissions:

@@ -9,7 +9,7 @@ from executions.blocks.base import Category, Effects, Emissions, block
 from executions.blocks.context import BlockContext
 from executions.blocks.errors import BlockFailed
 from executions.blocks.examples import Example, World
-from executions.blocks.families.sources import load_source
+from executions.blocks.families.sources import leaves_by_file, load_source
 from executions.blocks.families.tables import Dialect, is_workbook, read_csv, read_workbook
 from executions.blocks.schema import (
     BlockInputs,
@@ -85,6 +85,8 @@ EXAMPLES = [
     outputs=Outputs,
     examples=EXAMPLES,
     effects=Effects.NETWORK,
+    reads_outside=True,
+    leaves=leaves_by_file,
     repeats=("row",),
 )
 def read_spreadsheet(inputs: Inputs, context: BlockContext) -> Emissions:

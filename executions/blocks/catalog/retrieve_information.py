@@ -45,6 +45,7 @@ EXAMPLES = [
     outputs=Outputs,
     examples=EXAMPLES,
     nondeterministic=True,
+    reads_outside=True,
     static_output=True,
 )
 def retrieve_information(inputs: Inputs, context: BlockContext) -> Emissions:

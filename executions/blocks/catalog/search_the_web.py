@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from executions.blocks.base import Category, Cost, CredentialsNeed, Effects, Emissions, block
+from executions.blocks.base import Category, Cost, CredentialsNeed, Effects, Emissions, Leaves, block
 from executions.blocks.context import BlockContext
 from executions.blocks.errors import BlockFailed
 from executions.blocks.examples import Example, World
@@ -49,6 +49,8 @@ EXAMPLES = [
     outputs=Outputs,
     examples=EXAMPLES,
     effects=Effects.NETWORK,
+    reads_outside=True,
+    leaves=Leaves.NOTHING,
     cost=Cost(per_run=Decimal("0.001")),
     credentials=CredentialsNeed(
         provider="search", kind="api_key", required=False, note="the platform's own search is used"

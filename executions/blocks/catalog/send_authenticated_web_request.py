@@ -6,7 +6,7 @@ from executions.blocks.base import Category, CredentialsNeed, Effects, Emissions
 from executions.blocks.context import BlockContext
 from executions.blocks.examples import Example, Page, World
 from executions.blocks.families.accounts import find_credential, server_of_url
-from executions.blocks.families.web_requests import AnswerPins, RequestFields, send
+from executions.blocks.families.web_requests import AnswerPins, RequestFields, leaves_by_method, send
 from executions.blocks.schema import Credentials, credentials_pin
 from executions.ports import Credential
 
@@ -46,6 +46,8 @@ EXAMPLES = [
     outputs=AnswerPins,
     examples=EXAMPLES,
     effects=Effects.EFFECTFUL,
+    reads_outside=True,
+    leaves=leaves_by_method,
     repeatable=under_its_key,
     credentials=CredentialsNeed(provider=PROVIDER, kind="host_scoped", required=False),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from boundary.destinations import Destination
-from executions.blocks.base import Category, CredentialsNeed, Effects, Emissions, block
+from executions.blocks.base import Category, CredentialsNeed, Effects, Emissions, Leaves, block
 from executions.blocks.context import BlockContext
 from executions.blocks.errors import BlockFailed
 from executions.blocks.examples import Example, World
@@ -90,6 +90,8 @@ EXAMPLES = [
     outputs=Outputs,
     examples=EXAMPLES,
     effects=Effects.EFFECTFUL,
+    reads_outside=False,
+    leaves=Leaves.MESSAGE,
     sensitive=True,
     credentials=CredentialsNeed(provider=PROVIDER, kind="user_password"),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from executions.blocks.base import Category, Effects, Emissions, block, under_its_key
 from executions.blocks.context import BlockContext
 from executions.blocks.examples import Example, Page, World
-from executions.blocks.families.web_requests import AnswerPins, RequestFields, send
+from executions.blocks.families.web_requests import AnswerPins, RequestFields, leaves_by_method, send
 
 API = "https://api.example.com/items"
 EXAMPLES = [
@@ -48,6 +48,8 @@ EXAMPLES = [
     outputs=AnswerPins,
     examples=EXAMPLES,
     effects=Effects.EFFECTFUL,
+    reads_outside=True,
+    leaves=leaves_by_method,
     repeatable=under_its_key,
 )
 def send_web_request(inputs: RequestFields, context: BlockContext) -> Emissions:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from executions.blocks.base import Category, CredentialsNeed, Effects, Emissions, block
+from executions.blocks.base import Category, CredentialsNeed, Effects, Emissions, Leaves, block
 from executions.blocks.context import BlockContext
 from executions.blocks.errors import BlockFailed
 from executions.blocks.examples import Example, World
@@ -101,6 +101,11 @@ def only_reads(inputs: Inputs) -> bool:
     return inputs.read_only
 
 
+def leaves_by_statement(inputs: Inputs) -> Leaves:
+    """A statement that may change something is an effect elsewhere; a login only goes where it belongs."""
+    return Leaves.NOTHING if inputs.read_only or inputs.database_type == "sqlite" else Leaves.MESSAGE
+
+
 @block(
     id="4dc35c0f-4fd8-465e-9616-5a216f1ba2bc",
     name="SQL Query",
@@ -109,6 +114,8 @@ def only_reads(inputs: Inputs) -> bool:
     outputs=Outputs,
     examples=EXAMPLES,
     effects=Effects.EFFECTFUL,
+    reads_outside=True,
+    leaves=leaves_by_statement,
     repeatable=only_reads,
     credentials=CredentialsNeed(provider=PROVIDER, kind="user_password"),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import parse_qs, urlsplit
 
-from executions.blocks.base import Category, CredentialsNeed, Effects, Emissions, block
+from executions.blocks.base import Category, CredentialsNeed, Effects, Emissions, Leaves, block
 from executions.blocks.context import BlockContext
 from executions.blocks.errors import BlockFailed
 from executions.blocks.examples import Example, World
@@ -55,6 +55,8 @@ EXAMPLES = [
     outputs=Outputs,
     examples=EXAMPLES,
     effects=Effects.NETWORK,
+    reads_outside=True,
+    leaves=Leaves.NOTHING,
     credentials=CredentialsNeed(
         provider="webshare_proxy", kind="user_password", required=False, note="not needed"
     ),

@@ -12,9 +12,10 @@ from urllib.parse import unquote_to_bytes, urlsplit
 from boundary.errors import FetchError
 from boundary.http import OutboundRequest
 from durable import limits
-from executions.blocks.base import Emissions
+from executions.blocks.base import Emissions, Leaves
 from executions.blocks.context import BlockContext
 from executions.blocks.errors import BlockFailed
+from executions.blocks.schema import BlockInputs
 
 DATA_URI = re.compile(r"data:(?P<type>[\w.+-]+/[\w.+-]+)?(?P<parameters>(?:;[^;,]*)*),", re.ASCII)
 OTHER_SCHEME = re.compile(r"(?!workspace:)[a-zA-Z][a-zA-Z0-9+.-]*:", re.ASCII)
@@ -42,7 +43,7 @@ def load_source(reference: str, context: BlockContext) -> Source:
     """Fetch, decode or open what the reference names; raises BlockFailed."""
     if reference.startswith("data:"):
         source = _decode(reference)
-    elif reference.lower().startswith(("http://", "https://")):
+    elif is_url(reference):
         source = _fetch(reference, context)
     elif OTHER_SCHEME.match(reference):
         raise BlockFailed("A file is given by an http(s) URL, a data URI or a workspace reference.")
@@ -52,6 +53,16 @@ def load_source(reference: str, context: BlockContext) -> Source:
     if len(source.content) > limits.MAX_BLOCK_FILE_BYTES:
         raise BlockFailed(f"The file is larger than {limits.MAX_BLOCK_FILE_BYTES} bytes.")
     return source
+
+
+def leaves_by_file(inputs: BlockInputs) -> Leaves:
+    """For `leaves` of blocks that are given files: a URL among their inputs is fetched."""
+    given = (value for value in inputs.model_dump().values() if isinstance(value, str))
+    return Leaves.ADDRESS if any(map(is_url, given)) else Leaves.NOTHING
+
+
+def is_url(reference: str) -> bool:
+    return reference.lower().startswith(("http://", "https://"))
 
 
 def keep_source(reference: str, pin: str, context: BlockContext, *, base_64: bool) -> Emissions:

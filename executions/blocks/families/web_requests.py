@@ -8,7 +8,7 @@ from typing import Literal
 from boundary.errors import FetchError
 from boundary.http import OutboundRequest, OutboundResponse, UploadPart
 from boundary.readable import decode_text
-from executions.blocks.base import Emissions
+from executions.blocks.base import Emissions, Leaves
 from executions.blocks.coercion import parse_json
 from executions.blocks.context import BlockContext
 from executions.blocks.errors import BlockFailed
@@ -51,6 +51,14 @@ class AnswerPins(BlockOutputs):
     response: JSON
     client_error: JSON
     server_error: JSON
+
+
+def leaves_by_method(inputs: RequestFields) -> Leaves:
+    """For `leaves`: a plain GET only asks for an address; whatever carries more is sent to somebody."""
+    carries = (
+        inputs.body is not None or inputs.files or inputs.headers or inputs.method not in ("GET", "HEAD")
+    )
+    return Leaves.MESSAGE if carries else Leaves.ADDRESS
 
 
 def send(inputs: RequestFields, headers: Mapping[str, str], context: BlockContext) -> Emissions:

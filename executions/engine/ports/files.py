@@ -7,6 +7,7 @@ import io
 from rest_framework.exceptions import APIException
 
 from accounts.models import User
+from boundary import taint
 from durable import limits
 from executions.engine.ports.database import persist
 from executions.ports import PortError, StoredFile
@@ -21,14 +22,20 @@ SCHEME = "workspace://"
 class WorkspaceFiles:
     """Files of one user; what is another's is as good as not there."""
 
-    def __init__(self, user: User) -> None:
+    def __init__(self, user: User, outside_sources: taint.Sources = ()) -> None:
         self._user = user
+        self._sources = outside_sources
 
     def save(self, *, name: str, content: bytes, media_type: str, key: str) -> StoredFile:
         try:
             file = persist(
                 lambda: files.save(
-                    self._user, f"{FOLDER}/{name}", io.BytesIO(content), number=True, key=f"block:{key}"
+                    self._user,
+                    f"{FOLDER}/{name}",
+                    io.BytesIO(content),
+                    number=True,
+                    key=f"block:{key}",
+                    outside_sources=self._sources,
                 )
             )
         except WorkspaceError as error:

@@ -69,6 +69,7 @@ class SubAgents:
             permissions=self.parent.permissions,
             safe_mode=self.parent.safe_mode,
             session_id=self.parent.session_id,
+            outside_sources=tuple(self.parent.outside_sources),
             parent=NodeExecution.objects.select_related("execution").get(pk=self.run_at_work.id),
         )
         try:

@@ -1,0 +1,34 @@
+"""Which content from outside an execution has in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from boundary import taint
+from executions.blocks.base import Block
+from executions.blocks.registry import get_registry
+from executions.graph import parse_graph
+from executions.models import AgentVersion, Execution
+
+CALLER = "the agent that ran it"
+WEBHOOK = "the call of a webhook"
+OTHERS_AGENT = "an agent of the store"
+
+
+def content_sources(execution: Execution, blocks: Iterable[Block]) -> taint.Sources:
+    """Where values of an execution may come from: its conversation, its blocks, its parent, a webhook's caller."""
+    around = [CALLER] if execution.parent_id else []
+    around += [WEBHOOK] if execution.source == Execution.Source.TRIGGER else []
+    return taint.merge(
+        execution.outside_sources, around, (block.name for block in blocks if block.gives_outside_content)
+    )
+
+
+def sources_of(execution: Execution) -> taint.Sources:
+    """The same for an execution that is only looked at; also what others wrote into an agent of the store counts."""
+    version = AgentVersion.objects.filter(agent=execution.agent_id, version=execution.version).first()
+    nodes = parse_graph(version.graph).nodes if version is not None else ()
+    registry = get_registry()
+    blocks = (registry.get(node.block_id) for node in nodes if node.block_id in registry)
+    shared = [OTHERS_AGENT] if execution.agent.listing_id else []
+    return taint.merge(content_sources(execution, blocks), shared)
