@@ -29,6 +29,14 @@ class Effect(enum.StrEnum):
     FOREIGN = "foreign"  # something outside that cannot be looked up: never run again, say so
 
 
+class Reads(enum.StrEnum):
+    """Whether a tool puts before the model what strangers wrote."""
+
+    NOTHING = "nothing"  # only what this site or the user wrote
+    PERHAPS = "perhaps"  # the tool says where from with `context.read_outside`
+    ALWAYS = "always"
+
+
 class ToolArgs(BaseModel):
     """Base of every tool's argument model."""
 
@@ -62,6 +70,7 @@ Run: TypeAlias = Callable[[Any, Any], ToolResult]  # a long-running tool is give
 Lookup: TypeAlias = Callable[[Any, Any], ToolResult | None]
 Receive: TypeAlias = Callable[[Any, OutsideAnswer, Any], ToolResult]
 Gate: TypeAlias = Callable[[ToolContext], None]
+Holds: TypeAlias = Callable[[Any, Any], bool]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +82,8 @@ class Tool:
     args: type[ToolArgs]
     run: Run
     effect: Effect
+    reads: Reads
+    holds: Holds
     gates: tuple[Gate, ...]
     cap_seconds: float
     long_running: bool
@@ -88,6 +99,8 @@ class Tool:
 def tool(
     *,
     effect: Effect = Effect.PURE,
+    reads: Reads | None = None,
+    holds: bool | Holds | None = None,
     gates: Sequence[Gate] = (),
     cap_seconds: float | None = None,
     long_running: bool = False,
@@ -103,6 +116,10 @@ def tool(
     becomes an operation: it runs on its own queue and comes back to the conversation with its result. `receive(args,
     answer, context)` makes the tool's result of what an outside service answered, when the tool had raised
     AcceptedElsewhere; without it the answer itself is the result.
+
+    `reads` says whether the result may be a stranger's words; unsaid, it is taken for that. `holds`, yes or no or by
+    `(args, context)`, says whether the call must be approved by a person once such words were read: because something
+    leaves the site, or because it lasts. Unsaid, it is held when its effect is foreign.
     """
 
     def make(function: Run) -> Tool:
@@ -124,12 +141,15 @@ def tool(
             cap = limits.MAX_OPERATION_SECONDS if long_running else limits.TOOL_SECONDS
         if not 0 < cap <= most:
             raise BadTool(f"The tool {known_as}: cap_seconds must be at most {most:.0f}.")
+        must_hold = effect is Effect.FOREIGN if holds is None else holds
         return Tool(
             name=known_as,
             description=description,
             args=_argument_model(known_as, function),
             run=function,
             effect=effect,
+            reads=reads or Reads.ALWAYS,
+            holds=must_hold if callable(must_hold) else lambda args, context: must_hold,
             gates=tuple(gates),
             cap_seconds=cap,
             long_running=long_running,

@@ -189,7 +189,10 @@ def deliver(order: Order, result: Result, context: OperationContext) -> Made:
 def keep(order: Order, built: Built, context: OperationContext) -> AgentVersion:
     """Save it, once per call. What cannot be saved is not lost: the error holds the JSON."""
     how = Storing(
-        may_use=scope_for(context).may_use, note=order.wish.goal[:500], version_id=version_id(context)
+        may_use=scope_for(context).may_use,
+        note=order.wish.goal[:500],
+        outside_sources=context.outside_sources,
+        version_id=version_id(context),
     )
     try:
         with as_tool_errors():

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from accounts.models import User
+from boundary import taint
 from durable.stop import StopReason
 from tools.errors import Cancelled, NeedLogin
 from tools.permissions import Permissions
@@ -54,6 +55,8 @@ class Channel(Protocol):
 
     def waiting(self, job_id: uuid.UUID | None) -> AbstractContextManager[None]: ...
 
+    def read_outside(self, sources: Iterable[str]) -> None: ...
+
 
 @dataclass(frozen=True, kw_only=True)
 class ToolContext:
@@ -69,6 +72,8 @@ class ToolContext:
     cancelled: CancelSignal
     deadline: float
     channel: Channel
+    said: Callable[[], Iterable[str]] = tuple
+    outside_sources: taint.Sources = ()  # what the model had read from outside when it made the call
 
     @property
     def user(self) -> User:
@@ -94,6 +99,14 @@ class ToolContext:
     def with_result(self, work: Callable[[], object]) -> None:
         """Run `work` in the very transaction that saves this call's result: both happen, or neither."""
         self.channel.with_result(work)
+
+    def said_by_person(self) -> Iterable[str]:
+        """What the person themselves wrote in this conversation."""
+        return self.said()
+
+    def read_outside(self, *sources: str) -> None:
+        """Say that the result holds what strangers wrote, and where it came from."""
+        self.channel.read_outside(sources)
 
     def waiting(self, job_id: uuid.UUID | None = None) -> AbstractContextManager[None]:
         """While inside, the call only waits, so its turn leaves its place among the user's running turns to others.

@@ -16,7 +16,7 @@ from durable.clock import current_time
 from durable.errors import HandOver, LeaseLost
 from durable.stop import StopReason
 from llm.types import ToolCallRequest
-from tools import arguments, gates, registry
+from tools import approvals, arguments, gates, registry
 from tools.arguments import InvalidArguments
 from tools.base import Effect, Tool
 from tools.errors import Cancelled, Interrupted, ModelRetry, TimedOut, ToolError, ToolOutcome
@@ -146,6 +146,8 @@ class _Step:
             inbox=self.inbox,
         )
         gates.check(tool, call.context)
+        if not planned.in_doubt:  # what had begun was not to be held
+            approvals.hold(call)
         return call
 
     def _tool(self, name: str) -> Tool:
@@ -308,6 +310,7 @@ class _Step:
             state=outcome.state,
             output=outcome.output,
             error_text=outcome.error_text,
+            sources=outcome.sources,
         )
 
         def write() -> None:

@@ -8,6 +8,7 @@ ToolOutcome              raised inside a tool or a gate; the model hears it as a
 │   ├── Cancelled        somebody stopped the call
 │   └── Interrupted      the worker died in the middle
 ├── NoResults            nothing was found
+├── ApprovalNeeded       a person must approve the call first
 ├── AcceptedElsewhere    an outside service does the work and will answer later
 └── NeedLogin            the tool works only for people with an account
 
@@ -93,6 +94,12 @@ class NoResults(ToolOutcome):
 
     def __init__(self, message: str = "", suggestions: list[str] | None = None) -> None:
         super().__init__(message, suggestions=suggestions or [])
+
+
+class ApprovalNeeded(ToolOutcome):
+    """A person must approve this call before it runs."""
+
+    type = "review_required"
 
 
 class AcceptedElsewhere(ToolOutcome):

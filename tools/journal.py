@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
+from boundary import taint
 from durable.stop import StopSignal
 from tools.context import WatchedExecution
 from tools.models import ToolCall
@@ -27,6 +28,8 @@ class CallScope:
     attempt: int
     permissions: Permissions
     cancelled: StopSignal
+    outside_sources: taint.Sources = ()  # what the model has read from outside so far
+    said: Callable[[], Iterable[str]] = tuple  # what the person wrote, looked up only when it matters
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +42,7 @@ class FinishedCall:
     state: ToolCall.State
     output: dict[str, Any]
     error_text: str | None
+    sources: taint.Sources = ()  # of the content from outside it brings, to be remembered with it
 
     @classmethod
     def of(cls, row: ToolCall, *, call_id: str) -> FinishedCall:

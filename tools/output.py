@@ -7,6 +7,7 @@ import uuid
 from typing import Any
 
 from accounts.models import User
+from boundary import taint
 from durable import limits
 from tools.base import ToolResult
 from tools.context import ToolContext
@@ -16,10 +17,10 @@ from workspace.plain import plain
 from workspace.showing import Keeper, KeepsNothing, show
 
 
-def process(result: ToolResult, context: ToolContext) -> dict[str, Any]:
+def process(result: ToolResult, context: ToolContext, sources: taint.Sources = ()) -> dict[str, Any]:
     """The result for the model: files replaced by references, long parts cut with a note, secrets blotted out."""
     name = f"{result.type}-{hashlib.sha256(context.key.encode()).hexdigest()[:16]}"
-    shown: dict[str, Any] = show(plain(result), keeper_for(context), name=name)
+    shown: dict[str, Any] = show(plain(result), keeper_for(context, sources), name=name)
     message = result.message[: limits.OUTPUT_START_CHARACTERS]
     return {"type": result.type, "message": message} | shown | {"session_id": str(context.session_id)}
 
@@ -51,12 +52,12 @@ def show_value(value: Any, keeper: Keeper, *, name: str) -> Any:
     return show(value, keeper, name=name)
 
 
-def keeper_for(context: ToolContext) -> Keeper:
-    return keeper_of(context.user_id, context.session_id)
+def keeper_for(context: ToolContext, sources: taint.Sources = ()) -> Keeper:
+    return keeper_of(context.user_id, context.session_id, taint.merge(context.outside_sources, sources))
 
 
-def keeper_of(user_id: int | None, session_id: uuid.UUID) -> Keeper:
+def keeper_of(user_id: int | None, session_id: uuid.UUID, sources: taint.Sources = ()) -> Keeper:
     """The files of the user the call is for. Only the id is needed, so no row is read for the many small results."""
     if user_id is None:
         return KeepsNothing()
-    return WorkspaceKeeper(User(pk=user_id), session_id)
+    return WorkspaceKeeper(User(pk=user_id), session_id, sources)

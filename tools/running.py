@@ -10,21 +10,22 @@ import threading
 import time
 import uuid
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import connections
 
+from boundary import taint
 from durable import limits, tracing
 from durable.connections import release
 from durable.errors import DurableError
 from durable.stop import StopReason, StopSignal
 from tools import output
-from tools.base import Effect, Tool, ToolArgs, ToolResult
+from tools.base import Effect, Reads, Tool, ToolArgs, ToolResult
 from tools.context import ToolContext, WatchedExecution
-from tools.errors import Cancelled, Interrupted, NoResults, ToolError, ToolOutcome
+from tools.errors import ApprovalNeeded, Cancelled, Interrupted, NoResults, ToolError, ToolOutcome
 from tools.journal import CallScope, Journal
 from tools.models import ToolCall
 
@@ -40,6 +41,7 @@ class Outcome:
     state: ToolCall.State
     output: dict[str, Any]
     works: tuple[Callable[[], object], ...] = ()
+    sources: taint.Sources = ()  # of what it holds from outside
 
     @classmethod
     def of(cls, error: ToolOutcome, session_id: uuid.UUID) -> Outcome:
@@ -51,7 +53,7 @@ class Outcome:
 
 
 def state_of(error: ToolOutcome) -> ToolCall.State:
-    if isinstance(error, NoResults):
+    if isinstance(error, NoResults | ApprovalNeeded):
         return ToolCall.State.SUCCEEDED
     if isinstance(error, Cancelled):
         return ToolCall.State.CANCELLED
@@ -109,6 +111,7 @@ class RunningCall:
     closed: bool = False
     works: list[Callable[[], object]] = field(default_factory=list)
     shown_at: float = 0.0
+    sources: taint.Sources = ()
 
     def __post_init__(self) -> None:
         self.context = ToolContext(
@@ -122,6 +125,8 @@ class RunningCall:
             cancelled=self.stop,
             deadline=time.monotonic() + self.tool.cap_seconds,
             channel=self,
+            outside_sources=self.scope.outside_sources,
+            said=self.scope.said,
         )
 
     def start(self) -> None:
@@ -171,6 +176,9 @@ class RunningCall:
     def with_result(self, work: Callable[[], object]) -> None:
         self.works.append(work)
 
+    def read_outside(self, sources: Iterable[str]) -> None:
+        self.sources = taint.merge(self.sources, sources)
+
     @contextmanager
     def waiting(self, job_id: uuid.UUID | None) -> Iterator[None]:
         try:
@@ -205,13 +213,21 @@ class RunningCall:
             result = self._result()
             if self.closed:
                 raise Cancelled
-            shown = output.process(result, self.context)
+            self._name_source()
+            shown = output.process(result, self.context, self.sources)
         except ToolOutcome as error:
             return self._failed(error)
         except (Exception, SystemExit):
             log.exception("A tool failed", extra={"tool": self.tool.name, "call": self.key})
             return self._failed(Crashed(f"{self.tool.name} failed. {Crashed.__doc__}"))
-        return Outcome(state=ToolCall.State.SUCCEEDED, output=shown, works=tuple(self.works))
+        return Outcome(
+            state=ToolCall.State.SUCCEEDED, output=shown, works=tuple(self.works), sources=self.sources
+        )
+
+    def _name_source(self) -> None:
+        """A tool that reads outside and does not say where is its own source."""
+        if self.tool.reads is Reads.ALWAYS and not self.sources:
+            self.sources = taint.merge([self.tool.name])
 
     def _result(self) -> ToolResult:
         if self.in_doubt and self.tool.lookup is not None:
@@ -225,7 +241,8 @@ class RunningCall:
 
     def _failed(self, error: ToolOutcome) -> Outcome:
         """A tool that was told to stop and then fails, fails because of that."""
-        return Outcome.of(self.told_why or error, self.scope.session_id)
+        outcome = Outcome.of(self.told_why or error, self.scope.session_id)
+        return dataclasses.replace(outcome, sources=self.sources)
 
 
 _lock = threading.Lock()

@@ -49,6 +49,7 @@ class Report:
     error: str = ""
     doing: str = ""
     seconds: float = 0.0
+    outside_sources: tuple[str, ...] = ()  # what it has read from outside
 
 
 Tell: TypeAlias = Callable[[str], None]

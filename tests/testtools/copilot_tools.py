@@ -12,7 +12,7 @@ from django.db.models import F
 from pydantic import Field
 
 from tests.testtools.models import TestEffect
-from tools.base import Effect, ToolArgs, ToolResult, tool
+from tools.base import Effect, Reads, ToolArgs, ToolResult, tool
 from tools.context import ToolContext
 from tools.errors import AcceptedElsewhere, ModelRetry, ToolError
 from tools.outside import OutsideAnswer
@@ -30,7 +30,7 @@ class PureArgs(ToolArgs):
     value: str = Field(default="", description="What to answer.")
 
 
-@tool()
+@tool(reads=Reads.NOTHING)
 def test_pure(args: PureArgs, context: ToolContext) -> Value:
     """Answer with the value. Leaves nothing behind."""
     return Value(value=args.value)
@@ -41,7 +41,7 @@ class SleepArgs(ToolArgs):
     deaf: bool = Field(default=False, description="Ignore the signal to stop.")
 
 
-@tool(cap_seconds=120)
+@tool(cap_seconds=120, reads=Reads.NOTHING)
 def test_sleep(args: SleepArgs, context: ToolContext) -> Value:
     """Sleep, and tell how far it is."""
     start = time.monotonic()
@@ -77,7 +77,7 @@ def find_effect(args: NoteArgs, context: ToolContext) -> Value | None:
     return Value(message="Found.", value=found.note) if found else None
 
 
-@tool(effect=Effect.EFFECTFUL, lookup=find_effect)
+@tool(effect=Effect.EFFECTFUL, lookup=find_effect, reads=Reads.NOTHING)
 def test_effect(args: NoteArgs, context: ToolContext) -> Value:
     """Write a row under the call's key. A second run is an error, so that a test sees it."""
     context.cancelled.wait(args.seconds)
@@ -86,7 +86,7 @@ def test_effect(args: NoteArgs, context: ToolContext) -> Value:
     return Value(value=args.note)
 
 
-@tool(effect=Effect.IDEMPOTENT)
+@tool(effect=Effect.IDEMPOTENT, reads=Reads.NOTHING)
 def test_idempotent(args: NoteArgs, context: ToolContext) -> Value:
     """Write a row under the call's key and count how often that was done."""
     context.cancelled.wait(args.seconds)
@@ -96,7 +96,7 @@ def test_idempotent(args: NoteArgs, context: ToolContext) -> Value:
     return Value(value=args.note)
 
 
-@tool(effect=Effect.FOREIGN)
+@tool(effect=Effect.FOREIGN, reads=Reads.NOTHING)
 def test_foreign_effect(args: NoteArgs, context: ToolContext) -> Value:
     """Append a line to the file named by the environment: an effect that cannot be looked up."""
     context.cancelled.wait(args.seconds)
@@ -112,7 +112,7 @@ class FailArgs(ToolArgs):
     )
 
 
-@tool()
+@tool(reads=Reads.NOTHING)
 def test_fail(args: FailArgs, context: ToolContext) -> Value:
     """Fail."""
     match args.how:
@@ -128,7 +128,7 @@ def test_fail(args: FailArgs, context: ToolContext) -> Value:
             raise RuntimeError("the secret is hunter2")
 
 
-@tool()
+@tool(reads=Reads.NOTHING)
 def test_quoting_crash(args: NoteArgs, context: ToolContext) -> Value:
     """Fail with an error that quotes what it was given, as careless code does."""
     raise ValueError(f"cannot make sense of {args.note!r}")
@@ -140,7 +140,7 @@ class BigArgs(ToolArgs):
     depth: int = Field(default=0, ge=0, le=100_000)
 
 
-@tool()
+@tool(reads=Reads.NOTHING)
 def test_big_output(args: BigArgs, context: ToolContext) -> Value:
     """Answer with a long text, a long list or a deep tree."""
     value: Any = "x" * args.characters
@@ -177,13 +177,13 @@ def work(args: OperationArgs, context: ToolContext) -> Value:
     return Value(message=f"The long work is done: {args.note}", value=args.note)
 
 
-@tool(effect=Effect.IDEMPOTENT, long_running=True)
+@tool(effect=Effect.IDEMPOTENT, long_running=True, reads=Reads.NOTHING)
 def test_operation(args: OperationArgs, context: ToolContext) -> Value:
     """Work for a while as an operation; done again after a crash."""
     return work(args, context)
 
 
-@tool(effect=Effect.FOREIGN, long_running=True, cap_seconds=30)
+@tool(effect=Effect.FOREIGN, long_running=True, cap_seconds=30, reads=Reads.NOTHING)
 def test_foreign_operation(args: OperationArgs, context: ToolContext) -> Value:
     """Work for a while as an operation that must not be done twice."""
     return work(args, context)
@@ -219,13 +219,13 @@ def hand_over(args: HandedOverArgs, context: ToolContext) -> Value:
     raise AcceptedElsewhere("The test service has it.")
 
 
-@tool(effect=Effect.IDEMPOTENT, long_running=True, receive=receive_answer)
+@tool(effect=Effect.IDEMPOTENT, long_running=True, receive=receive_answer, reads=Reads.NOTHING)
 def test_handed_over(args: HandedOverArgs, context: ToolContext) -> Value:
     """Let an outside service do it, and make something of its answer."""
     return hand_over(args, context)
 
 
-@tool(effect=Effect.FOREIGN, long_running=True, receive=receive_answer)
+@tool(effect=Effect.FOREIGN, long_running=True, receive=receive_answer, reads=Reads.NOTHING)
 def test_foreign_handed_over(args: HandedOverArgs, context: ToolContext) -> Value:
     """The same, where making something of the answer must not be done twice."""
     return hand_over(args, context)

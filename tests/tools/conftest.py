@@ -6,7 +6,7 @@ import json
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -77,6 +77,8 @@ class Bench:
     attempt: int = 1
     permissions: Permissions = field(default_factory=Permissions)
     stop: StopSignal = field(default_factory=StopSignal)
+    outside_sources: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
 
     def scope(self) -> CallScope:
         return CallScope(
@@ -87,6 +89,8 @@ class Bench:
             attempt=self.attempt,
             permissions=self.permissions,
             cancelled=self.stop,
+            outside_sources=self.outside_sources,
+            said=lambda: self.said,
         )
 
     def run(self, *calls: ToolCallRequest) -> list[FinishedCall]:
@@ -149,6 +153,9 @@ class Silence:
 
     def with_result(self, work: Callable[[], object]) -> None:
         work()
+
+    def read_outside(self, sources: Iterable[str]) -> None:
+        return None
 
 
 class NoArgs(ToolArgs):

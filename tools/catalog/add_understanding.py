@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from tools.base import Effect, ToolArgs, ToolResult, tool
+from boundary.taint import in_words
+from tools.base import Effect, Reads, ToolArgs, ToolResult, tool
 from tools.context import ToolContext
 from tools.gates import login_required
 from tools.models.understanding import Facts, Understanding
@@ -40,11 +41,17 @@ class UnderstandingUpdated(ToolResult):
     current_understanding: Facts
 
 
-@tool(effect=Effect.IDEMPOTENT, gates=[login_required])
+def origin_of(context: ToolContext) -> str:
+    """Where facts come from that a conversation gathered after it had read content from outside."""
+    sources = in_words(context.outside_sources)
+    return f"approved by the person after content from {sources} was read" if sources else ""
+
+
+@tool(effect=Effect.IDEMPOTENT, gates=[login_required], reads=Reads.NOTHING, holds=True)
 def add_understanding(args: Args, context: ToolContext) -> UnderstandingUpdated:
     """Remember facts the user told about themselves or their business. Texts replace, lists grow."""
     facts: Facts = args.model_dump(exclude_none=True)
-    known = Understanding.add(context.user.pk, facts)
+    known = Understanding.add(context.user.pk, facts, origin=origin_of(context))
     return UnderstandingUpdated(
         message="Remembered.", updated_fields=sorted(facts), current_understanding=known
     )

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from tools.base import ToolArgs, ToolResult, tool
+from tools.base import Reads, ToolArgs, ToolResult, tool
 from tools.context import ToolContext
 
 
@@ -25,7 +25,7 @@ class Clarification(ToolResult):
     questions: list[Question]
 
 
-@tool()
+@tool(reads=Reads.NOTHING, holds=False)
 def ask_question(args: Args, context: ToolContext) -> Clarification:
     """Ask the user one or more questions when something needed is unclear. Afterwards end your turn and wait."""
     count = len(args.questions)

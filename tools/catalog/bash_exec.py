@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field
 from boundary import sandbox
 from boundary.errors import SandboxError
 from durable import limits
-from tools.base import Effect, ToolArgs, ToolResult, tool
+from tools.base import Effect, Reads, ToolArgs, ToolResult, tool
 from tools.catalog.workspace_files import FileInfo, WhichFile
 from tools.context import ToolContext
 from tools.errors import ModelRetry, ToolError
@@ -57,6 +57,8 @@ class BashResult(ToolResult):
     gates=[login_required],
     available=sandbox.available,
     cap_seconds=limits.MAX_BASH_SECONDS + limits.SANDBOX_SLOT_WAIT_SECONDS + 10,
+    reads=Reads.PERHAPS,
+    holds=False,
 )
 def bash_exec(args: Args, context: ToolContext) -> BashResult:
     """Run a command in a sandbox without network. Each call starts in an empty folder; new files in it are kept in the
@@ -89,6 +91,7 @@ def bash_exec(args: Args, context: ToolContext) -> BashResult:
 def chosen_files(file_ids: list[str], context: ToolContext) -> dict[str, bytes]:
     """The user's files by name, for the working folder."""
     found = {file.id: file for file in (WhichFile(file_id=file_id).find(context) for file_id in file_ids)}
+    context.read_outside(*(source for file in found.values() for source in file.outside_sources))
     if sum(file.size for file in found.values()) > limits.MAX_COLLECTED_BYTES:
         raise ModelRetry(
             f"The files are larger than {limits.MAX_COLLECTED_BYTES:,} bytes together. Give fewer."
@@ -112,6 +115,7 @@ def keep(done: sandbox.SandboxResult, context: ToolContext) -> tuple[list[FileIn
                 session_id=context.session_id,
                 number=True,
                 key=f"{context.key}:{number}",
+                outside_sources=context.outside_sources,
             )
         except WorkspaceError as error:
             left_out.append(f"{file.path}: {error.detail}")

@@ -11,7 +11,7 @@ from executions.agents.validation import Report
 from executions.agents.versions import validate_graph
 from executions.graph import graph_to_json
 from tools.agent_json import AgentJson, read_agent, scope_for
-from tools.base import ToolArgs, ToolResult, tool
+from tools.base import Reads, ToolArgs, ToolResult, tool
 from tools.context import ToolContext
 from tools.gates import guide_read, login_required
 
@@ -36,7 +36,7 @@ class FixResult(ToolResult):
     errors: list[dict[str, Any]]
 
 
-@tool(gates=[login_required, guide_read])
+@tool(gates=[login_required, guide_read], reads=Reads.NOTHING, holds=False)
 def validate_agent_graph(args: Args, context: ToolContext) -> ValidationResult:
     """Check an agent's JSON without saving it: every problem at once, with the node, the pin and what to do."""
     report = validate_graph(context.user, read_agent(args.agent_json), scope_for(context))
@@ -44,7 +44,7 @@ def validate_agent_graph(args: Args, context: ToolContext) -> ValidationResult:
     return ValidationResult(message=verdict(report), **shown, error_count=len(report.errors))
 
 
-@tool(gates=[login_required, guide_read])
+@tool(gates=[login_required, guide_read], reads=Reads.NOTHING, holds=False)
 def fix_agent_graph(args: Args, context: ToolContext) -> FixResult:
     """Mend what can be mended without guessing in an agent's JSON, and tell what was done and what is left."""
     scope = scope_for(context)

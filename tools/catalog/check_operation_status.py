@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from tools.base import ToolArgs, ToolResult, tool
+from tools.base import Reads, ToolArgs, ToolResult, tool
 from tools.context import ToolContext
 from tools.errors import ModelRetry, ToolError
 from tools.models import Operation, find_operation
@@ -28,7 +28,7 @@ class OperationStatus(ToolResult):
     error: str | None = None
 
 
-@tool()
+@tool(reads=Reads.PERHAPS, holds=False)
 def check_operation_status(args: Args, context: ToolContext) -> OperationStatus:
     """Look how far an operation is, by operation_id or task_id. No need to repeat it: results come by themselves."""
     if not (args.operation_id or args.task_id):
@@ -39,6 +39,7 @@ def check_operation_status(args: Args, context: ToolContext) -> OperationStatus:
             "There is no such operation. It may have ended long ago: look for its result in the conversation.",
             code="unknown_operation",
         )
+    context.read_outside(*found.content_sources)
     status: Any = found.status if found.is_terminal else "running"
     words = found.error or found.message
     return OperationStatus(

@@ -8,7 +8,7 @@ from durable import limits
 from executions.generator.wishes import Wish
 from executions.models import Agent
 from tools.agent_json import AgentJson, read_agent
-from tools.base import Effect, ToolArgs, tool
+from tools.base import Effect, Reads, ToolArgs, tool
 from tools.building import Made, Order, find_made, make, make_of_answer, make_of_json, steps_or_result
 from tools.building_parts import gather
 from tools.built_agents import AgentPreview, AgentSaved, ClarificationNeeded, SuggestedGoal
@@ -66,6 +66,8 @@ def lookup(args: Args, context: OperationContext) -> AgentSaved | None:
     gates=[login_required, guide_read],
     lookup=lookup,
     receive=receive,
+    reads=Reads.PERHAPS,
+    holds=False,
 )
 def create_agent(
     args: Args, context: OperationContext

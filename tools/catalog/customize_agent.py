@@ -12,7 +12,7 @@ from executions.graph import Graph
 from executions.models import AgentVersion
 from tools.agent_choice import listing_of
 from tools.agent_json import AgentJson, read_agent
-from tools.base import Effect, ToolArgs, tool
+from tools.base import Effect, Reads, ToolArgs, tool
 from tools.building import Made, Order, find_made, make, make_of_answer
 from tools.built_agents import AgentPreview, AgentSaved, ClarificationNeeded, SuggestedGoal
 from tools.gates import login_required
@@ -61,7 +61,15 @@ def lookup(args: Args, context: OperationContext) -> AgentSaved | None:
     return find_made(context)
 
 
-@tool(effect=Effect.EFFECTFUL, long_running=True, gates=[login_required], lookup=lookup, receive=receive)
+@tool(
+    effect=Effect.EFFECTFUL,
+    long_running=True,
+    gates=[login_required],
+    lookup=lookup,
+    receive=receive,
+    reads=Reads.ALWAYS,
+    holds=False,
+)
 def customize_agent(
     args: Args, context: OperationContext
 ) -> AgentSaved | AgentPreview | ClarificationNeeded | SuggestedGoal:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from tools.base import ToolArgs, ToolResult, tool
+from tools.base import Reads, ToolArgs, ToolResult, tool
 from tools.context import ToolContext
 
 
@@ -34,7 +34,7 @@ class Decomposition(ToolResult):
     requires_approval: bool = True
 
 
-@tool()
+@tool(reads=Reads.NOTHING, holds=False)
 def decompose_goal(args: Args, context: ToolContext) -> Decomposition:
     """Show the user how you will reach a goal, step by step, for approval before you build or run anything."""
     steps = [

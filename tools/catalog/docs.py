@@ -8,7 +8,7 @@ from typing import Literal
 from django.conf import settings
 from pydantic import BaseModel, Field
 
-from tools.base import ToolArgs, ToolResult, tool
+from tools.base import Reads, ToolArgs, ToolResult, tool
 from tools.context import ToolContext
 from tools.errors import NoResults
 from tools.handbook import Handbook, Page, handbook, slug, snippet
@@ -34,7 +34,7 @@ class DocSearchResults(ToolResult):
     count: int
 
 
-@tool()
+@tool(reads=Reads.NOTHING, holds=False)
 def search_docs(args: SearchArgs, context: ToolContext) -> DocSearchResults:
     """Search this product's documentation: how it works, how to use, configure and run it."""
     found = pages().search(args.query, MAX_FOUND)
@@ -63,7 +63,7 @@ class DocPage(ToolResult):
     sections: list[str]
 
 
-@tool()
+@tool(reads=Reads.NOTHING, holds=False)
 def get_doc_page(args: PageArgs, context: ToolContext) -> DocPage:
     """Read a page of the documentation, or one section of it."""
     path, _, anchor = args.path.partition("#")

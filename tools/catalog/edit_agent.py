@@ -13,7 +13,7 @@ from executions.generator.wishes import Wish
 from executions.graph import parse_graph
 from tools.agent_choice import by_library_id
 from tools.agent_json import AgentJson, read_agent
-from tools.base import Effect, ToolArgs, tool
+from tools.base import Effect, Reads, ToolArgs, tool
 from tools.building import Made, Order, find_made, make, make_of_answer, make_of_json
 from tools.building_parts import gather
 from tools.built_agents import AgentPreview, AgentSaved, ClarificationNeeded, SuggestedGoal
@@ -76,6 +76,8 @@ def lookup(args: Args, context: OperationContext) -> AgentSaved | None:
     gates=[login_required, guide_read],
     lookup=lookup,
     receive=receive,
+    reads=Reads.PERHAPS,
+    holds=False,
 )
 def edit_agent(
     args: Args, context: OperationContext

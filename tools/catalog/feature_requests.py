@@ -8,7 +8,7 @@ from django.db.models import Count
 from pydantic import BaseModel, Field
 from rapidfuzz import fuzz, process, utils
 
-from tools.base import Effect, ToolArgs, ToolResult, tool
+from tools.base import Effect, Reads, ToolArgs, ToolResult, tool
 from tools.context import ToolContext
 from tools.errors import NoResults
 from tools.gates import login_required
@@ -38,7 +38,7 @@ class FeatureRequestSearch(ToolResult):
     count: int
 
 
-@tool(gates=[login_required])
+@tool(gates=[login_required], reads=Reads.ALWAYS, holds=False)
 def search_feature_requests(args: SearchArgs, context: ToolContext) -> FeatureRequestSearch:
     """Look for wishes about this product that others have raised already."""
     requests = list(FeatureRequest.objects.annotate(voices=Count("supporters"))[:MAX_SEARCHED])
@@ -83,7 +83,7 @@ class FeatureRequestCreated(ToolResult):
     supporters: int
 
 
-@tool(effect=Effect.IDEMPOTENT, gates=[login_required])
+@tool(effect=Effect.IDEMPOTENT, gates=[login_required], reads=Reads.NOTHING, holds=True)
 def create_feature_request(args: CreateArgs, context: ToolContext) -> FeatureRequestCreated:
     """Raise a wish about this product for the people who run it. Search first; the same title joins that wish."""
     support = FeatureRequest.support(context.user.pk, args.title, args.description)

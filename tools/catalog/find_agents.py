@@ -10,7 +10,8 @@ from durable import limits
 from executions.agents import library, store
 from executions.agents.errors import AgentMissing
 from executions.models import Agent
-from tools.base import ToolArgs, ToolResult, tool
+from executions.outside_content import OTHERS_AGENT
+from tools.base import Reads, ToolArgs, ToolResult, tool
 from tools.cards import AgentCard, card_of_agent, card_of_listing
 from tools.context import ToolContext
 from tools.errors import NoResults
@@ -37,7 +38,7 @@ class AgentsFound(ToolResult):
     count: int
 
 
-@tool()
+@tool(reads=Reads.ALWAYS, holds=False)
 def find_agent(args: StoreArgs, context: ToolContext) -> AgentsFound:
     """Find agents that others published in the store, by what they do or by username/slug."""
     with as_tool_errors():
@@ -51,6 +52,7 @@ def find_agent(args: StoreArgs, context: ToolContext) -> AgentsFound:
                 "Build one with create_agent.",
             ],
         )
+    context.read_outside("the store")
     user = context.user if context.user_id is not None else None
     cards = [
         card_of_listing(match.item, store.find_copy(user, match.item) if user else None) for match in found
@@ -58,7 +60,7 @@ def find_agent(args: StoreArgs, context: ToolContext) -> AgentsFound:
     return answer(cards, "in the store. run_agent runs one by its username_agent_slug")
 
 
-@tool(gates=[login_required])
+@tool(gates=[login_required], reads=Reads.PERHAPS, holds=False)
 def find_library_agent(args: LibraryArgs, context: ToolContext) -> AgentsFound:
     """Find agents in the user's own library, by words or by id, with what they take and give."""
     agents = look(args, context)
@@ -71,6 +73,8 @@ def find_library_agent(args: LibraryArgs, context: ToolContext) -> AgentsFound:
                 "Build one with create_agent.",
             ],
         )
+    if any(agent.listing_id for agent in agents):
+        context.read_outside(OTHERS_AGENT)
     versions = library.newest_versions(agents)
     cards = [card_of_agent(agent, versions[agent.pk]) for agent in agents if agent.pk in versions]
     return answer(cards, "in the library. run_agent runs one by its library_agent_id")

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from durable import limits
 from executions.agents.block_search import find_blocks
-from tools.base import ToolArgs, ToolResult, tool
+from tools.base import Reads, ToolArgs, ToolResult, tool
 from tools.cards import BlockCard, card_of_block
 from tools.context import ToolContext
 from tools.errors import NoResults
@@ -28,7 +28,7 @@ class BlockList(ToolResult):
     count: int
 
 
-@tool()
+@tool(reads=Reads.NOTHING, holds=False)
 def find_block(args: Args, context: ToolContext) -> BlockList:
     """Find blocks, the parts agents are made of, by what they do or by id, with their inputs and outputs."""
     with as_tool_errors():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from executions.generator.guide import write_guide
-from tools.base import ToolArgs, ToolResult, tool
+from tools.base import Reads, ToolArgs, ToolResult, tool
 from tools.context import ToolContext
 from tools.permissions import block_rule
 
@@ -23,7 +23,7 @@ class BuildingGuide(ToolResult):
     blocks: dict[str, str]
 
 
-@tool()
+@tool(reads=Reads.NOTHING, holds=False)
 def get_agent_building_guide(args: Args, context: ToolContext) -> BuildingGuide:
     """Read how agents are built: format, rules, all blocks, an example. Needed once before agents are built."""
     guide = write_guide(may_use=block_rule(context.permissions))

@@ -14,11 +14,12 @@ from executions.agents.versions import get_version
 from executions.errors import BadInputs
 from executions.graph import parse_graph
 from executions.models import Agent, AgentVersion, Execution, Schedule, StoreListing
+from executions.outside_content import OTHERS_AGENT, sources_of
 from executions.schedules.keeping import NewSchedule, create
 from executions.schedules.running import cron_of
 from executions.starting import Order, start
 from tools.agent_choice import by_library_id, listing_of
-from tools.base import Effect, ToolArgs, ToolResult, WaitSeconds, tool
+from tools.base import Effect, Reads, ToolArgs, ToolResult, WaitSeconds, tool
 from tools.cards import AgentCard, agent_link, card_of_agent, card_of_listing
 from tools.context import ToolContext
 from tools.credential_needs import PROVIDERS_LINK, missing_for_graph
@@ -86,7 +87,18 @@ class ExecutionStarted(ToolResult):
     next_run_at: str | None = None
 
 
-@tool(effect=Effect.IDEMPOTENT, cap_seconds=CAP_SECONDS, gates=[login_required])
+def makes_schedule(args: Args, context: ToolContext) -> bool:
+    """A schedule lasts; what a run by itself does outside is asked for node by node."""
+    return bool(args.cron)
+
+
+@tool(
+    effect=Effect.IDEMPOTENT,
+    cap_seconds=CAP_SECONDS,
+    gates=[login_required],
+    reads=Reads.PERHAPS,
+    holds=makes_schedule,
+)
 def run_agent(
     args: Args, context: ToolContext
 ) -> AgentDetails | SetupRequirements | InputValidationError | ExecutionStarted | AgentOutput:
@@ -96,6 +108,8 @@ def run_agent(
     """
     listing = listing_of(args.username_agent_slug) if args.username_agent_slug else None
     version, card = found(args, listing, context)
+    if listing is not None or version.agent.listing_id:
+        context.read_outside(OTHERS_AGENT)
     if not args.inputs and not args.use_defaults and version.input_schema.get("properties"):
         return AgentDetails(
             message=f"{card.name!r} takes inputs: give them as `inputs`, or set use_defaults.",
@@ -147,10 +161,12 @@ def run(agent: Agent, args: Args, context: ToolContext) -> ExecutionStarted | Ag
         permissions=context.permissions.as_json(),
         session_id=context.session_id,
         tell_session=args.notify and not waits,
+        outside_sources=context.outside_sources,
     )
     execution = start(context.user, agent, args.inputs or {}, order).execution
     if waits:
         execution = follow(execution, args.wait_for_result, context, notify=args.notify)
+        context.read_outside(*sources_of(execution))
     return told(execution, notify=args.notify, waited=waits)
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 from pydantic import Field
 
+from boundary.taint import source_of
 from durable import limits
+from durable.after_commit import after_commit
 from executions.agents.block_search import find_blocks
 from executions.blocks.base import Block
 from executions.blocks.errors import ParkedForReview, UnknownBlock
@@ -14,14 +17,17 @@ from executions.blocks.registry import get_registry
 from executions.errors import BadInputs
 from executions.models import Review
 from executions.single import SingleResult, SingleRun, run_single_block
-from tools.base import Effect, ToolArgs, ToolResult, tool
+from tools import approvals, arguments, gates, registry
+from tools.base import Effect, Reads, Tool, ToolArgs, ToolResult, tool
 from tools.cards import BlockCard, card_of_block
 from tools.context import ToolContext
 from tools.credential_needs import PROVIDERS_LINK, missing_for_block
 from tools.errors import ToolError
 from tools.gates import login_required
+from tools.known_addresses import are_known, strings_in
 from tools.models import ToolCall
 from tools.needed import InputValidationError, SetupRequirements
+from tools.operations.starting import start
 from tools.permissions import block_rule
 from tools.refusals import as_tool_errors
 from tools.reviews import find_review
@@ -61,10 +67,24 @@ class ReviewRequired(ToolResult):
     block_name: str
 
 
+class OperationBegun(ToolResult):
+    type: str = "operation_started"
+    status: str
+    operation_id: str
+    task_id: str
+    tool_name: str
+
+
 Answer = BlockDetails | BlockOutput | SetupRequirements | InputValidationError | ReviewRequired
 
 
-@tool(effect=Effect.IDEMPOTENT, cap_seconds=CAP_SECONDS, gates=[login_required])
+@tool(
+    effect=Effect.IDEMPOTENT,
+    cap_seconds=CAP_SECONDS,
+    gates=[login_required],
+    reads=Reads.PERHAPS,
+    holds=False,
+)
 def run_block(
     args: RunArgs, context: ToolContext
 ) -> BlockDetails | BlockOutput | SetupRequirements | InputValidationError | ReviewRequired:
@@ -88,21 +108,61 @@ def run_block(
     return run(block, args.input_data, context.key, context)
 
 
-@tool(effect=Effect.IDEMPOTENT, cap_seconds=CAP_SECONDS, gates=[login_required])
-def continue_run_block(args: ContinueArgs, context: ToolContext) -> BlockOutput:
-    """Run a block that had to wait for a person's approval, once they have decided."""
+@tool(
+    effect=Effect.IDEMPOTENT,
+    cap_seconds=CAP_SECONDS,
+    gates=[login_required],
+    reads=Reads.PERHAPS,
+    holds=False,
+)
+def continue_run_block(args: ContinueArgs, context: ToolContext) -> ToolResult:
+    """Run a block, or do another call, that had to wait for a person's approval, once they have decided."""
     review = find_review(args.review_id, context)
     call = asking_call(review, context)
+    if call.name != run_block.name:
+        return continue_call(review, call, context)
     if review.state == Review.State.WAITING:
-        raise ToolError(
-            "The user has not decided yet. Tell them that it waits for them, and call again when they have.",
-            code="review_waiting",
-            review_id=str(review.pk),
-        )
+        approvals.check_approved(review)
     answer = run(find(call.arguments["block_id"], context), call.arguments["input_data"], call.key, context)
     if not isinstance(answer, BlockOutput):
         raise ToolError(answer.message, code=answer.type)
     return answer
+
+
+def continue_call(review: Review, call: ToolCall, context: ToolContext) -> ToolResult:
+    """Do what was held, once, under the key and with the arguments it was asked with."""
+    approvals.check_approved(review)
+    tool = registry.current().get(call.name)
+    if tool is None or not tool.available():
+        raise ToolError(f"There is no tool named {call.name!r} any more.", code="unknown_tool")
+    gates.check(tool, context)
+    approvals.take(review, tool, context)
+    args = arguments.validate(tool, call.arguments)
+    own = replace(context, key=call.key, call_id=call.call_id)
+    if tool.long_running:
+        return start_operation(tool, call, own)
+    known = tool.lookup(args, own) if tool.lookup is not None else None
+    if tool.reads is Reads.ALWAYS:
+        context.read_outside(tool.name)
+    return known or tool.run(args, own)
+
+
+def start_operation(tool: Tool, call: ToolCall, context: ToolContext) -> OperationBegun:
+    """A held operation begins when this call's answer is saved; its result comes to the call that was held."""
+    started = start(tool, call.arguments, context)
+
+    def begin() -> None:
+        started.save()
+        after_commit(started.after_commit)
+
+    context.with_result(begin)
+    return OperationBegun.model_validate(started.answer)
+
+
+def source_in(inputs: dict[str, Any]) -> str:
+    """The host of the first address among the inputs."""
+    urls = (text for text in strings_in(inputs) if text.lower().startswith(("http://", "https://")))
+    return next(map(source_of, urls), "")
 
 
 def find(block_id: str, context: ToolContext) -> Block:
@@ -132,7 +192,11 @@ def run(block: Block, inputs: dict[str, Any], key: str, context: ToolContext) ->
         key=key,
         permissions=context.permissions.as_json(),
         session_id=context.session_id,
+        outside_sources=context.outside_sources,
+        known_addresses=not context.outside_sources or are_known(inputs, context),
     )
+    if block.gives_outside_content:
+        context.read_outside(source_in(inputs) or block.name)
     try:
         with as_tool_errors():
             result = run_single_block(context.user, wanted, context.cancelled)
@@ -184,8 +248,8 @@ def refused(error: BadInputs, block: Block) -> InputValidationError:
 
 def asking_call(review: Review, context: ToolContext) -> ToolCall:
     """The call that asked for this review: with its key and its inputs the run goes on."""
-    calls = ToolCall.objects.filter(user=context.user_id, name=run_block.name)
+    calls = ToolCall.objects.filter(user=context.user_id, result__type="review_required")
     found = calls.filter(result__review_id=str(review.pk)).order_by("-started_at").first()
     if found is None:
-        raise ToolError("This review does not belong to a block that was run in chat.", code="not_found")
+        raise ToolError("This review does not belong to a call that was made in chat.", code="not_found")
     return found

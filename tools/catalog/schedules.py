@@ -11,7 +11,7 @@ from executions.models import Schedule
 from executions.schedules.errors import BadCron
 from executions.schedules.keeping import delete
 from executions.schedules.running import cron_of
-from tools.base import Effect, ToolArgs, ToolResult, tool
+from tools.base import Effect, Reads, ToolArgs, ToolResult, tool
 from tools.cards import agent_link
 from tools.context import ToolContext
 from tools.errors import ToolError
@@ -38,7 +38,7 @@ class ScheduleDeleted(ToolResult):
     name: str
 
 
-@tool(gates=[login_required])
+@tool(gates=[login_required], reads=Reads.NOTHING, holds=False)
 def list_schedules(args: NoArgs, context: ToolContext) -> ScheduleList:
     """List the user's schedules: which agent runs when, and how its last run went."""
     rows = Schedule.objects.filter(user=context.user).select_related("agent", "last_execution")
@@ -54,7 +54,7 @@ def find_deleted(args: DeleteArgs, context: ToolContext) -> ScheduleDeleted | No
     return ScheduleDeleted(message="The schedule was deleted.", schedule_id=args.schedule_id, name="")
 
 
-@tool(effect=Effect.EFFECTFUL, lookup=find_deleted, gates=[login_required])
+@tool(effect=Effect.EFFECTFUL, lookup=find_deleted, gates=[login_required], reads=Reads.NOTHING, holds=True)
 def delete_schedule(args: DeleteArgs, context: ToolContext) -> ScheduleDeleted:
     """Delete a schedule, so that its agent no longer runs by it. What it has started goes on."""
     schedule = find(args.schedule_id, context)

@@ -11,7 +11,7 @@ from pydantic import Field
 from durable import limits
 from durable.stop import StopReason
 from tools import sub_sessions
-from tools.base import Effect, ToolArgs, ToolResult, WaitSeconds, tool
+from tools.base import Effect, Reads, ToolArgs, ToolResult, WaitSeconds, tool
 from tools.context import ToolContext
 from tools.sub_sessions import Handle, Report, Status, Task
 
@@ -65,7 +65,7 @@ class SubSessionStatus(ToolResult):
     notify: bool = False
 
 
-@tool(effect=Effect.IDEMPOTENT, cap_seconds=CAP_SECONDS)
+@tool(effect=Effect.IDEMPOTENT, cap_seconds=CAP_SECONDS, reads=Reads.PERHAPS, holds=False)
 def run_sub_session(args: RunArgs, context: ToolContext) -> SubSessionStatus:
     """Give a task to a session of its own, with the same tools, and wait for its answer.
 
@@ -81,13 +81,15 @@ def run_sub_session(args: RunArgs, context: ToolContext) -> SubSessionStatus:
     return follow(handle, args.wait_for_result, context, notify=args.notify)
 
 
-@tool(effect=Effect.IDEMPOTENT, cap_seconds=CAP_SECONDS)
+@tool(effect=Effect.IDEMPOTENT, cap_seconds=CAP_SECONDS, reads=Reads.PERHAPS, holds=False)
 def get_sub_session_result(args: ResultArgs, context: ToolContext) -> SubSessionStatus:
     """Get the answer of a sub-session: wait for it, see how far it is, or cancel it."""
     handle = sub_sessions.current().find(args.sub_session_id, context)
     if args.cancel:
         sub_sessions.current().cancel(handle, confirm=True)
-        return status_of(sub_sessions.current().report(handle))
+        report = sub_sessions.current().report(handle)
+        context.read_outside(*report.outside_sources)
+        return status_of(report)
     return follow(
         handle, args.wait_if_running, context, notify=args.notify, show_progress=args.include_progress
     )
@@ -106,6 +108,7 @@ def follow(
                 port.cancel(handle, confirm=False)
         context.stop_if_cancelled()
     report = port.report(handle)
+    context.read_outside(*report.outside_sources)
     calls_back = notify and report.status == "running"
     if calls_back:
         context.with_result(lambda: port.tell_when_over(handle, context))

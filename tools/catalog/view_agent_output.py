@@ -10,8 +10,9 @@ from pydantic import Field
 
 from durable import limits
 from executions.models import Agent, Execution
+from executions.outside_content import sources_of
 from tools.agent_choice import by_library_id, by_name, by_store_slug
-from tools.base import ToolArgs, WaitSeconds, tool
+from tools.base import Reads, ToolArgs, WaitSeconds, tool
 from tools.context import ToolContext
 from tools.errors import ModelRetry, NoResults, ToolError
 from tools.execution_views import AgentOutput, listed, output_of, sentence
@@ -42,7 +43,7 @@ class Args(ToolArgs):
     show_execution_details: bool = Field(default=False, description="With the runs of its nodes.")
 
 
-@tool(cap_seconds=CAP_SECONDS, gates=[login_required])
+@tool(cap_seconds=CAP_SECONDS, gates=[login_required], reads=Reads.PERHAPS, holds=False)
 def view_agent_output(args: Args, context: ToolContext) -> AgentOutput:
     """See the outputs of an agent's runs: the latest, those of a time, or one by its id; can wait for one that runs."""
     agent = which_agent(args, context)
@@ -64,6 +65,7 @@ def view_agent_output(args: Args, context: ToolContext) -> AgentOutput:
     newest = matches[0]
     if args.wait_if_running > 0 and not newest.is_terminal and newest.status != Execution.WAITING:
         newest = follow(newest, args.wait_if_running, context)
+    context.read_outside(*sources_of(newest))
     return answer(newest, [newest, *matches[1:]], total, details=args.show_execution_details)
 
 

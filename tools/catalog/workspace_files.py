@@ -10,7 +10,7 @@ from typing import Literal, Self
 from pydantic import BaseModel, Field, model_validator
 
 from durable import limits
-from tools.base import Effect, ToolArgs, ToolResult, tool
+from tools.base import Effect, Reads, ToolArgs, ToolResult, tool
 from tools.context import ToolContext
 from tools.errors import ModelRetry, NoResults, ToolError
 from tools.gates import login_required
@@ -73,10 +73,11 @@ class FileList(ToolResult):
     more: bool
 
 
-@tool(gates=[login_required])
+@tool(gates=[login_required], reads=Reads.PERHAPS, holds=False)
 def list_workspace_files(args: ListArgs, context: ToolContext) -> FileList:
     """List the user's files by path."""
     page = files.list_files(context.user, args.prefix)
+    context.read_outside(*(source for file in page.files for source in file.outside_sources))
     more = page.next is not None
     message = f"{len(page.files)} files{'; there are more, give a longer prefix' if more else ''}."
     return FileList(message=message, files=[FileInfo.of(file) for file in page.files], more=more)
@@ -100,10 +101,11 @@ class FileContent(ToolResult):
     next_offset: int | None
 
 
-@tool(gates=[login_required])
+@tool(gates=[login_required], reads=Reads.PERHAPS, holds=False)
 def read_workspace_file(args: ReadArgs, context: ToolContext) -> FileContent:
     """Read a text file of the user, page by page: go on at next_offset."""
     file = args.find(context)
+    context.read_outside(*file.outside_sources)
     try:
         data = files.read_range(file, args.offset, args.length)
     except WorkspaceError as error:
@@ -166,7 +168,7 @@ class FileWritten(ToolResult):
     file: FileInfo
 
 
-@tool(effect=Effect.IDEMPOTENT, gates=[login_required])
+@tool(effect=Effect.IDEMPOTENT, gates=[login_required], reads=Reads.NOTHING, holds=False)
 def write_workspace_file(args: WriteArgs, context: ToolContext) -> FileWritten:
     """Save a file for the user. Refer to it by its workspace:// reference."""
     try:
@@ -177,6 +179,7 @@ def write_workspace_file(args: WriteArgs, context: ToolContext) -> FileWritten:
             session_id=context.session_id,
             overwrite=args.overwrite,
             key=context.key,
+            outside_sources=context.outside_sources,
         )
     except PathTaken:
         raise ModelRetry(
@@ -195,7 +198,7 @@ class FileDeleted(ToolResult):
     file: FileInfo
 
 
-@tool(gates=[login_required])
+@tool(gates=[login_required], reads=Reads.NOTHING, holds=True)
 def delete_workspace_file(args: WhichFile, context: ToolContext) -> FileDeleted:
     """Delete a file of the user for good. Only when they asked for it."""
     file = args.find(context)

@@ -97,6 +97,7 @@ class Working:
                 attempt=self.lease.attempt,
                 permissions=Permissions.parse(operation.permissions),
                 cancelled=self.lease.stop,
+                outside_sources=tuple(operation.outside_sources),
             ),
             call_id=operation.call_id,
             key=operation.key,

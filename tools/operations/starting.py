@@ -50,6 +50,7 @@ def start(tool: Tool, arguments: dict[str, Any], context: ToolContext) -> Start:
         arguments=arguments,
         fingerprint=fingerprint,
         permissions=context.permissions.as_json(),
+        outside_sources=list(context.outside_sources),
         poked_at=Operation.clock.now(),
     )
     text = (

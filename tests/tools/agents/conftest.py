@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -33,6 +33,7 @@ class Channel:
     def __init__(self) -> None:
         self.shown: list[dict[str, Any]] = []
         self.waits = 0
+        self.sources: tuple[str, ...] = ()
         self.watches: list[WatchedExecution] = []
 
     def preliminary(self, output: dict[str, Any]) -> None:
@@ -40,6 +41,9 @@ class Channel:
 
     def with_result(self, work: Callable[[], object]) -> None:
         work()
+
+    def read_outside(self, sources: Iterable[str]) -> None:
+        self.sources = (*self.sources, *sources)
 
     def watched(self, execution: WatchedExecution) -> None:
         self.watches.append(execution)
