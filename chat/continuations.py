@@ -5,11 +5,15 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
+from boundary import taint
 from chat import turns
 from chat.long_work import client_id_of
 from chat.models import Session, Turn
+from chat.outside_content import mark
 from durable import doorbell
 from durable.after_commit import after_commit
+from tools import registry
+from tools.base import Reads
 from tools.models import Operation
 from tools.operations.signals import operation_changed, operation_ended
 
@@ -27,6 +31,8 @@ def continue_session(sender: Any, operation: Operation, **kwargs: Any) -> None:
     """
     if operation.status == Operation.CANCELLED:
         return
+    if sources := sources_of(operation):
+        mark(operation.session_id, sources, turn_id=operation.turn_id)
     queue_turn(operation.session_id, client_id=client_id_of(operation), note=note_about(operation))
 
 
@@ -52,6 +58,13 @@ def queue_turn(session_id: uuid.UUID, *, client_id: str, note: str) -> None:
     if made:
         Session.objects.filter(pk=session.pk).update(active_at=Turn.clock.now())
         after_commit(turns.start, turn)
+
+
+def sources_of(operation: Operation) -> taint.Sources:
+    """What its result brings from outside before the model."""
+    tool = registry.current().get(operation.tool_name)
+    reads = [operation.tool_name] if tool is None or tool.reads is Reads.ALWAYS else []
+    return taint.merge(operation.content_sources, reads)
 
 
 def note_about(operation: Operation) -> str:

@@ -12,7 +12,8 @@ from django.db import IntegrityError
 from django.db.models import Q, QuerySet
 
 from accounts.ledger import OverBudget, check_budget
-from chat import news
+from boundary import taint
+from chat import news, outside_content
 from chat.errors import NothingToRetry, NotQueued, SessionBusy, TooManyTurns
 from chat.models import Message, Session, Turn
 from durable import cancelling, guard, limits
@@ -23,7 +24,7 @@ from durable.retrying import in_transaction
 
 @dataclass(frozen=True, kw_only=True)
 class Input:
-    """What a person sends; the last three are for those who ask in a person's name."""
+    """What a person sends; the last four are for those who ask in a person's name."""
 
     text: str
     client_id: str | None = None
@@ -33,6 +34,7 @@ class Input:
     note: str = ""
     permissions: dict[str, Any] | None = None
     execution_id: uuid.UUID | None = None
+    outside_sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,6 +102,10 @@ def active_turn(session: Session) -> Turn | None:
 
 
 def write(session: Session, given: Input) -> Turn:
+    """Write message and turn; what came from outside with it marks the session, which is locked by now."""
+    sources = taint.merge(given.outside_sources, outside_content.of_page(given.context))
+    if sources:
+        outside_content.mark(session.pk, sources)
     turn = Turn.objects.create(
         session=session,
         user_id=session.user_id,
@@ -109,6 +115,7 @@ def write(session: Session, given: Input) -> Turn:
         note=given.note,
         permissions=given.permissions,
         execution_id=given.execution_id,
+        outside_sources=list(sources),
         poked_at=Turn.clock.now(),
     )
     Message.objects.create(
@@ -264,6 +271,7 @@ def _write_again(
     session.turns.filter(queued_at__gte=turn.queued_at, superseded_at=None).update(
         superseded_at=Turn.clock.now()
     )
+    outside_content.reckon(session)
     again = Input(
         text=given.text if edited is None else edited.text,
         client_id=client_id,
@@ -271,6 +279,7 @@ def _write_again(
         context=(edited and edited.context) or given.context,
         note=turn.note,
         permissions=turn.permissions,
+        outside_sources=tuple(turn.outside_sources) if session.depth else (),
     )
     if len(sessions_in_flight(session)) >= settings.COPILOT_MAX_IN_FLIGHT_TURNS_PER_USER:
         raise TooManyTurns

@@ -8,7 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from chat.engine.prompt import system_prompt
+from boundary.taint import in_words
+from chat.engine.prompt import as_data, known_facts, system_prompt
 from chat.models import Message, Session, Step, Turn
 from llm import carry
 from tools.gates import GUIDE
@@ -28,13 +29,23 @@ def messages_for(turn: Turn, origin: str = "") -> list[ModelMessage]:
     """
     session = turn.session
     opening: list[ModelMessage] = [{"role": "system", "content": system_prompt(session)}]
-    if session.summary:
-        text = f"Summary of the earlier part of this conversation:\n\n{session.summary}"
-        opening.append({"role": "system", "content": text})
     said = [message for _, message in recent(session, origin)]
     if session.summary and (guide := pinned_guide(session, said)):
         opening.append({"role": "system", "content": guide})
+    if facts := known_facts(session):
+        opening.append({"role": "user", "content": facts})
+    if session.summary:
+        opening.append({"role": "user", "content": summary_of(session)})
     return opening + said
+
+
+def summary_of(session: Session) -> str:
+    """The summary as data: a model wrote it, of everything that was said and read."""
+    read = in_words(session.outside_sources)
+    source = "a model, of the messages and tool results so far" + (
+        f", among them content from {read}" if read else ""
+    )
+    return as_data("Summary of the earlier part of this conversation", source, session.summary)
 
 
 def pinned_guide(session: Session, said: list[ModelMessage]) -> str:
@@ -69,14 +80,15 @@ class Row(NamedTuple):
     context: dict[str, Any] | None
     attachments: list[str]
     note: str | None
+    kind: str | None
 
 
-COLUMNS = (*Row._fields[:-1], "turn__note")
+COLUMNS = (*Row._fields[:-2], "turn__note", "turn__kind")
 
 
 def render(row: Row, answers: Answers) -> Iterator[ModelMessage]:
     if row.role == Message.Role.ASSISTANT:
-        if row.note:
+        if row.note and row.kind == Turn.Kind.CONTINUATION:  # words of ours alone
             yield {"role": "system", "content": row.note}
         yield from answers.of(row.turn_id)
     elif row.steered_step is None:
@@ -92,6 +104,8 @@ def user_message(row: Row) -> ModelMessage:
     if row.attachments:
         files = ", ".join(f"workspace://{file_id}" for file_id in row.attachments)
         text += f"\n\n[Attached files: {files}]"
+    if row.note and row.kind == Turn.Kind.MESSAGE and row.steered_step is None:
+        text += f"\n\n{as_data('Context of this task', 'the conversation that handed it over', row.note)}"
     return {"role": "user", "content": text}
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any, TypeVar
 
 from chat import waits
 from chat.events import ExecutionNews, ToolOutput
 from chat.models import Turn
+from chat.outside_content import mark
 from chat.protocol import Framed
 from chat.replay import result_events
 from durable.lease import Lease
@@ -31,7 +33,18 @@ class TurnJournal:
         if finished is None or finished.call_id in self._told:
             return self._lease.commit(work)
         told = result_events(finished.call_id, finished.output, finished.error_text or "")
-        return self._lease.commit(work, events=[Framed(event) for event in told], crashes=0)
+        events = [Framed(event) for event in told]
+        if not finished.sources:
+            return self._lease.commit(work, events=events, crashes=0)
+        marking = partial(self._mark_and_do, finished.sources, work)
+        return self._lease.commit(marking, events=events, lock_before=True, crashes=0)
+
+    def _mark_and_do(self, sources: Sequence[str], work: Callable[[], T]) -> T:
+        """Remember with the result that the model reads a stranger's words from now on."""
+        turn = self._lease.job
+        assert isinstance(turn, Turn)
+        turn.session.outside_sources = list(mark(turn.session_id, sources, turn_id=turn.pk))
+        return work()
 
     def progress(self, call_id: str, name: str, output: dict[str, Any]) -> None:
         self._touch()

@@ -12,7 +12,7 @@ from django.db import transaction
 
 import llm
 from accounts.ledger import OverBudget, charge_answer, check_budget
-from chat import closing, fold, news, titles
+from chat import closing, fold, news, outside_content, titles
 from chat.engine import compaction, history, steering
 from chat.engine.journal import TurnJournal
 from chat.engine.pictures import show_pictures
@@ -325,6 +325,7 @@ class Answering:
             return False
         self.has_called = True
         done = {call.call_id for call in calls_of(self.turn.pk, number) if call.is_finished}
+        outside_content.refresh(self.turn.session)
         names = ", ".join(sorted({call.name for call in calls}))
         with Silence(self.say_waiting, names) as silence:
             scope = CallScope(
@@ -335,6 +336,8 @@ class Answering:
                 attempt=self.lease.attempt,
                 permissions=self.permissions,
                 cancelled=self.lease.stop,
+                outside_sources=tuple(self.turn.session.outside_sources),
+                said=partial(outside_content.said_in, self.turn.session),
             )
             run_calls(calls, scope, TurnJournal(self.lease, frozenset(done), silence.touch))
         self.operations.look()

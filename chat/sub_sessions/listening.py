@@ -13,7 +13,8 @@ from chat.sub_sessions import names
 from chat.sub_sessions.telling import tell_if_over
 from durable import bell, jobs
 from durable.after_commit import after_commit
-from executions.models import Execution
+from executions.models import Execution, Review
+from executions.reviews.signals import review_decided
 from executions.signals import execution_ended
 from executions.waking import wake
 from tools.models import Operation
@@ -25,6 +26,7 @@ def connect() -> None:
     turn_ended.connect(after_turn, dispatch_uid="chat.after_turn")
     operation_ended.connect(after_operation, dispatch_uid="chat.after_operation")
     execution_ended.connect(after_execution, dispatch_uid="chat.after_execution")
+    review_decided.connect(after_review, dispatch_uid="chat.after_review")
 
 
 def after_turn(sender: Any, turn: Turn, **kwargs: Any) -> None:
@@ -65,6 +67,21 @@ def after_execution(sender: Any, execution: Execution, **kwargs: Any) -> None:
         execution.session_id,
         client_id=f"{names.EXECUTION_CAME_BACK}{execution.pk}",
         note=note_about(execution),
+    )
+
+
+def after_review(sender: Any, review: Review, **kwargs: Any) -> None:
+    """A sub-session goes on by itself, since nobody writes in it; in a conversation the person's answer does that."""
+    if review.execution_id is not None or review.session_id is None:
+        return
+    if not Session.objects.filter(pk=review.session_id, depth__gt=0).exists():
+        return
+    how = "approved" if review.state == Review.State.APPROVED else "not approved"
+    queue_turn(
+        review.session_id,
+        client_id=f"{names.REVIEW_DECIDED}{review.pk}",
+        note=f"What waited for a person here was {how}. Call continue_run_block with review_id={review.pk} to go on, "
+        "then finish the task.",
     )
 
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 from chat import replay
 from chat.fold import Told, ToldCall, told_by
 from chat.models import Session, Turn
-from chat.sub_sessions.pending import is_pending
+from chat.sub_sessions.pending import is_pending, waits_for_person
 from durable import log
 from tools.sub_sessions import Handle, Report, Status
 
@@ -80,6 +80,7 @@ def report_on(turn_id: uuid.UUID) -> Report:
         usage=usage_of(course.turns),
         error=last.error if course.status == "failed" else "",
         doing="" if course.is_over else doing(course, told[-1]),
+        outside_sources=tuple(first.session.outside_sources),
         seconds=max((until - first.queued_at).total_seconds(), 0.0),
     )
 
@@ -93,6 +94,8 @@ def told_of(turn: Turn) -> Told:
 
 def doing(course: Course, told: Told) -> str:
     """What goes on, in words that follow "The sub-session"."""
+    if course.live is None and waits_for_person(course.turns[0].session_id):
+        return "waits for a person to approve what it wants to do"
     if course.live is None:
         return "waits for long work that it has started"
     if course.live.status == Turn.QUEUED:

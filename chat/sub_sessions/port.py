@@ -33,6 +33,7 @@ class ChatSubSessions:
             system_context=task.system_context,
             parent=parent,
             permissions=context.permissions,
+            outside_sources=context.outside_sources,
             continues=task.sub_session_id,
             may_continue=partial(starting.descends_from, parent),
         )

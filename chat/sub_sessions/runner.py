@@ -49,6 +49,7 @@ class AgentTurns:
             system_context=order.system_context,
             parent=parent,
             permissions=self._permissions(order),
+            outside_sources=self._scope.outside_sources,
             max_depth=order.max_depth,
             continues=order.session_id,
             may_continue=lambda session: not leads_to(session, parent),

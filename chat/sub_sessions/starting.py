@@ -43,6 +43,7 @@ class Order:
     continues: str = ""  # the id of a session that is there already
     may_continue: Callable[[Session], bool] = lambda session: True
     execution_id: uuid.UUID | None = None
+    outside_sources: tuple[str, ...] = ()  # what was read from outside by whoever hands it over
 
     @property
     def name(self) -> uuid.UUID:
@@ -61,6 +62,7 @@ def start(order: Order) -> Turn:
         note=order.system_context,
         permissions=order.permissions.as_json(),
         execution_id=order.execution_id,
+        outside_sources=order.outside_sources,
     )
     crashpoints.reached("sub_session_opened")
     try:

@@ -6,6 +6,7 @@ import uuid
 
 from chat.continuations import queue_turn
 from chat.models import Session, Turn
+from chat.outside_content import mark
 from chat.sub_sessions import names
 from chat.sub_sessions.outcome import course_of, report_on
 from durable.after_commit import after_commit
@@ -54,7 +55,10 @@ def put_right(turn_id: uuid.UUID) -> None:
     """Where the model was told that the task is running, it reads from now on what came of it."""
     key = Turn.objects.values_list("tell_call", flat=True).get(pk=turn_id)
     for call in ToolCall.objects.filter(key=key):
-        result = status_of(report_on(turn_id))
+        report = report_on(turn_id)
+        result = status_of(report)
+        if report.outside_sources:
+            mark(call.session_id, report.outside_sources, turn_id=call.turn_id)
         ToolCall.objects.filter(pk=call.pk).update(result=output.process_later(result, call.session_id))
 
 
