@@ -53,6 +53,10 @@ class Screen:
                 self._note(f"{mark} {self._tools.get(call, 'tool')}: {summary(output)}")
             case {"type": "tool-output-error" | "tool-input-error", "toolCallId": call, "errorText": text}:
                 self._note(f"✗ {self._tools.get(call, 'tool')}: {text}")
+            case {"type": "tool-approval-request", "approvalId": str(review)}:
+                self._note(
+                    f"? A person must decide this: approve or reject it under /library/reviews ({review})."
+                )
             case {"type": "data-status", "data": {"message": str(message)}}:
                 self._note(message)
             case {"type": "data-turn", "data": {"reset_to_step": int(step)}}:

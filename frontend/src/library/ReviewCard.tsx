@@ -34,6 +34,9 @@ export function ReviewCard({ review, inRun, onDecided }: { review: Review; inRun
           {review.agent_name}
         </Link>
       )}
+      {review.outside_sources && review.outside_sources.length > 0 && (
+        <p className="text-quiet break-words">{t('review.outside', { sources: review.outside_sources.join(', ') })}</p>
+      )}
       {review.state === 'waiting' ? <Decide review={review} onDecided={onDecided} /> : <Raw value={review.data} />}
       {review.message && <p className="text-quiet">{review.message}</p>}
     </section>

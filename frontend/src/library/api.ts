@@ -55,6 +55,7 @@ export type Review = {
   name: string;
   data: unknown;
   editable: boolean;
+  outside_sources?: string[];
   state: 'waiting' | 'approved' | 'rejected' | 'expired' | 'withdrawn';
   execution_id: string | null;
   agent_name: string | null;

@@ -101,6 +101,7 @@ export const library = {
   'review.rejected': 'Abgelehnt',
   'review.expired': 'Abgelaufen',
   'review.withdrawn': 'Zurückgezogen',
+  'review.outside': 'Gefragt, weil vorher fremde Inhalte gelesen wurden: {sources}. Genehmige nur, was du selbst willst.',
   'review.data': 'Worum es geht; du darfst es ändern',
   'review.message': 'Ein Wort dazu (freiwillig)',
   'review.approve': 'Genehmigen',

@@ -101,6 +101,7 @@ export const library = {
   'review.rejected': 'Rejected',
   'review.expired': 'Expired',
   'review.withdrawn': 'Withdrawn',
+  'review.outside': 'Asked because content from elsewhere was read before: {sources}. Approve only what you want yourself.',
   'review.data': 'What it is about; change it if you like',
   'review.message': 'A word with it (optional)',
   'review.approve': 'Approve',
