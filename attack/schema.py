@@ -8,7 +8,7 @@ import json
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import requests
 import schemathesis
@@ -16,7 +16,6 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as begin_at
 from hypothesis import strategies as st
 from hypothesis.errors import Unsatisfiable
-from schemathesis import Case as ApiCase
 from schemathesis import GenerationMode
 from schemathesis.core.failures import FailureGroup
 from schemathesis.core.transport import Response
@@ -30,6 +29,7 @@ from schemathesis.specs.openapi.checks import (
 from attack.belongings import Belongings, furnish
 from attack.site import ATTACKER, INTERNAL_KEY, Site, own_site
 
+ApiCase: TypeAlias = schemathesis.Case[Any]
 STREAM = "text/event-stream"
 STREAM_CHECKS = [status_code_conformance, content_type_conformance]  # OpenAPI 3.0 cannot describe one event
 CHECKS = [*STREAM_CHECKS, response_schema_conformance]
@@ -189,11 +189,8 @@ def check(site: Site, name: str, case: ApiCase, report: SchemaReport) -> None:
 def prepare(case: ApiCase, mine: Belongings) -> None:
     """Name objects that exist in the body, and keep one request from waiting for minutes."""
     body, query = case.body, case.query
-    for name, value in {
-        "agent_id": mine.agent,
-        "session_id": mine.session,
-        "attachments": [mine.file],
-    }.items():
+    real: dict[str, Any] = {"agent_id": mine.agent, "session_id": mine.session, "attachments": [mine.file]}
+    for name, value in real.items():
         if isinstance(body, dict) and body.get(name):
             body[name] = value
     if isinstance(query, dict) and isinstance(query.get("wait"), (int, float)):

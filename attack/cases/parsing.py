@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import time
 import zipfile
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import openpyxl
 
@@ -29,7 +30,7 @@ FEED = (
     "<rss version='2.0'><channel><item><title>canary-of-a-file</title>"
     "<pubDate>Sun, 15 Jun 2025 12:00:00 GMT</pubDate></item></channel></rss>"
 )
-TEXT_PINS = {
+TEXT_PINS: dict[str, dict[str, Any]] = {
     "Condition": {"value1": None, "operator": "==", "value2": "1"},
     "Code Extraction": {"text": None},
     "XML Parser": {"input_xml": None},
@@ -95,7 +96,7 @@ def named_files(site: Site) -> None:
 def comments(site: Site) -> None:
     url = site.outside.serve("/comments.png", COMMENTS, "image/png")
     with ThreadPoolExecutor(3) as crowd:
-        tries = [
+        tries: list[Future[Any]] = [
             crowd.submit(
                 lambda: (
                     site.attacker.post(
