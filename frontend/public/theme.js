@@ -1,9 +1,9 @@
 // Sets the chosen colours before anything is painted; without a choice the system decides.
 (function () {
   try {
-    var theme = localStorage.getItem('ratchet.theme');
+    const theme = localStorage.getItem('ratchet.theme');
     if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme;
-  } catch (error) {
+  } catch {
     // no storage, no choice
   }
 })();

@@ -6,7 +6,7 @@ import { begin, type Game, SIZE, step, turn } from '../src/cards/game/snake';
 import { translator } from '../src/i18n';
 import { en } from '../src/i18n/en';
 
-const part = (more: object) => ({ type: 'tool-web_fetch', toolCallId: 'c', input: {}, ...more }) as Parameters<typeof readCall>[0];
+const part = (more: object) => ({ type: 'tool-web_fetch', toolCallId: 'c', input: {}, ...more }) as unknown as Parameters<typeof readCall>[0];
 
 describe('a tool call', () => {
   test('is at work until it has an answer that is not preliminary', () => {

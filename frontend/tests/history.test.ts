@@ -7,7 +7,7 @@ const said = (id: string, text = id, role: 'user' | 'assistant' = 'assistant'): 
   role,
   parts: [{ type: 'text', text }],
 });
-const loaded = (ids: string, before: string | null = null): Loaded => ({ messages: [...ids].map((id) => said(id)), before });
+const loaded = (ids: string, before: string | null = null): Loaded => ({ messages: ids.split('').map((id) => said(id)), before });
 const ids = (found: Loaded) => found.messages.map((message) => message.id).join('');
 
 describe('the newest page', () => {

@@ -77,7 +77,7 @@ test('sizes, spans and sums as people write them', () => {
 test('addresses of our own pages become links, those of others and of code do not', () => {
   const text = (value: string) => {
     const tree = { type: 'root', children: [{ type: 'element', tagName: 'p', properties: {}, children: [{ type: 'text', value }] }] };
-    workspaceLinks()(tree as never);
+    workspaceLinks()(tree);
     return JSON.stringify(tree);
   };
   expect(text('See /library/agents/0b9c. Good.')).toContain('"href":"/library/agents/0b9c"');

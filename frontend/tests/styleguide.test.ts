@@ -5,6 +5,8 @@ import { EXECUTIONS, OPERATIONS, RESULTS, REVIEWS } from '../src/styleguide/fixt
 
 const calls = RESULTS.map(({ part }) => readCall(part));
 
+const byName = (one: unknown, other: unknown) => String(one).localeCompare(String(other));
+
 describe('the style guide', () => {
   test('shows every kind of result that has a body of its own', () => {
     const shown = new Set(calls.map((call) => call.result?.type));
@@ -21,7 +23,7 @@ describe('the style guide', () => {
   });
   test('shows executions and sub-sessions in every state', () => {
     const states = (type: string) => new Set(calls.filter(({ result }) => result?.type === type).map(({ result }) => result?.status));
-    expect([...states('execution_started')].sort()).toEqual(['COMPLETED', 'FAILED', 'REVIEW', 'RUNNING', 'SCHEDULED']);
-    expect([...states('sub_session_status')].sort()).toEqual(['cancelled', 'completed', 'failed', 'running']);
+    expect([...states('execution_started')].toSorted(byName)).toEqual(['COMPLETED', 'FAILED', 'REVIEW', 'RUNNING', 'SCHEDULED']);
+    expect([...states('sub_session_status')].toSorted(byName)).toEqual(['cancelled', 'completed', 'failed', 'running']);
   });
 });

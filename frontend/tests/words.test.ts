@@ -85,19 +85,23 @@ function wordsIn(node: Node): string[] {
 
 function literalsIn(value: Node | null): string[] {
   if (!value) return [];
-  if (value.type === 'Literal') return [String(value.value ?? '')];
+  if (value.type === 'Literal') return [literal(value)];
   if (value.type !== 'JSXExpressionContainer') return [];
   return textsIn(value.expression as Node);
 }
 
+function literal({ value }: Node): string {
+  return typeof value === 'string' ? value : '';
+}
+
 function textsIn(inside: Node): string[] {
-  if (inside.type === 'Literal') return [String(inside.value ?? '')];
+  if (inside.type === 'Literal') return [literal(inside)];
   if (inside.type === 'TemplateLiteral') return (inside.quasis as { value: { raw: string } }[]).map((piece) => piece.value.raw);
   return [];
 }
 
 function children(node: Node): Node[] {
-  return Object.values(node).flatMap((value) => (Array.isArray(value) ? value : [value])).filter((value): value is Node => typeof value === 'object' && value !== null && 'type' in value);
+  return Object.values(node).flatMap((value): unknown[] => (Array.isArray(value) ? value : [value])).filter((value): value is Node => typeof value === 'object' && value !== null && 'type' in value);
 }
 
 function files(): string[] {

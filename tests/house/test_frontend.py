@@ -29,6 +29,13 @@ def test_unit_tests_of_the_chat_ui_pass(node: ui.Node) -> None:
     node.run("test", folder=ui.FRONTEND, seconds=TEST_SECONDS)
 
 
+@pytest.mark.node
+@pytest.mark.quality
+@pytest.mark.parametrize("script", ["lint", "types"])
+def test_the_chat_ui_satisfies(node: ui.Node, script: str) -> None:
+    node.run("run", script, folder=ui.FRONTEND, seconds=TEST_SECONDS)
+
+
 @pytest.mark.parametrize("text", re.findall(r"text: '([^']+)'", PROMPTS))
 def test_suggested_prompt_is_one_the_offline_model_knows(text: str) -> None:
     reply = answer(Conversation({"messages": [{"role": "user", "content": text}]}))

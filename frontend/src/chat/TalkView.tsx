@@ -52,7 +52,7 @@ export function TalkView({ detail }: { detail: SessionDetail }) {
             ),
             answering !== null,
             pending.next && (
-              <NextMessage key={`user:${pending.next.key}`} pending={pending.next} onResend={talk.resend} onDiscard={talk.discard} onEdit={(text) => composer.current?.fill(text)} />
+              <NextMessage key={`user:${pending.next.key}`} pending={pending.next} onResend={(letter) => void talk.resend(letter)} onDiscard={talk.discard} onEdit={(text) => composer.current?.fill(text)} />
             ),
           )}
           {live && <Thinking waiting={talk.submitted} note={talk.note} />}
@@ -85,9 +85,10 @@ export function TalkView({ detail }: { detail: SessionDetail }) {
 function useEndSaid(answering: ChatMessage | null, last: ChatMessage | undefined): string {
   const t = useT();
   const [awaited, setAwaited] = useState('');
+  const answer = answering?.id;
   useEffect(() => {
-    if (answering) setAwaited(answering.id);
-  }, [answering?.id]);
+    if (answer) setAwaited(answer);
+  }, [answer]);
   const ready = !answering && awaited !== '' && last?.id === awaited && last.metadata?.status === 'completed';
   return ready ? t('chat.answerReady') : '';
 }

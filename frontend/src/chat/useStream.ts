@@ -87,6 +87,7 @@ function useHeld(messages: ChatMessage[], live: boolean): ChatMessage[] {
     const patient = live && hasEnded(hold.message);
     if (!patient && Date.now() - hold.behindSince >= HOLD) return messages;
     return messages.with(-1, hold.message);
+    // oxlint-disable-next-line react-hooks/exhaustive-deps -- a count that goes up means: look at the clock again
   }, [messages, live, looks]);
   const holding = shown !== messages;
   useEffect(() => {

@@ -1,8 +1,9 @@
 // Coloured code for the markdown renderer. The grammars are fetched with the first block of code; colours are the
 // theme's variables, so light and dark need no second pass.
 import type { CodeHighlighterPlugin, HighlightResult, HighlightToken } from 'streamdown';
+import type * as Bundled from './grammars';
 
-type Grammars = typeof import('./grammars');
+type Grammars = typeof Bundled;
 type Node = { type: string; value?: string; children?: Node[]; properties?: { className?: string[] } };
 
 const COLOURS: [RegExp, string][] = [
@@ -36,7 +37,7 @@ export const highlighter: CodeHighlighterPlugin = {
 function coloured(found: Grammars, code: string, language: string): HighlightResult {
   if (!found.knows(language)) return plain(code);
   const lines: HighlightToken[][] = [[]];
-  walk(found.tree(language, code) as Node, undefined, (text, color) => {
+  walk(found.tree(language, code), undefined, (text, color) => {
     text.split('\n').forEach((line, place) => {
       if (place > 0) lines.push([]);
       if (line) lines.at(-1)!.push({ content: line, ...(color ? { color, htmlStyle: { color } } : {}) });

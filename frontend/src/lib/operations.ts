@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { api } from './api';
 import { useHints } from './hints';
 import { queryClient } from './queries';
+import { text } from './shape';
 import type { Operation, OperationStatus } from './types';
 
 const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled']);
@@ -27,5 +28,5 @@ export function useOperation(id: string) {
 }
 
 function progressIn(hint: Record<string, unknown>): Pick<Operation, 'status' | 'progress' | 'message'> {
-  return { status: hint.status as OperationStatus, progress: Number(hint.progress ?? 0), message: String(hint.message ?? '') };
+  return { status: hint.status as OperationStatus, progress: Number(hint.progress ?? 0), message: text(hint.message) };
 }

@@ -38,7 +38,12 @@ function kindOf(schema: Schema): Kind {
     case 'array':
     case 'object':
       return 'json';
+    default:
+      return lineOf(schema);
   }
+}
+
+function lineOf(schema: Schema): Kind {
   switch (schema.format) {
     case 'date':
       return 'date';
@@ -46,8 +51,9 @@ function kindOf(schema: Schema): Kind {
       return 'time';
     case 'long-text':
       return 'text';
+    default:
+      return 'line';
   }
-  return 'line';
 }
 
 const SECRET_FORMATS = new Set<unknown>(['password', 'secret']);

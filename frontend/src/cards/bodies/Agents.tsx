@@ -4,7 +4,6 @@ import { Icon } from '../../components/icons';
 import { Badge, Notice } from '../../components/Pieces';
 import { useT } from '../../i18n';
 import { field, list, record, text, texts } from '../../lib/shape';
-import type { Schema } from '../../library/api';
 import type { BodyProps } from './index';
 import { hasRun, RunForm, type Runs } from './RunForm';
 
@@ -68,7 +67,7 @@ export function AgentDetails({ result, call, active }: BodyProps) {
   return (
     <div className="flex flex-col gap-4">
       {result.agent !== undefined && <AgentLine agent={result.agent} />}
-      <RunForm call={call} runs={agentIn(result.agent)} name={name} schema={record(result.input_schema) as Schema} action={t('agent.run')} active={active} />
+      <RunForm call={call} runs={agentIn(result.agent)} name={name} schema={record(result.input_schema)} action={t('agent.run')} active={active} />
     </div>
   );
 }
@@ -83,7 +82,7 @@ export function BlockDetails({ result, call, active }: BodyProps) {
         <p className="font-medium">{name}</p>
         <p className="text-[13px] text-quiet">{text(field(result.block, 'description'))}</p>
       </div>
-      <RunForm call={call} runs={{ block: text(field(result.block, 'id')) }} name={name} schema={record(result.input_schema) as Schema} action={t('agent.run')} active={active} />
+      <RunForm call={call} runs={{ block: text(field(result.block, 'id')) }} name={name} schema={record(result.input_schema)} action={t('agent.run')} active={active} />
     </div>
   );
 }
@@ -94,7 +93,7 @@ export function InputProblems({ result, input, call, active }: BodyProps) {
   const block = text(field(input, 'block_id'));
   const problems = Object.fromEntries(Object.entries(record(result.problems)).map(([name, words]) => [name, text(words)]));
   if (active || hasRun(call)) {
-    return <RunForm call={call} runs={block ? { block } : agentIn(input)} name="" schema={record(result.input_schema) as Schema} problems={problems} action={t('common.tryAgain')} active={active} />;
+    return <RunForm call={call} runs={block ? { block } : agentIn(input)} name="" schema={record(result.input_schema)} problems={problems} action={t('common.tryAgain')} active={active} />;
   }
   return (
     <ul className="list-inside list-disc">
