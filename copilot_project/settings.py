@@ -398,6 +398,7 @@ SPECTACULAR_SETTINGS = {
         "ExecutionSourceEnum": "executions.models.execution.Execution.Source",
         "ExecutionStatusEnum": "executions.models.execution.Status",
         "CredentialKindEnum": "executions.models.credential.StoredCredential.Kind",
+        "JobStatusEnum": "durable.statuses.STATUSES",
         "SessionStatusEnum": ["idle", "queued", "running"],
         "TurnKindEnum": "chat.models.Turn.Kind",
     },

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.views.decorators.csrf import ensure_csrf_cookie
-from drf_spectacular.utils import extend_schema, inline_serializer
+from drf_spectacular.utils import extend_schema, extend_schema_field, inline_serializer
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -43,7 +43,7 @@ class MeSerializer(serializers.ModelSerializer[User]):
         fields = ["username", "email", "time_zone", "theme", "is_staff", "admin_url", "date_joined", "limits"]
         read_only_fields = ["username", "is_staff", "date_joined"]
 
-    @extend_schema(responses=limits_schema)
+    @extend_schema_field(limits_schema)
     def get_limits(self, user: User) -> dict[str, Any]:
         budget = limits_of(user)
         return {

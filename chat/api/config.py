@@ -18,6 +18,23 @@ from llm.catalog import model_info
 from llm.endpoint import configured_model
 from llm.errors import BadModelRequest
 
+CAPS = inline_serializer(
+    "Caps",
+    {
+        name: serializers.IntegerField()
+        for name in (
+            "message_characters",
+            "title_characters",
+            "attachments",
+            "file_bytes",
+            "frame_bytes",
+            "page_size",
+            "running_turns",
+            "in_flight_turns",
+            "tool_wait_seconds",
+        )
+    },
+)
 ANSWER = inline_serializer(
     "Config",
     {
@@ -27,7 +44,7 @@ ANSWER = inline_serializer(
         "sees_images": serializers.BooleanField(),
         "allow_anonymous": serializers.BooleanField(),
         "allow_signup": serializers.BooleanField(),
-        "limits": serializers.DictField(child=serializers.IntegerField()),
+        "limits": CAPS,
     },
 )
 

@@ -12,6 +12,7 @@ from rest_framework.response import Response
 
 from chat.api.serializers import Cancelled
 from chat.api.view import ChatView
+from durable import statuses
 from tools.models import Operation
 from tools.operations import cancelling
 
@@ -19,6 +20,7 @@ from tools.operations import cancelling
 class OperationShape(serializers.ModelSerializer[Operation]):
     """A long-running tool call."""
 
+    status = serializers.ChoiceField(statuses.STATUSES)
     error = serializers.SerializerMethodField()
     end_reason = serializers.SerializerMethodField()
     result = serializers.JSONField(allow_null=True)

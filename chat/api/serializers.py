@@ -10,7 +10,7 @@ from rest_framework import serializers
 from chat import closing
 from chat.api.fields import Flag, Form, Text
 from chat.models import Message, Session, Turn
-from durable import limits
+from durable import limits, statuses
 from tools.errors import BadPermissions
 from tools.permissions import Permissions
 
@@ -105,7 +105,8 @@ class TurnShape(serializers.ModelSerializer[Turn]):
 
     end_reason = serializers.SerializerMethodField()
     error = serializers.SerializerMethodField()
-    while_running = serializers.CharField(source="mode")
+    status = serializers.ChoiceField(statuses.STATUSES)
+    while_running = serializers.ChoiceField(Turn.Mode.choices, source="mode")
     usage = TurnUsage(source="*")
     model = serializers.CharField(source="model_name")
     session_id = serializers.UUIDField()
@@ -133,6 +134,7 @@ class TurnShape(serializers.ModelSerializer[Turn]):
             "usage",
             "error",
         ]
+        read_only_fields = fields
 
     def get_end_reason(self, turn: Turn) -> str | None:
         return turn.end_reason or None
@@ -186,6 +188,7 @@ class SessionShape(serializers.ModelSerializer[Session]):
         model = Session
         fields = ["id", "title", "pinned", "status", "needs_you", "parent", "permissions"]
         fields += ["created_at", "active_at"]
+        read_only_fields = fields
 
 
 class MessageShape(serializers.Serializer[Any]):

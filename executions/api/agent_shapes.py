@@ -151,6 +151,7 @@ class ListingShape(serializers.ModelSerializer[StoreListing]):
     """A published agent."""
 
     username = serializers.CharField(source="user.username")
+    categories = serializers.ListField(child=serializers.CharField())
     version = serializers.IntegerField(source="published.version")
     input_schema = serializers.DictField(source="published.input_schema")
     output_schema = serializers.DictField(source="published.output_schema")

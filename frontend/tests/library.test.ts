@@ -120,10 +120,11 @@ describe('a timeline', () => {
     id,
     node_id: id,
     block_id: '',
-    status: '',
+    status: 'COMPLETED',
     inputs: {},
-    outputs: {},
+    outputs: [],
     error: null,
+    progress: 1,
     started_at: started === null ? null : new Date(started).toISOString(),
     ended_at: ended === null ? null : new Date(ended).toISOString(),
   });

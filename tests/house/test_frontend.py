@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from copilot_project import api_types
 from copilot_project.embedded import ui
 from llm.offline.conversation import Conversation
 from llm.offline.rules import answer
@@ -44,3 +45,10 @@ def test_suggested_prompt_is_one_the_offline_model_knows(text: str) -> None:
 
 def test_there_are_suggested_prompts() -> None:
     assert len(re.findall(r"text: '", PROMPTS)) >= 4
+
+
+def test_generated_api_types_are_fresh() -> None:
+    written = api_types.GENERATED.read_text()
+    assert f"// schema: {api_types.digest()}\n" in written, (
+        "run `npm run api-types` in frontend/ and commit the result"
+    )

@@ -1,12 +1,13 @@
 // The chat part of the HTTP API, one function per request.
 import { call, query } from './http';
 import type {
-  ChatMessage,
   Config,
   Me,
+  NewTurn,
   Operation,
   Page,
   QueuedTurn,
+  Schemas,
   SentMode,
   SessionDetail,
   SessionRow,
@@ -15,8 +16,6 @@ import type {
 } from './types';
 
 export const PAGE = 30; // messages fetched at a time
-
-export type NewTurn = { message: string; client_id: string; while_running: SentMode; attachments: string[] };
 
 export const api = {
   me: () => call<Me>('GET', '/api/me'),
@@ -35,17 +34,15 @@ export const api = {
   exportUrl: (id: string, form: 'json' | 'markdown') => `/api/sessions/${id}/export?as=${form}`,
 
   send: (id: string, turn: NewTurn) => call<{ turn: Turn }>('POST', `/api/sessions/${id}/turns`, turn, { repeatable: true }),
-  cancel: (id: string) => call<{ cancelled: boolean; reason?: string }>('POST', `/api/sessions/${id}/cancel`, {}),
+  cancel: (id: string) => call<Schemas['Cancelled']>('POST', `/api/sessions/${id}/cancel`, {}),
   cancelCall: (turn: string, toolCall: string) =>
-    call<{ cancelled: boolean }>('POST', `/api/turns/${turn}/tools/${encodeURIComponent(toolCall)}/cancel`, {}),
+    call<Schemas['Cancelled']>('POST', `/api/turns/${turn}/tools/${encodeURIComponent(toolCall)}/cancel`, {}),
   editQueued: (turn: string, change: { message?: string; while_running?: SentMode }) =>
     call<QueuedTurn>('PATCH', `/api/turns/${turn}`, change),
   removeQueued: (turn: string) => call<void>('DELETE', `/api/turns/${turn}`),
 
   operation: (id: string) => call<Operation>('GET', `/api/operations/${id}`),
-  cancelOperation: (id: string) => call<{ cancelled: boolean }>('POST', `/api/operations/${id}/cancel`, {}),
+  cancelOperation: (id: string) => call<Schemas['Cancelled']>('POST', `/api/operations/${id}/cancel`, {}),
 
   file: (id: string) => call<WorkspaceFile>('GET', `/api/files/${id}`),
 };
-
-export type { ChatMessage };

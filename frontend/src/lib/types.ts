@@ -1,76 +1,49 @@
-// The shapes of the HTTP API that the pages use.
+// The shapes of the HTTP API that the pages use, picked from those generated from its schema.
 import type { UIMessage } from 'ai';
+import type { components } from '../api/schema';
 
-export type Usage = { input_tokens: number; output_tokens: number; cost: string };
+export type Schemas = components['schemas'];
+/** What the server answers: it leaves out nothing, also not what a request may leave out. */
+export type Answer<Name extends keyof Schemas> = Required<Schemas[Name]>;
+export type Page<T> = { results: T[]; next: string | null };
+
+/** What the server says of a message; the schema leaves it open, as the AI SDK does. */
 export type Metadata = {
   turn_id?: string;
   created_at?: string;
   status?: string;
   end_reason?: string;
   error?: string;
-  usage?: Usage;
+  usage?: Pick<Schemas['TurnUsage'], 'input_tokens' | 'output_tokens' | 'cost'>;
   files_seen?: string[];
   steered_step?: number;
 };
 export type ChatMessage = UIMessage<Metadata>;
 export type Part = ChatMessage['parts'][number];
 
-export type SessionStatus = 'idle' | 'queued' | 'running';
-export type SessionRow = {
-  id: string;
-  title: string;
-  status: SessionStatus;
-  needs_you: boolean;
-  pinned: boolean;
-  parent: string | null;
-  created_at: string;
-  active_at: string;
+export type SessionStatus = Schemas['SessionStatusEnum'];
+export type SessionRow = Omit<Answer<'SessionShape'>, 'permissions'>;
+export type SentMode = Exclude<Schemas['WhileRunningEnum'], 'reject'>;
+export type Turn = Pick<Answer<'TurnShape'>, 'id' | 'status' | 'end_reason' | 'error'> & {
+  while_running: SentMode; // what is rejected while something runs never becomes a turn that waits
 };
-export type SentMode = 'queue' | 'steer' | 'interrupt';
-export type Turn = { id: string; status: string; end_reason: string | null; error: string | null; while_running: SentMode };
-export type QueuedTurn = Turn & { message: { id: string; content: string; attachments: string[] } | null };
+export type QueuedTurn = Turn & { message: Omit<Schemas['InputShape'], 'created_at'> | null };
 export type SessionDetail = SessionRow & {
   messages: ChatMessage[];
-  before: string | null;
+  before: Schemas['SessionDetail']['before'];
   active_turn: Turn | null;
   queued_turns: QueuedTurn[];
 };
-export type Page<T> = { results: T[]; next: string | null };
+export type NewTurn = Required<Omit<Schemas['NewTurn'], 'context'>>;
 
-export type WorkspaceFile = {
-  id: string;
-  name: string;
-  path: string;
-  media_type: string;
-  size: number;
-  content_url: string;
-};
+export type WorkspaceFile = Pick<Answer<'File'>, 'id' | 'name' | 'path' | 'media_type' | 'size' | 'content_url'>;
 
-export type OperationStatus = 'queued' | 'running' | 'waiting' | 'completed' | 'failed' | 'cancelled';
-export type Operation = {
-  id: string;
-  session_id: string;
-  tool_name: string;
-  status: OperationStatus;
-  progress: number;
-  message: string;
-  result: unknown;
-  error: string | null;
-  queued_at: string;
-};
+export type OperationStatus = Schemas['JobStatusEnum'];
+export type Operation = Pick<
+  Answer<'OperationShape'>,
+  'id' | 'session_id' | 'tool_name' | 'status' | 'progress' | 'message' | 'result' | 'error' | 'queued_at'
+>;
 
-export type Theme = 'system' | 'light' | 'dark';
-export type Me = {
-  username: string;
-  email: string;
-  time_zone: string;
-  theme: Theme;
-  is_staff: boolean;
-  admin_url: string;
-  limits: { day_budget: number | null; month_budget: number | null };
-};
-export type Config = {
-  model: string;
-  sees_images: boolean;
-  limits: { message_characters: number; attachments: number; file_bytes: number; title_characters: number };
-};
+export type Theme = Schemas['ThemeEnum'];
+export type Me = Answer<'Me'>;
+export type Config = Answer<'Config'>;

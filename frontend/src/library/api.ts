@@ -1,95 +1,41 @@
 // Agents and what runs them: the library's part of the HTTP API.
 import { call, query } from '../lib/http';
-import type { Page } from '../lib/types';
+import type { Answer, Page, Schemas } from '../lib/types';
 
+/** A JSON schema: what an agent or a block takes. */
 export type Schema = { type?: string; properties?: Record<string, Schema>; required?: string[]; [more: string]: unknown };
-export type Problem = { code: string; message: string; node_id?: string; pin?: string };
-export type Validation = { valid: boolean; errors: Problem[]; warnings: Problem[] };
-export type Agent = {
-  id: string;
-  name: string;
-  description: string;
-  version: number;
-  source: string;
-  store: string | null;
-  valid: boolean;
-  input_schema: Schema;
-  output_schema: Schema;
-  updated_at: string;
-};
-export type AgentDetail = Agent & { graph: unknown; validation: Validation };
-export type Version = { version: number; note: string; valid: boolean; created_at: string };
-export type Change = { field: string; before: unknown; after: unknown };
-export type Parts = { added: Record<string, unknown>[]; removed: Record<string, unknown>[]; changed: { id: string; changes: Change[] }[] };
-export type Difference = { from_version: number; to_version: number; nodes: Parts; links: Parts; graph: Change[] };
-export type NodeRun = {
-  id: string;
-  node_id: string;
-  block_id: string;
-  status: string;
-  inputs: unknown;
-  outputs: unknown;
-  error: string | null;
-  progress?: number;
-  started_at: string | null;
-  ended_at: string | null;
-};
-export type Execution = {
-  id: string;
-  agent_id: string;
-  agent_name?: string;
-  version: number;
-  status: string;
-  inputs: Record<string, unknown>;
-  outputs: Record<string, unknown[]>;
-  error: string | null;
-  cost: string | number;
-  source?: string;
-  queued_at: string;
-  started_at: string | null;
-  ended_at: string | null;
-  nodes?: NodeRun[];
-};
-export type Review = {
-  id: string;
-  name: string;
-  data: unknown;
-  editable: boolean;
-  outside_sources?: string[];
-  state: 'waiting' | 'approved' | 'rejected' | 'expired' | 'withdrawn';
-  execution_id: string | null;
-  agent_name: string | null;
-  session_id: string | null;
-  asked_at: string;
-  expires_at: string | null;
-  message: string;
-};
-export type Schedule = {
-  id: string;
-  name: string;
-  agent_id: string;
-  agent_name: string;
-  cron: string;
-  timezone: string;
-  words: string | null;
-  inputs: Record<string, unknown>;
-  enabled: boolean;
-  next_run_at: string | null;
-  last_execution_id: string | null;
-  last_error: string | null;
-};
-export type Trigger = { id: string; name: string; agent_id: string; agent_name: string; url: string; scheme: string; enabled: boolean; called_at: string | null; secret?: string };
-export type Delivery = { id: string; state: string; error: string; execution_id: string | null; received_at: string; payload: unknown };
-export type Credential = { id: string; provider: string; kind: string; title: string; host: string; port: number | null; status: string; created_at: string; used_at: string | null };
-export type CredentialKind = 'api_key' | 'user_password' | 'host_scoped';
-export type NewCredential = { provider: string; kind: CredentialKind; title?: string; host?: string; port?: number; ca_certificate?: string; api_key?: string; username?: string; password?: string; headers?: Record<string, string> };
-export type Server = { host: string; port?: number; ca_certificate?: string };
-export type Provider = { name: string; title: string; scopes: string[] };
-export type Listing = { username: string; slug: string; name: string; description: string; categories: string[]; version: number; additions: number; published_at: string };
-export type BlockRun = { status: 'completed' | 'failed' | 'review' | 'running'; outputs: Record<string, unknown[]>; error: string | null; review_id: string | null };
-export type BlockInfo = { id: string; name: string; description: string; category?: string; categories?: string[] };
+type Described = { input_schema: Schema; output_schema: Schema };
 
-export type Decision = { approved: boolean; data?: unknown; message?: string };
+export type Agent = Answer<'AgentShape'> & Described;
+export type AgentDetail = Answer<'AgentDetail'> & Described;
+export type Version = Answer<'VersionShape'>;
+export type Change = Schemas['ChangeShape'];
+export type Parts = Schemas['PartsShape'];
+export type Difference = Answer<'DifferenceShape'>;
+export type NodeRun = Pick<
+  Answer<'NodeExecutionShape'>,
+  'id' | 'node_id' | 'block_id' | 'status' | 'inputs' | 'outputs' | 'error' | 'progress' | 'started_at' | 'ended_at'
+>;
+export type Execution = Pick<
+  Answer<'ExecutionShape'>,
+  'id' | 'agent_id' | 'agent_name' | 'version' | 'status' | 'inputs' | 'outputs' | 'error' | 'cost' | 'source' | 'queued_at' | 'started_at' | 'ended_at'
+> & { nodes?: NodeRun[] };
+export type Review = Pick<
+  Answer<'Review'>,
+  'id' | 'name' | 'data' | 'editable' | 'outside_sources' | 'state' | 'execution_id' | 'agent_name' | 'session_id' | 'asked_at' | 'expires_at' | 'message'
+>;
+export type Schedule = Answer<'Schedule'>;
+export type Trigger = Omit<Answer<'Trigger'>, 'secret'> & { secret?: string };
+export type Delivery = Answer<'Delivery'>;
+export type Credential = Answer<'Credential'>;
+export type CredentialKind = Schemas['NewFormKindEnum'];
+export type NewCredential = Schemas['NewForm'];
+export type Server = { host: string; port?: number; ca_certificate?: string };
+export type Provider = Schemas['ProviderShape'];
+export type Listing = Answer<'ListingShape'>;
+export type BlockRun = Answer<'BlockResult'>;
+export type BlockInfo = Pick<Schemas['BlockShape'], 'id' | 'name' | 'description' | 'category'>;
+export type Decision = Omit<Schemas['Decision'], 'message'> & { message?: string };
 
 export const libraryApi = {
   agents: (search: string, cursor: string | null) => call<Page<Agent>>('GET', `/api/agents${query({ search, cursor })}`),
@@ -99,15 +45,15 @@ export const libraryApi = {
   removeAgent: (id: string) => call<void>('DELETE', `/api/agents/${id}`),
   exportUrl: (id: string) => `/api/agents/${id}/export`,
   versions: (id: string, cursor: string | null) => call<Page<Version>>('GET', `/api/agents/${id}/versions${query({ cursor })}`),
-  version: (id: string, number: number) => call<{ graph: unknown }>('GET', `/api/agents/${id}/versions/${number}`),
+  version: (id: string, number: number) => call<Answer<'VersionDetail'>>('GET', `/api/agents/${id}/versions/${number}`),
   difference: (id: string, from: number, to: number) => call<Difference>('GET', `/api/agents/${id}/diff${query({ from, to })}`),
   rollback: (id: string, version: number) => call<AgentDetail>('POST', `/api/agents/${id}/rollback`, { version }),
-  fix: (id: string) => call<{ fixes: Problem[]; changed: boolean }>('POST', `/api/agents/${id}/fix`, {}),
+  fix: (id: string) => call<Answer<'FixedShape'>>('POST', `/api/agents/${id}/fix`, {}),
   execute: (id: string, inputs: Record<string, unknown>, client_id: string) => call<Execution>('POST', `/api/agents/${id}/execute`, { inputs, client_id }),
 
   executions: (agent: string | undefined, cursor: string | null) => call<Page<Execution>>('GET', `/api/executions${query({ agent, cursor })}`),
   execution: (id: string) => call<Execution>('GET', `/api/executions/${id}?nodes=1`),
-  cancelExecution: (id: string) => call<{ cancelled: boolean }>('POST', `/api/executions/${id}/cancel`, {}),
+  cancelExecution: (id: string) => call<Schemas['ExecutionCancelled']>('POST', `/api/executions/${id}/cancel`, {}),
 
   reviews: (state: string, cursor: string | null) => call<Page<Review>>('GET', `/api/reviews${query({ state, cursor })}`),
   openReviews: (execution: string) => call<Page<Review>>('GET', `/api/reviews${query({ state: 'waiting', execution })}`),
@@ -118,7 +64,7 @@ export const libraryApi = {
   makeSchedule: (given: { name: string; agent_id: string; cron: string; timezone?: string; inputs: Record<string, unknown> }) =>
     call<Schedule>('POST', '/api/schedules', given),
   changeSchedule: (id: string, change: { enabled?: boolean; cron?: string; name?: string }) => call<Schedule>('PATCH', `/api/schedules/${id}`, change),
-  runSchedule: (id: string) => call<{ execution_id: string }>('POST', `/api/schedules/${id}/run`, {}),
+  runSchedule: (id: string) => call<Schemas['RunAnswer']>('POST', `/api/schedules/${id}/run`, {}),
   removeSchedule: (id: string) => call<void>('DELETE', `/api/schedules/${id}`),
 
   triggers: (cursor: string | null) => call<Page<Trigger>>('GET', `/api/triggers${query({ cursor })}`),

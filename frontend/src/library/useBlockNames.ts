@@ -7,7 +7,7 @@ import { type BlockInfo, libraryApi } from './api';
 export function useBlockNames(): BlockNames {
   const { data } = useQuery({ queryKey: ['blocks'], queryFn: allBlocks, staleTime: Infinity });
   return useMemo(
-    () => new Map((data ?? []).map((block) => [block.id, { name: block.name, category: readable(block.category ?? block.categories?.[0] ?? '') }])),
+    () => new Map((data ?? []).map((block) => [block.id, { name: block.name, category: readable(block.category) }])),
     [data],
   );
 }

@@ -156,12 +156,13 @@ const EXECUTION: Execution = {
   outputs: { greeting: ['Hello, **Anna**!'] },
   error: null,
   cost: '0',
+  source: 'chat',
   queued_at: NOW,
   started_at: NOW,
   ended_at: NOW,
 };
 
-const ended = (status: string, more: Partial<Execution>): Execution => ({ ...EXECUTION, id: `${EXECUTION_ID}-${status}`, status, outputs: {}, ...more });
+const ended = (status: Execution['status'], more: Partial<Execution>): Execution => ({ ...EXECUTION, id: `${EXECUTION_ID}-${status}`, status, outputs: {}, ...more });
 export const EXECUTIONS: Execution[] = [
   EXECUTION,
   ended('RUNNING', { ended_at: null }),

@@ -1,0 +1,1108 @@
+// Generated from the OpenAPI schema by `npm run api-types`; do not edit.
+// schema: 35acdfc751709cd020d290e33116c6cad1814e2682d3d7b2968cd892c801cac3
+export type paths = Record<string, never>;
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        AccountLimits: {
+            /** Format: double */
+            day_budget: number | null;
+            in_flight_turns: number;
+            /** Format: double */
+            month_budget: number | null;
+            running_turns: number;
+        };
+        AgentDetail: {
+            /** Format: date-time */
+            readonly created_at: string;
+            readonly description: string;
+            graph: {
+                [key: string]: unknown;
+            };
+            /** Format: uuid */
+            readonly id: string;
+            imported_id: string;
+            readonly input_schema: {
+                [key: string]: unknown;
+            };
+            readonly name: string;
+            readonly output_schema: {
+                [key: string]: unknown;
+            };
+            /** Format: uuid */
+            part_of: string | null;
+            readonly source: components["schemas"]["AgentSourceEnum"];
+            readonly store: string | null;
+            sub_agents: components["schemas"]["SubAgentShape"][];
+            /** Format: date-time */
+            readonly updated_at: string;
+            readonly valid: boolean;
+            validation: components["schemas"]["ValidationShape"];
+            version: number;
+        };
+        AgentShape: {
+            /** Format: date-time */
+            readonly created_at: string;
+            readonly description: string;
+            /** Format: uuid */
+            readonly id: string;
+            readonly input_schema: {
+                [key: string]: unknown;
+            };
+            readonly name: string;
+            readonly output_schema: {
+                [key: string]: unknown;
+            };
+            readonly source: components["schemas"]["AgentSourceEnum"];
+            readonly store: string | null;
+            /** Format: date-time */
+            readonly updated_at: string;
+            readonly valid: boolean;
+            version: number;
+        };
+        /** @enum {string} */
+        AgentSourceEnum: "created" | "imported" | "generated" | "store";
+        Allowance: {
+            /** Format: double */
+            limit: number | null;
+            /** Format: date-time */
+            resets_at: string;
+            /** Format: double */
+            spent: number;
+        };
+        Answer: {
+            /** @default  */
+            error: string | null;
+            result?: unknown;
+            success: boolean;
+        };
+        AskForm: {
+            attachments?: string[];
+            client_id?: string | null;
+            context?: unknown;
+            id?: string;
+            message?: unknown;
+            messageId?: string | null;
+            messages?: {
+                [key: string]: unknown;
+            }[] | null;
+            /** @default submit-message */
+            trigger: components["schemas"]["TriggerEnum"];
+            while_running?: components["schemas"]["WhileRunningEnum"];
+        };
+        BlockList: {
+            next: string | null;
+            results: components["schemas"]["BlockShape"][];
+        };
+        BlockOrder: {
+            client_id?: string | null;
+            inputs?: {
+                [key: string]: unknown;
+            };
+        };
+        BlockResult: {
+            client_id: string;
+            /** Format: decimal */
+            cost: string;
+            error: string | null;
+            outputs: {
+                [key: string]: unknown[];
+            };
+            /** Format: uuid */
+            review_id: string | null;
+            status: components["schemas"]["BlockResultStatusEnum"];
+        };
+        /** @enum {string} */
+        BlockResultStatusEnum: "completed" | "failed" | "review";
+        BlockShape: {
+            category: string;
+            costs: boolean;
+            credentials: string | null;
+            description: string;
+            /** Format: uuid */
+            id: string;
+            input_schema: {
+                [key: string]: unknown;
+            };
+            name: string;
+            output_schema: {
+                [key: string]: unknown;
+            };
+            runs_alone: boolean;
+            sensitive: boolean;
+            static_output: boolean;
+            type: string;
+        };
+        BudgetState: {
+            day: components["schemas"]["Allowance"];
+            month: components["schemas"]["Allowance"];
+        };
+        CallAnswer: {
+            /** Format: uuid */
+            delivery_id: string;
+            /** Format: uuid */
+            execution_id: string | null;
+            state: string;
+        };
+        Cancelled: {
+            cancelled: boolean;
+            reason?: string;
+        };
+        Caps: {
+            attachments: number;
+            file_bytes: number;
+            frame_bytes: number;
+            in_flight_turns: number;
+            message_characters: number;
+            page_size: number;
+            running_turns: number;
+            title_characters: number;
+            tool_wait_seconds: number;
+        };
+        ChangeShape: {
+            after: unknown;
+            before: unknown;
+            field: string;
+        };
+        ChangedShape: {
+            changes: components["schemas"]["ChangeShape"][];
+            id: string;
+        };
+        Config: {
+            allow_anonymous: boolean;
+            allow_signup: boolean;
+            /** Format: double */
+            keep_alive_seconds: number;
+            limits: components["schemas"]["Caps"];
+            model: string;
+            sees_images: boolean;
+            stream_ttl_seconds: number;
+        };
+        Credential: {
+            /** Format: date-time */
+            readonly created_at: string;
+            /** Format: date-time */
+            readonly expires_at: string | null;
+            readonly host: string;
+            /** Format: uuid */
+            readonly id: string;
+            readonly kind: components["schemas"]["CredentialKindEnum"];
+            readonly provider: string;
+            readonly scopes: unknown;
+            readonly status: string;
+            readonly title: string;
+            /** Format: date-time */
+            readonly used_at: string | null;
+        };
+        /** @enum {string} */
+        CredentialKindEnum: "api_key" | "user_password" | "host_scoped" | "oauth2";
+        Day: {
+            /** Format: double */
+            cost: number;
+            /** Format: double */
+            credits: number;
+            /** Format: date */
+            date: string;
+            input_tokens: number;
+            output_tokens: number;
+        };
+        Decision: {
+            approved: boolean;
+            data?: unknown;
+            /** @default  */
+            message: string;
+        };
+        Delivery: {
+            readonly delivery_key: string;
+            readonly error: string;
+            /** Format: uuid */
+            execution_id: string | null;
+            readonly headers: unknown;
+            /** Format: uuid */
+            readonly id: string;
+            payload: unknown;
+            /** Format: date-time */
+            readonly received_at: string;
+            /** Format: uuid */
+            replay_of: string | null;
+            readonly state: components["schemas"]["DeliveryStateEnum"];
+            readonly tries: number;
+        };
+        /** @enum {string} */
+        DeliveryStateEnum: "stored" | "started" | "refused" | "failed";
+        DifferenceShape: {
+            from_version: number;
+            graph: components["schemas"]["ChangeShape"][];
+            links: components["schemas"]["PartsShape"];
+            nodes: components["schemas"]["PartsShape"];
+            to_version: number;
+        };
+        Error: {
+            error: {
+                code: string;
+                fields?: {
+                    [key: string]: string[];
+                };
+                hint?: string;
+                message: string;
+            };
+        };
+        /** @enum {string} */
+        EventTypeEnum: "turn.finished" | "operation.finished" | "execution.finished" | "webhook.test";
+        /** @enum {string} */
+        EventsEnum: "turn.finished" | "operation.finished" | "execution.finished";
+        ExecutionCancelled: {
+            cancelled: boolean;
+            reason?: string;
+        };
+        ExecutionDetail: {
+            /** Format: uuid */
+            readonly agent_id: string;
+            readonly agent_name: string;
+            readonly attempt: number;
+            readonly client_id: string | null;
+            /** Format: decimal */
+            readonly cost: string;
+            readonly end_reason: string | null;
+            /** Format: date-time */
+            readonly ended_at: string | null;
+            readonly error: string | null;
+            /** Format: uuid */
+            readonly id: string;
+            readonly inputs: {
+                [key: string]: unknown;
+            };
+            readonly node_count: number;
+            readonly nodes: components["schemas"]["NodeExecutionShape"][];
+            readonly outputs: {
+                [key: string]: unknown[];
+            };
+            /** Format: uuid */
+            readonly parent_id: string;
+            /** Format: date-time */
+            readonly queued_at: string;
+            /** Format: uuid */
+            readonly session_id: string | null;
+            readonly source: components["schemas"]["ExecutionSourceEnum"];
+            /** Format: date-time */
+            readonly started_at: string | null;
+            readonly status: components["schemas"]["ExecutionStatusEnum"];
+            readonly version: number;
+        };
+        ExecutionOrder: {
+            client_id?: string | null;
+            inputs?: {
+                [key: string]: unknown;
+            };
+            version?: number | null;
+        };
+        ExecutionShape: {
+            /** Format: uuid */
+            readonly agent_id: string;
+            readonly agent_name: string;
+            readonly attempt: number;
+            readonly client_id: string | null;
+            /** Format: decimal */
+            readonly cost: string;
+            readonly end_reason: string | null;
+            /** Format: date-time */
+            readonly ended_at: string | null;
+            readonly error: string | null;
+            /** Format: uuid */
+            readonly id: string;
+            readonly inputs: {
+                [key: string]: unknown;
+            };
+            readonly outputs: {
+                [key: string]: unknown[];
+            };
+            /** Format: uuid */
+            readonly parent_id: string;
+            /** Format: date-time */
+            readonly queued_at: string;
+            /** Format: uuid */
+            readonly session_id: string | null;
+            readonly source: components["schemas"]["ExecutionSourceEnum"];
+            /** Format: date-time */
+            readonly started_at: string | null;
+            readonly status: components["schemas"]["ExecutionStatusEnum"];
+            readonly version: number;
+        };
+        /** @enum {string} */
+        ExecutionSourceEnum: "api" | "chat" | "schedule" | "trigger" | "agent";
+        /** @enum {string} */
+        ExecutionStatusEnum: "INCOMPLETE" | "QUEUED" | "RUNNING" | "REVIEW" | "COMPLETED" | "FAILED" | "TERMINATED";
+        File: {
+            readonly content_url: string;
+            /** Format: date-time */
+            readonly created_at: string;
+            /** Format: uuid */
+            readonly id: string;
+            readonly media_type: string;
+            readonly name: string;
+            readonly path: string;
+            readonly reference: string;
+            /** Format: uuid */
+            readonly session_id: string | null;
+            readonly sha256: string;
+            readonly size: number;
+            /** Format: date-time */
+            readonly updated_at: string;
+        };
+        FixOrder: {
+            /** @default true */
+            save: boolean;
+        };
+        FixedShape: {
+            changed: boolean;
+            fixes: components["schemas"]["ProblemShape"][];
+            graph: {
+                [key: string]: unknown;
+            };
+            validation: components["schemas"]["ValidationShape"];
+            version: number;
+        };
+        InputShape: {
+            attachments: string[];
+            content: string;
+            /** Format: date-time */
+            readonly created_at: string;
+            /** Format: uuid */
+            readonly id: string;
+        };
+        /** @enum {string} */
+        JobStatusEnum: "queued" | "running" | "waiting" | "completed" | "failed" | "cancelled";
+        Key: {
+            /** Format: date-time */
+            readonly created_at: string;
+            /** Format: uuid */
+            readonly id: string;
+            /** Format: date-time */
+            readonly last_used_at: string | null;
+            name: string;
+            readonly prefix: string;
+        };
+        ListingShape: {
+            readonly additions: number;
+            categories: string[];
+            readonly description: string;
+            input_schema: {
+                [key: string]: unknown;
+            };
+            readonly name: string;
+            output_schema: {
+                [key: string]: unknown;
+            };
+            /** Format: date-time */
+            readonly published_at: string;
+            readonly slug: string;
+            username: string;
+            version: number;
+        };
+        Me: {
+            readonly admin_url: string;
+            /** Format: date-time */
+            readonly date_joined: string;
+            email?: string;
+            readonly is_staff: boolean;
+            readonly limits: components["schemas"]["AccountLimits"];
+            theme?: components["schemas"]["ThemeEnum"];
+            time_zone?: string;
+            readonly username: string;
+        };
+        MessageShape: {
+            content: string;
+            /** Format: uuid */
+            id: string;
+            metadata: {
+                [key: string]: unknown;
+            };
+            parts: {
+                [key: string]: unknown;
+            }[];
+            role: components["schemas"]["RoleEnum"];
+        };
+        NewForm: {
+            api_key?: string;
+            /** Format: date-time */
+            expires_at?: string;
+            headers?: {
+                [key: string]: string;
+            };
+            host?: string;
+            kind: components["schemas"]["NewFormKindEnum"];
+            password?: string;
+            provider: string;
+            title?: string;
+            username?: string;
+        };
+        /** @enum {string} */
+        NewFormKindEnum: "api_key" | "user_password" | "host_scoped";
+        NewKey: {
+            /** Format: date-time */
+            readonly created_at: string;
+            /** Format: uuid */
+            readonly id: string;
+            readonly key: string;
+            /** Format: date-time */
+            readonly last_used_at: string | null;
+            name: string;
+            readonly prefix: string;
+        };
+        NewSession: {
+            permissions?: unknown;
+            title?: string;
+        };
+        NewTurn: {
+            attachments?: string[];
+            client_id?: string | null;
+            context?: components["schemas"]["PageContext"] | null;
+            /** @default  */
+            message: string;
+            /** @default queue */
+            while_running: components["schemas"]["WhileRunningEnum"];
+        };
+        NewWebhookEndpoint: {
+            /** Format: date-time */
+            readonly created_at: string;
+            description?: string;
+            readonly disabled_reason: string;
+            enabled?: boolean;
+            /**
+             * @default [
+             *       "turn.finished",
+             *       "operation.finished",
+             *       "execution.finished"
+             *     ]
+             */
+            events: components["schemas"]["EventsEnum"][];
+            /** Format: date-time */
+            readonly failing_since: string | null;
+            /** Format: uuid */
+            readonly id: string;
+            readonly secret: string;
+            url: string;
+        };
+        NodeExecutionShape: {
+            readonly attempt: number;
+            readonly block_id: string;
+            /** Format: uuid */
+            readonly caller_id: string | null;
+            /** Format: decimal */
+            readonly cost: string;
+            /** Format: date-time */
+            readonly ended_at: string | null;
+            readonly error: string | null;
+            /** Format: uuid */
+            readonly id: string;
+            readonly inputs: {
+                [key: string]: unknown;
+            };
+            readonly node_id: string;
+            readonly outputs: unknown[][];
+            /** Format: double */
+            readonly progress: number;
+            readonly run: number | null;
+            /** Format: date-time */
+            readonly started_at: string | null;
+            readonly status: components["schemas"]["ExecutionStatusEnum"];
+            readonly waits_for: string;
+            /** Format: date-time */
+            readonly wake_at: string | null;
+        };
+        OperationShape: {
+            accepted: boolean;
+            readonly attempt: number;
+            readonly end_reason: string | null;
+            /** Format: date-time */
+            readonly ended_at: string | null;
+            readonly error: string | null;
+            /** Format: uuid */
+            readonly id: string;
+            readonly message: string;
+            /** Format: double */
+            readonly progress: number;
+            /** Format: date-time */
+            readonly queued_at: string;
+            result: unknown;
+            /** Format: uuid */
+            readonly session_id: string;
+            /** Format: date-time */
+            readonly started_at: string | null;
+            status: components["schemas"]["JobStatusEnum"];
+            /** Format: uuid */
+            readonly task_id: string;
+            readonly tool_name: string;
+            /** Format: uuid */
+            readonly turn_id: string;
+        };
+        PageContext: {
+            content?: string;
+            url?: string;
+        };
+        PaginatedAgentShapeList: {
+            next: string | null;
+            results: components["schemas"]["AgentShape"][];
+        };
+        PaginatedCredentialList: {
+            next: string | null;
+            results: components["schemas"]["Credential"][];
+        };
+        PaginatedDeliveryList: {
+            next: string | null;
+            results: components["schemas"]["Delivery"][];
+        };
+        PaginatedExecutionShapeList: {
+            next: string | null;
+            results: components["schemas"]["ExecutionShape"][];
+        };
+        PaginatedFileList: {
+            next: string | null;
+            results: components["schemas"]["File"][];
+        };
+        PaginatedKeyList: {
+            next: string | null;
+            results: components["schemas"]["Key"][];
+        };
+        PaginatedListingShapeList: {
+            next: string | null;
+            results: components["schemas"]["ListingShape"][];
+        };
+        PaginatedNodeExecutionShapeList: {
+            next: string | null;
+            results: components["schemas"]["NodeExecutionShape"][];
+        };
+        PaginatedReviewList: {
+            next: string | null;
+            results: components["schemas"]["Review"][];
+        };
+        PaginatedScheduleList: {
+            next: string | null;
+            results: components["schemas"]["Schedule"][];
+        };
+        PaginatedSessionShapeList: {
+            next: string | null;
+            results: components["schemas"]["SessionShape"][];
+        };
+        PaginatedTriggerList: {
+            next: string | null;
+            results: components["schemas"]["Trigger"][];
+        };
+        PaginatedVersionShapeList: {
+            next: string | null;
+            results: components["schemas"]["VersionShape"][];
+        };
+        PaginatedWebhookDeliveryList: {
+            next: string | null;
+            results: components["schemas"]["WebhookDelivery"][];
+        };
+        PaginatedWebhookEndpointList: {
+            next: string | null;
+            results: components["schemas"]["WebhookEndpoint"][];
+        };
+        PartsShape: {
+            added: {
+                [key: string]: unknown;
+            }[];
+            changed: components["schemas"]["ChangedShape"][];
+            removed: {
+                [key: string]: unknown;
+            }[];
+        };
+        PatchedAgentChange: {
+            description?: string;
+            graph?: unknown;
+            name?: string;
+            /** @default  */
+            note: string;
+            on_version?: number;
+        };
+        PatchedCredentialChangeForm: {
+            api_key?: string;
+            /** Format: date-time */
+            expires_at?: string;
+            headers?: {
+                [key: string]: string;
+            };
+            host?: string;
+            password?: string;
+            title?: string;
+            username?: string;
+        };
+        PatchedMe: {
+            readonly admin_url?: string;
+            /** Format: date-time */
+            readonly date_joined?: string;
+            email?: string;
+            readonly is_staff?: boolean;
+            readonly limits?: components["schemas"]["AccountLimits"];
+            theme?: components["schemas"]["ThemeEnum"];
+            time_zone?: string;
+            readonly username?: string;
+        };
+        PatchedRename: {
+            path?: string;
+        };
+        PatchedScheduleChangeForm: {
+            /** Format: uuid */
+            readonly agent_id?: string;
+            readonly agent_name?: string;
+            /** Format: date-time */
+            readonly created_at?: string;
+            cron?: string;
+            enabled?: boolean;
+            /** Format: uuid */
+            readonly id?: string;
+            inputs?: {
+                [key: string]: unknown;
+            };
+            /** Format: date-time */
+            readonly last_due_at?: string | null;
+            readonly last_error?: string | null;
+            /** Format: uuid */
+            readonly last_execution_id?: string | null;
+            name?: string;
+            /** Format: date-time */
+            readonly next_run_at?: string | null;
+            /** Format: uuid */
+            readonly session_id?: string | null;
+            timezone?: string;
+            version?: number | null;
+            readonly words?: string | null;
+        };
+        PatchedSessionChange: {
+            pinned?: boolean;
+            title?: string;
+        };
+        PatchedTriggerChangeForm: {
+            /** Format: uuid */
+            readonly agent_id?: string;
+            readonly agent_name?: string;
+            /** Format: date-time */
+            readonly called_at?: string | null;
+            /** Format: date-time */
+            readonly created_at?: string;
+            enabled?: boolean;
+            /** Format: uuid */
+            readonly id?: string;
+            inputs?: {
+                [key: string]: unknown;
+            };
+            name?: string;
+            node_id?: string;
+            /** Format: date-time */
+            readonly old_secret_until?: string | null;
+            scheme?: components["schemas"]["SchemeEnum"];
+            secret?: string;
+            readonly url?: string;
+            version?: number | null;
+        };
+        PatchedTurnChange: {
+            message?: string;
+            while_running?: components["schemas"]["WhileRunningEnum"];
+        };
+        PatchedWebhookEndpoint: {
+            /** Format: date-time */
+            readonly created_at?: string;
+            description?: string;
+            readonly disabled_reason?: string;
+            enabled?: boolean;
+            /**
+             * @default [
+             *       "turn.finished",
+             *       "operation.finished",
+             *       "execution.finished"
+             *     ]
+             */
+            events: components["schemas"]["EventsEnum"][];
+            /** Format: date-time */
+            readonly failing_since?: string | null;
+            /** Format: uuid */
+            readonly id?: string;
+            url?: string;
+        };
+        ProblemShape: {
+            code: string;
+            message: string;
+            node_id?: string;
+            pin?: string;
+            sub_agent?: string;
+        };
+        ProviderShape: {
+            name: string;
+            scopes: string[];
+            title: string;
+        };
+        Publication: {
+            /** Format: uuid */
+            agent_id: string;
+            categories?: string[];
+            /** @default  */
+            description: string;
+            /** @default  */
+            name: string;
+            /** @default  */
+            slug: string;
+        };
+        QueuedTurnShape: {
+            /** Format: uuid */
+            absorbed_by: string | null;
+            /** Format: uuid */
+            readonly answer_id: string;
+            readonly attempt: number;
+            readonly client_id: string | null;
+            readonly end_reason: string | null;
+            /** Format: date-time */
+            readonly ended_at: string | null;
+            readonly error: string | null;
+            /** Format: uuid */
+            readonly id: string;
+            readonly kind: components["schemas"]["TurnKindEnum"];
+            readonly message: components["schemas"]["InputShape"] | null;
+            model: string;
+            /** Format: date-time */
+            readonly queued_at: string;
+            /** Format: uuid */
+            session_id: string;
+            /** Format: date-time */
+            readonly started_at: string | null;
+            status: components["schemas"]["JobStatusEnum"];
+            usage: components["schemas"]["TurnUsage"];
+            while_running: components["schemas"]["WhileRunningEnum"];
+        };
+        Review: {
+            /** Format: uuid */
+            agent_id?: string | null;
+            agent_name?: string | null;
+            /** Format: date-time */
+            readonly asked_at: string;
+            readonly block_id: string;
+            data: unknown;
+            /** Format: date-time */
+            readonly decided_at: string | null;
+            decided_by?: string | null;
+            decided_data: unknown;
+            readonly editable: boolean;
+            /** Format: uuid */
+            readonly execution_id: string | null;
+            /** Format: date-time */
+            readonly expires_at: string | null;
+            /** Format: uuid */
+            readonly id: string;
+            readonly message: string;
+            readonly name: string;
+            /** Format: uuid */
+            node_execution_id: string | null;
+            node_id?: string | null;
+            /** Format: uuid */
+            readonly session_id: string | null;
+            readonly state: components["schemas"]["ReviewStateEnum"];
+        };
+        /** @enum {string} */
+        ReviewStateEnum: "waiting" | "approved" | "rejected" | "expired" | "withdrawn";
+        /** @enum {string} */
+        RoleEnum: "user" | "assistant";
+        RollBack: {
+            version: number;
+        };
+        RotateForm: {
+            /**
+             * Format: double
+             * @default 86400
+             */
+            grace_seconds: number;
+            /** @default  */
+            secret: string;
+            what: components["schemas"]["WhatEnum"];
+        };
+        RunAnswer: {
+            /** Format: uuid */
+            execution_id: string;
+            status: string;
+        };
+        RunForm: {
+            /** @default  */
+            client_id: string;
+        };
+        Schedule: {
+            /** Format: uuid */
+            agent_id: string;
+            readonly agent_name: string;
+            /** Format: date-time */
+            readonly created_at: string;
+            cron: string;
+            enabled?: boolean;
+            /** Format: uuid */
+            readonly id: string;
+            inputs?: {
+                [key: string]: unknown;
+            };
+            /** Format: date-time */
+            readonly last_due_at: string | null;
+            readonly last_error: string | null;
+            /** Format: uuid */
+            readonly last_execution_id: string | null;
+            name: string;
+            /** Format: date-time */
+            readonly next_run_at: string | null;
+            /** Format: uuid */
+            readonly session_id: string | null;
+            timezone?: string;
+            version?: number | null;
+            readonly words: string | null;
+        };
+        /** @enum {string} */
+        SchemeEnum: "none" | "standard_webhooks" | "hmac_sha256";
+        SessionDetail: {
+            /** Format: date-time */
+            readonly active_at: string;
+            active_turn: components["schemas"]["TurnShape"] | null;
+            /** Format: uuid */
+            before: string | null;
+            /** Format: date-time */
+            readonly created_at: string;
+            /** Format: uuid */
+            readonly id: string;
+            messages: components["schemas"]["MessageShape"][];
+            readonly needs_you: boolean;
+            /** Format: uuid */
+            parent: string | null;
+            readonly permissions: unknown;
+            readonly pinned: boolean;
+            queued_turns: components["schemas"]["QueuedTurnShape"][];
+            readonly status: components["schemas"]["SessionStatusEnum"];
+            readonly title: string;
+        };
+        SessionShape: {
+            /** Format: date-time */
+            readonly active_at: string;
+            /** Format: date-time */
+            readonly created_at: string;
+            /** Format: uuid */
+            readonly id: string;
+            readonly needs_you: boolean;
+            /** Format: uuid */
+            parent: string | null;
+            readonly permissions: unknown;
+            readonly pinned: boolean;
+            readonly status: components["schemas"]["SessionStatusEnum"];
+            readonly title: string;
+        };
+        /** @enum {string} */
+        SessionStatusEnum: "idle" | "queued" | "running";
+        Shown: {
+            /** Format: uuid */
+            agent_id: string;
+            readonly agent_name: string;
+            /** Format: date-time */
+            readonly called_at: string | null;
+            /** Format: date-time */
+            readonly created_at: string;
+            enabled?: boolean;
+            /** Format: uuid */
+            readonly id: string;
+            inputs?: {
+                [key: string]: unknown;
+            };
+            name: string;
+            node_id?: string;
+            /** Format: date-time */
+            readonly old_secret_until: string | null;
+            scheme?: components["schemas"]["SchemeEnum"];
+            secret: string;
+            url: string;
+            version?: number | null;
+        };
+        SignInUrl: {
+            url: string;
+        };
+        SubAgentShape: {
+            /** Format: uuid */
+            id: string;
+            version: number;
+        };
+        Taken: {
+            effect: boolean;
+            /** Format: uuid */
+            operation_id: string;
+            status: string;
+        };
+        /** @enum {string} */
+        ThemeEnum: "system" | "light" | "dark";
+        Trigger: {
+            /** Format: uuid */
+            agent_id: string;
+            readonly agent_name: string;
+            /** Format: date-time */
+            readonly called_at: string | null;
+            /** Format: date-time */
+            readonly created_at: string;
+            enabled?: boolean;
+            /** Format: uuid */
+            readonly id: string;
+            inputs?: {
+                [key: string]: unknown;
+            };
+            name: string;
+            node_id?: string;
+            /** Format: date-time */
+            readonly old_secret_until: string | null;
+            scheme?: components["schemas"]["SchemeEnum"];
+            secret?: string;
+            readonly url: string;
+            version?: number | null;
+        };
+        /** @enum {string} */
+        TriggerEnum: "submit-message" | "regenerate-message";
+        TurnAnswer: {
+            turn: components["schemas"]["TurnShape"];
+        };
+        /** @enum {string} */
+        TurnKindEnum: "message" | "continuation";
+        TurnShape: {
+            /** Format: uuid */
+            absorbed_by: string | null;
+            /** Format: uuid */
+            readonly answer_id: string;
+            readonly attempt: number;
+            readonly client_id: string | null;
+            readonly end_reason: string | null;
+            /** Format: date-time */
+            readonly ended_at: string | null;
+            readonly error: string | null;
+            /** Format: uuid */
+            readonly id: string;
+            readonly kind: components["schemas"]["TurnKindEnum"];
+            model: string;
+            /** Format: date-time */
+            readonly queued_at: string;
+            /** Format: uuid */
+            session_id: string;
+            /** Format: date-time */
+            readonly started_at: string | null;
+            status: components["schemas"]["JobStatusEnum"];
+            usage: components["schemas"]["TurnUsage"];
+            while_running: components["schemas"]["WhileRunningEnum"];
+        };
+        TurnUsage: {
+            cached_tokens: number;
+            /** Format: decimal */
+            cost: string;
+            input_tokens: number;
+            output_tokens: number;
+            reasoning_tokens: number;
+        };
+        Upload: {
+            /** Format: uri */
+            file: string;
+            /** @default false */
+            overwrite: boolean;
+            path?: string;
+            /** Format: uuid */
+            session_id?: string;
+        };
+        Usage: {
+            /** Format: double */
+            cost: number;
+            /** Format: double */
+            credits: number;
+            input_tokens: number;
+            output_tokens: number;
+        };
+        UsageAnswer: {
+            budget: components["schemas"]["BudgetState"];
+            days: components["schemas"]["Day"][];
+            totals: components["schemas"]["Usage"];
+        };
+        ValidationShape: {
+            errors: components["schemas"]["ProblemShape"][];
+            valid: boolean;
+            warnings: components["schemas"]["ProblemShape"][];
+        };
+        VersionDetail: {
+            /** Format: date-time */
+            readonly created_at: string;
+            graph: {
+                [key: string]: unknown;
+            };
+            readonly input_schema: string;
+            readonly note: string;
+            readonly output_schema: string;
+            readonly sub_agents: unknown;
+            valid: boolean;
+            validation: components["schemas"]["ValidationShape"];
+            readonly version: number;
+        };
+        VersionShape: {
+            /** Format: date-time */
+            readonly created_at: string;
+            readonly note: string;
+            valid: boolean;
+            readonly version: number;
+        };
+        WebhookDelivery: {
+            /** Format: date-time */
+            created_at: string;
+            readonly end_reason: string | null;
+            /** Format: date-time */
+            readonly ended_at: string | null;
+            readonly error: string | null;
+            readonly event_id: string;
+            readonly event_type: components["schemas"]["EventTypeEnum"];
+            /** Format: uuid */
+            readonly id: string;
+            /** Format: date-time */
+            next_try_at: string | null;
+            payload: unknown;
+            readonly response_excerpt: string;
+            readonly response_status: number | null;
+            readonly status: string;
+            /** Format: date-time */
+            readonly tried_at: string | null;
+            readonly tries: number;
+        };
+        WebhookEndpoint: {
+            /** Format: date-time */
+            readonly created_at: string;
+            description?: string;
+            readonly disabled_reason: string;
+            enabled?: boolean;
+            /**
+             * @default [
+             *       "turn.finished",
+             *       "operation.finished",
+             *       "execution.finished"
+             *     ]
+             */
+            events: components["schemas"]["EventsEnum"][];
+            /** Format: date-time */
+            readonly failing_since: string | null;
+            /** Format: uuid */
+            readonly id: string;
+            url: string;
+        };
+        WebsocketTicket: {
+            ticket: string;
+        };
+        /** @enum {string} */
+        WhatEnum: "address" | "secret";
+        /** @enum {string} */
+        WhileRunningEnum: "queue" | "steer" | "interrupt" | "reject";
+        WishForm: {
+            /** Format: uuid */
+            credential_id?: string;
+            /** @default  */
+            next: string;
+            scopes?: string[];
+            /** @default  */
+            title: string;
+        };
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export type operations = Record<string, never>;
