@@ -1,14 +1,14 @@
 import { Button } from '../components/Button';
 import { useT } from '../i18n';
-import type { Pending } from '../lib/pending';
+import type { Entry } from '../lib/pending';
 import { inWords } from '../lib/words';
 import { Attached } from './Attached';
 import { Bubble } from './UserMessage';
 
 type Props = {
-  pending: Pending;
-  onResend: (letter: string) => void;
-  onDiscard: (letter: string) => void;
+  pending: Entry;
+  onResend: (id: string) => void;
+  onDiscard: (id: string) => void;
   onEdit: (text: string) => void;
 };
 
@@ -17,29 +17,29 @@ const NOBODY = new Set<string>();
 /** What was sent and is not in the conversation yet: on its way, waiting for the connection, or refused. */
 export function NextMessage({ pending, onResend, onDiscard, onEdit }: Props) {
   const t = useT();
-  const { letter, state } = pending;
+  const { clientId, state } = pending;
   const files = pending.files.map((file) => ({ type: 'file' as const, mediaType: file.media_type, filename: file.name, url: file.content_url }));
   return (
     <div className="ml-auto flex max-w-[85%] flex-col items-end gap-1.5">
       {files.length > 0 && <Attached files={files} seen={NOBODY} answered={false} />}
       {files.length === 0 && pending.fileCount > 0 && <p className="text-sm text-quiet">{t('chat.fileCount', { count: pending.fileCount })}</p>}
-      {pending.text && <Bubble text={pending.text} faded={state === 'waiting'} />}
-      {state === 'waiting' && (
+      {pending.text && <Bubble text={pending.text} faded={state === 'unsent'} />}
+      {state === 'unsent' && (
         <p role="status" className="text-[13px] text-quiet">
           {t('chat.waitingForConnection')}
         </p>
       )}
-      {state === 'refused' && letter && (
+      {state === 'refused' && clientId && (
         <div role="alert" className="flex flex-wrap items-center justify-end gap-2 text-[13px] text-wrong">
           <span>{inWords(pending.problem, t)}</span>
-          <Button small onClick={() => onResend(letter)} icon="refresh">
+          <Button small onClick={() => onResend(clientId)} icon="refresh">
             {t('common.tryAgain')}
           </Button>
           <Button
             small
             onClick={() => {
               onEdit(pending.text);
-              onDiscard(letter);
+              onDiscard(clientId);
             }}
           >
             {t('chat.takeBack')}

@@ -2,12 +2,12 @@ import { useState } from 'react';
 import { IconButton } from '../components/Button';
 import { Icon, type IconName } from '../components/icons';
 import { type Key, useT } from '../i18n';
-import type { Pending } from '../lib/pending';
+import type { Entry } from '../lib/pending';
 import type { SentMode } from '../lib/types';
 import type { Talk } from './useTalk';
 
 type Changes = Pick<Talk, 'changeQueued' | 'removeQueued' | 'discard'>;
-type Props = { pending: Pending[]; talk: Changes; onEdit: (text: string) => void };
+type Props = { pending: Entry[]; talk: Changes; onEdit: (text: string) => void };
 
 /** Messages sent while an answer runs: they wait here, and can be changed until their turn comes. */
 export function Queue({ pending, talk, onEdit }: Props) {
@@ -27,10 +27,10 @@ export function Queue({ pending, talk, onEdit }: Props) {
 const MODE_ICONS: Record<SentMode, IconName> = { queue: 'clock', steer: 'steer', interrupt: 'bolt' };
 const MODES: Record<SentMode, Key> = { queue: 'queue.waits', steer: 'queue.steers', interrupt: 'queue.interrupts' };
 
-function Waiting({ entry, talk, onEdit }: { entry: Pending; talk: Changes; onEdit: (text: string) => void }) {
+function Waiting({ entry, talk, onEdit }: { entry: Entry; talk: Changes; onEdit: (text: string) => void }) {
   const t = useT();
   const [text, setText] = useState<string | null>(null);
-  const { turn, letter } = entry;
+  const { turn, clientId } = entry;
   if (text !== null && turn) {
     const keep = () => {
       setText(null);
@@ -56,7 +56,7 @@ function Waiting({ entry, talk, onEdit }: { entry: Pending; talk: Changes; onEdi
       </li>
     );
   }
-  const remove = () => (turn ? void talk.removeQueued(turn) : letter && talk.discard(letter));
+  const remove = () => (turn ? void talk.removeQueued(turn) : clientId && talk.discard(clientId));
   return (
     <li className="flex items-center gap-1 rounded-lg pl-2 text-sm hover:bg-hover">
       <Icon name={MODE_ICONS[entry.mode]} size={15} className="text-quiet" />
@@ -69,14 +69,14 @@ function Waiting({ entry, talk, onEdit }: { entry: Pending; talk: Changes; onEdi
           <IconButton icon="pencil" size="small" label={t('queue.edit')} onClick={() => setText(entry.text)} />
         </>
       )}
-      {!turn && letter && entry.state === 'refused' && (
+      {!turn && clientId && entry.state === 'refused' && (
         <IconButton
           icon="pencil"
           size="small"
           label={t('chat.takeBack')}
           onClick={() => {
             onEdit(entry.text);
-            talk.discard(letter);
+            talk.discard(clientId);
           }}
         />
       )}

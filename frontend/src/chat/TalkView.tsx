@@ -52,7 +52,7 @@ export function TalkView({ detail }: { detail: SessionDetail }) {
             ),
             answering !== null,
             pending.next && (
-              <NextMessage key={`user:${pending.next.key}`} pending={pending.next} onResend={(letter) => void talk.resend(letter)} onDiscard={talk.discard} onEdit={(text) => composer.current?.fill(text)} />
+              <NextMessage key={`user:${pending.next.key}`} pending={pending.next} onResend={(id) => void talk.resend(id)} onDiscard={talk.discard} onEdit={(text) => composer.current?.fill(text)} />
             ),
           )}
           {live && <Thinking waiting={talk.submitted} note={talk.note} />}

@@ -1,7 +1,8 @@
 // One outbox per session for as long as the page is open: a message written on the first page is on its way already
 // when the conversation opens.
 import { useSyncExternalStore } from 'react';
-import { type Letter, Outbox } from '../lib/outbox';
+import type { PendingMessage } from '../lib/messageState';
+import { Outbox } from '../lib/outbox';
 
 const outboxes = new Map<string, Outbox>();
 
@@ -11,6 +12,6 @@ export function outboxOf(session: string): Outbox {
   return found;
 }
 
-export function useLetters(outbox: Outbox): Letter[] {
-  return useSyncExternalStore(outbox.watch, () => outbox.letters);
+export function usePendingMessages(outbox: Outbox): PendingMessage[] {
+  return useSyncExternalStore(outbox.watch, () => outbox.messages);
 }

@@ -6,6 +6,7 @@ import { api } from '../lib/api';
 import { useHints } from '../lib/hints';
 import { ApiError } from '../lib/http';
 import { withNewest, withOlder } from '../lib/history';
+import type { LiveTurns } from '../lib/messageState';
 import type { Outbox } from '../lib/outbox';
 import type { ChatMessage, SessionDetail } from '../lib/types';
 import { once } from './once';
@@ -45,7 +46,7 @@ export function useSettled(detail: SessionDetail, { chat, status, misses, join, 
         take(withNewest({ messages: chat.messages, before: before.current }, now, furtherThan(now, chat)));
         setServer(now);
         cache.setQueryData(['session', id], now);
-        outbox.settle(accepted, turnsWithoutMessage(now));
+        outbox.observe(accepted, liveTurns(now));
         if (now.active_turn || now.queued_turns.length > 0) join();
       }),
     [id, chat, cache, outbox, join, take, era],
@@ -89,9 +90,10 @@ function furtherThan(now: SessionDetail, chat: Chat<ChatMessage>): ChatMessage |
   return ofRunning || chat.status === 'streaming' ? chat.lastMessage : undefined;
 }
 
-/** Turns that wait or just began: what was sent for them is not among the messages yet. */
-function turnsWithoutMessage(now: SessionDetail): Set<string> {
+/** Turns that wait or run, without those whose message the conversation shows. */
+function liveTurns(now: SessionDetail): LiveTurns {
   const shown = new Set(now.messages.filter((message) => message.role === 'user').map((message) => message.metadata?.turn_id));
-  const live = [...now.queued_turns, ...(now.active_turn ? [now.active_turn] : [])].map((turn) => turn.id);
-  return new Set(live.filter((turn) => !shown.has(turn)));
+  const live = now.queued_turns.map((turn) => [turn.id, 'queued'] as [string, 'queued' | 'running']);
+  if (now.active_turn) live.push([now.active_turn.id, 'running']);
+  return new Map(live.filter(([turn]) => !shown.has(turn)));
 }

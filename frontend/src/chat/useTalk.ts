@@ -4,10 +4,10 @@ import { useT } from '../i18n';
 import { api } from '../lib/api';
 import { hints } from '../lib/hints';
 import { textOf } from '../lib/history';
-import { waiting } from '../lib/pending';
+import { arrange } from '../lib/pending';
 import type { ChatMessage, SentMode, SessionDetail, WorkspaceFile } from '../lib/types';
 import { inWords } from '../lib/words';
-import { outboxOf, useLetters } from './outboxes';
+import { outboxOf, usePendingMessages } from './outboxes';
 import { useSettled } from './useSettled';
 import { brokenOff, useStream } from './useStream';
 
@@ -15,7 +15,7 @@ export type Talk = ReturnType<typeof useTalk>;
 
 export function useTalk(detail: SessionDetail) {
   const outbox = outboxOf(detail.id);
-  const letters = useLetters(outbox);
+  const sent = usePendingMessages(outbox);
   const stream = useStream(detail);
   const { server, settle, hasOlder, loadOlder } = useSettled(detail, stream, outbox);
   const { chat, messages, live } = stream;
@@ -24,8 +24,8 @@ export function useTalk(detail: SessionDetail) {
   const running = stream.turn ?? server.active_turn?.id ?? null;
   const pending = useMemo(() => {
     const shown = new Set(messages.filter((message) => message.role === 'user').map((message) => message.metadata?.turn_id ?? ''));
-    return waiting(letters, server.queued_turns, running, shown);
-  }, [letters, server.queued_turns, running, messages]);
+    return arrange(sent, server.queued_turns, running, shown);
+  }, [sent, server.queued_turns, running, messages]);
 
   /** Something asked over the socket: what the server refuses is said, a lost connection is not. */
   const ask = (work: () => Promise<void>) =>
@@ -50,8 +50,8 @@ export function useTalk(detail: SessionDetail) {
       attempt(async () => {
         if (await outbox.send(text, files, mode)) stream.join();
       }),
-    resend: (letter: string) => attempt(() => outbox.attempt(letter)),
-    discard: (letter: string) => outbox.remove(letter),
+    resend: (id: string) => attempt(() => outbox.attempt(id)),
+    discard: (id: string) => outbox.discard(id),
     stop: () => attempt(() => api.cancel(detail.id)),
     stopCall: (turn: string, call: string) => attempt(() => api.cancelCall(turn, call)),
     regenerate: (message: string) => ask(() => chat.regenerate({ messageId: message })),

@@ -3,28 +3,19 @@
 import { api } from './api';
 import { ApiError } from './http';
 import { newId } from './ids';
+import { type Action, type LiveTurns, nextState, type PendingMessage, reduce } from './messageState';
 import type { SentMode, Turn, WorkspaceFile } from './types';
 
-export type Letter = {
-  client_id: string;
-  text: string;
-  files: WorkspaceFile[];
-  mode: SentMode;
-  state: 'sending' | 'waiting' | 'refused' | 'sent';
-  problem?: ApiError;
-  turn?: Turn;
-};
-
 export class Outbox {
-  letters: Letter[];
+  messages: PendingMessage[];
   private watchers = new Set<() => void>();
 
   constructor(
     private readonly session: string,
-    private readonly deliver: (letter: Letter) => Promise<Turn> = (letter) => post(session, letter),
+    private readonly deliver: (message: PendingMessage) => Promise<Turn> = (message) => post(session, message),
     private readonly store: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'> = localStorage,
   ) {
-    this.letters = this.read();
+    this.messages = this.read();
   }
 
   watch = (changed: () => void): (() => void) => {
@@ -32,65 +23,60 @@ export class Outbox {
     return () => this.watchers.delete(changed);
   };
 
-  /** Answers the turn, or undefined when the message must wait or was refused; the letter says which. */
+  /** Answers the turn, or undefined when the message must wait or was refused; its state says which. */
   async send(text: string, files: WorkspaceFile[], mode: SentMode): Promise<Turn | undefined> {
-    const letter: Letter = { client_id: newId(), text, files, mode, state: 'sending' };
-    this.letters = [...this.letters, letter];
-    this.changed();
-    return this.attempt(letter.client_id);
+    const id = newId();
+    this.dispatch({ type: 'sent', message: { client_id: id, text, files, mode } });
+    return this.attempt(id);
   }
 
-  /** Try again whatever waits for the connection, in order; `all`: also what is on its way, over a connection that may be dead. */
+  /** Try again whatever is unsent, in order; `all`: also what is on its way, over a connection that may be dead. */
   async retry(all = false): Promise<boolean> {
     let taken = false;
-    for (const { client_id: id } of this.letters.filter(({ state }) => state === 'waiting' || (all && state === 'sending'))) {
+    for (const { client_id: id } of this.messages.filter(({ state }) => state === 'unsent' || (all && state === 'sending'))) {
       taken = Boolean(await this.attempt(id)) || taken;
     }
     return taken;
   }
 
   async attempt(id: string): Promise<Turn | undefined> {
-    const letter = this.letters.find((found) => found.client_id === id);
-    if (!letter) return undefined;
-    this.change(id, { state: 'sending', problem: undefined });
+    const message = this.find(id);
+    if (!message || nextState(message.state, 'attempted') !== 'sending') return message?.turn;
+    this.dispatch({ type: 'attempted', id });
     try {
-      const turn = await this.deliver(letter);
-      this.change(id, { state: 'sent', turn });
+      const turn = await this.deliver(message);
+      this.dispatch({ type: 'accepted', id, turn });
       return turn;
     } catch (error) {
       const problem = error instanceof ApiError ? error : new ApiError(0, 'offline', '');
-      const latest = this.letters.find((found) => found.client_id === id);
-      if (latest?.state === 'sending') this.change(id, { state: problem.isOffline ? 'waiting' : 'refused', problem });
-      return latest?.turn; // it may have come through another way meanwhile
+      this.dispatch({ type: problem.isOffline ? 'unreachable' : 'refused', id, problem });
+      return this.find(id)?.turn; // it may have come through another way meanwhile
     }
   }
 
-  remove(id: string): void {
-    this.letters = this.letters.filter((letter) => letter.client_id !== id);
-    this.changed();
+  discard(id: string): void {
+    this.dispatch({ type: 'discarded', id });
   }
 
-  /** The turns the server has said to have made of letters. */
+  /** The turns the server has said to have made of messages. */
   get accepted(): string[] {
-    return this.letters.flatMap((letter) => letter.turn?.id ?? []);
+    return this.messages.flatMap((message) => message.turn?.id ?? []);
   }
 
-  /** Of turns accepted before the server was asked, forget those that do not wait there: shown, steered or removed. */
-  settle(accepted: readonly string[], waiting: ReadonlySet<string>): void {
-    const gone = new Set(accepted.filter((turn) => !waiting.has(turn)));
-    const left = this.letters.filter((letter) => !letter.turn || !gone.has(letter.turn.id));
-    if (left.length === this.letters.length) return;
-    this.letters = left;
-    this.changed();
+  /** Of turns accepted before the server was asked, forget those that are not live there: shown, steered or removed. */
+  observe(accepted: readonly string[], live: LiveTurns): void {
+    this.dispatch({ type: 'observed', accepted, live });
   }
 
-  private change(id: string, change: Partial<Letter>): void {
-    this.letters = this.letters.map((letter) => (letter.client_id === id ? { ...letter, ...change } : letter));
-    this.changed();
+  private find(id: string): PendingMessage | undefined {
+    return this.messages.find((message) => message.client_id === id);
   }
 
-  private changed(): void {
-    const kept = this.letters.filter((letter) => letter.state !== 'sent');
+  private dispatch(action: Action): void {
+    const before = this.messages;
+    this.messages = reduce(before, action);
+    if (this.messages === before) return;
+    const kept = this.messages.filter((message) => !message.turn);
     if (kept.length) this.store.setItem(this.name, JSON.stringify(kept));
     else this.store.removeItem(this.name);
     for (const watcher of this.watchers) watcher();
@@ -100,22 +86,23 @@ export class Outbox {
     return `ratchet.outbox.${this.session}`;
   }
 
-  private read(): Letter[] {
+  /** What was on its way when the page was closed may not have arrived. */
+  private read(): PendingMessage[] {
     try {
-      const kept = JSON.parse(this.store.getItem(this.name) ?? '[]') as Letter[];
-      return kept.map((letter) => (letter.state === 'sending' ? { ...letter, state: 'waiting' } : letter));
+      const kept = JSON.parse(this.store.getItem(this.name) ?? '[]') as PendingMessage[];
+      return kept.map((message) => ({ ...message, state: message.state === 'refused' ? 'refused' : 'unsent' }));
     } catch {
       return [];
     }
   }
 }
 
-async function post(session: string, letter: Letter): Promise<Turn> {
+async function post(session: string, message: PendingMessage): Promise<Turn> {
   const answer = await api.send(session, {
-    message: letter.text,
-    client_id: letter.client_id,
-    while_running: letter.mode,
-    attachments: letter.files.map((file) => file.id),
+    message: message.text,
+    client_id: message.client_id,
+    while_running: message.mode,
+    attachments: message.files.map((file) => file.id),
   });
   return answer.turn;
 }

@@ -2,7 +2,7 @@
 import type { ToolUIPart } from 'ai';
 import type { Execution, Review } from '../library/api';
 import type { Upload } from '../chat/useUploads';
-import type { Pending } from '../lib/pending';
+import type { Entry } from '../lib/pending';
 import type { ChatMessage, Operation, SessionDetail } from '../lib/types';
 
 export type Example = { name: string; part: ToolUIPart; live?: boolean };
@@ -235,13 +235,13 @@ export const ANSWERS: ChatMessage[] = [
   answer('a3', { status: 'failed', end_reason: 'model_error', error: 'The model server answered 503 three times. Try again in a moment.' }, said('Let me look at')),
 ];
 
-const queued = (key: string, text: string, more: Partial<Pending>): Pending => ({ key, text, files: [], fileCount: 0, mode: 'queue', state: 'sent', turn: key, ...more });
-export const QUEUED: Pending[] = [
+const queued = (key: string, text: string, more: Partial<Entry>): Entry => ({ key, text, files: [], fileCount: 0, mode: 'queue', state: 'queued', turn: key, ...more });
+export const QUEUED: Entry[] = [
   queued('q1', 'And then the same for June, with a chart', {}),
   queued('q2', 'Only the first three', { mode: 'steer' }),
   queued('q3', 'Stop, another file', { mode: 'interrupt' }),
-  queued('q4', 'On its way', { state: 'sending', turn: undefined, letter: 'q4' }),
-  queued('q5', 'Too much for the budget', { state: 'refused', turn: undefined, letter: 'q5' }),
+  queued('q4', 'On its way', { state: 'sending', turn: undefined, clientId: 'q4' }),
+  queued('q5', 'Too much for the budget', { state: 'refused', turn: undefined, clientId: 'q5' }),
 ];
 
 const upload = (name: string, type: string, more: Partial<Upload>): Upload => ({ key: name, name, type, share: 0, stop: new AbortController(), ...more });
