@@ -28,6 +28,6 @@ export default defineConfig(({ command }) => ({
   server: { proxy: { '^/(api|ws|login|logout|signup|static|admin)/': { target: RATCHET, ws: true } } },
   plugins: [react(), tailwindcss(), compressed()],
   // The markdown renderer would parse HTML with this; ours shows HTML as words, and 40 kB of parser stay at home.
-  resolve: { alias: { 'rehype-raw': join(import.meta.dirname, 'src/lib/rawAsText.ts') } },
+  resolve: { alias: { 'rehype-raw': join(import.meta.dirname, 'src/markdown/rawAsText.ts') } },
   build: { chunkSizeWarningLimit: 1500, assetsInlineLimit: 0 },
 }));

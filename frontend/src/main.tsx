@@ -4,14 +4,14 @@ import { createRoot } from 'react-dom/client';
 import { App } from './app/App';
 import { TooltipProvider } from './components/Tooltip';
 import { Languages, loadLanguage } from './i18n';
-import { hints } from './lib/hints';
-import { queryClient } from './lib/queries';
-import { reloadWhenRenewed } from './lib/renewed';
+import { hints } from './live/hints';
+import { queryClient } from './api/queries';
+import { reloadAfterUpdate } from './browser/reloadAfterUpdate';
 import './styles.css';
 
 const root = document.getElementById('root');
 if (root) {
-  reloadWhenRenewed();
+  reloadAfterUpdate();
   hints.start();
   void loadLanguage().then((spoken) =>
     createRoot(root).render(

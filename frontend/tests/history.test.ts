@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { filesSeen, keyOf, type Loaded, steady, withNewest, withOlder } from '../src/lib/history';
-import type { ChatMessage } from '../src/lib/types';
+import { filesSeen, keyOf, type Loaded, steady, withNewest, withOlder } from '../src/messages/history';
+import type { ChatMessage } from '../src/api/types';
 
 const said = (id: string, text = id, role: 'user' | 'assistant' = 'assistant'): ChatMessage => ({
   id,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { formatter } from '../src/lib/format';
-import rawAsText from '../src/lib/rawAsText';
-import type { SessionRow } from '../src/lib/types';
-import { workspaceLinks } from '../src/lib/workspaceLinks';
+import { formatter } from '../src/i18n/format';
+import rawAsText from '../src/markdown/rawAsText';
+import type { SessionRow } from '../src/api/types';
+import { workspaceLinks } from '../src/markdown/workspaceLinks';
 import { grouped } from '../src/sessions/groups';
 
 describe('conversations in groups', () => {

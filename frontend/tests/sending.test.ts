@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { once } from '../src/chat/once';
-import { ApiError } from '../src/lib/http';
-import { type MessageEvent, type MessageState, nextState, type PendingMessage, reduce } from '../src/lib/messageState';
-import { Outbox } from '../src/lib/outbox';
-import { arrange } from '../src/lib/pending';
-import type { QueuedTurn, Turn } from '../src/lib/types';
+import { singleFlight } from '../src/messages/singleFlight';
+import { ApiError } from '../src/api/http';
+import { type MessageEvent, type MessageState, nextState, type PendingMessage, reduce } from '../src/messages/messageState';
+import { Outbox } from '../src/messages/outbox';
+import { arrange } from '../src/messages/pendingEntries';
+import type { QueuedTurn, Turn } from '../src/api/types';
 
 function storage() {
   const kept = new Map<string, string>();
@@ -148,7 +148,7 @@ describe('what waits', () => {
 
 test('work asked for while it runs is done once more, for all who asked', async () => {
   let runs = 0;
-  const settle = once(async () => {
+  const settle = singleFlight(async () => {
     runs += 1;
     await Promise.resolve();
   });
@@ -158,7 +158,7 @@ test('work asked for while it runs is done once more, for all who asked', async 
 
 test('work that fails can be asked for again', async () => {
   let runs = 0;
-  const settle = once(async () => {
+  const settle = singleFlight(async () => {
     runs += 1;
     if (runs === 1) throw new Error('no');
   });

@@ -6,8 +6,8 @@ import { TOOLS } from '../src/cards/tools';
 import { de } from '../src/i18n/de';
 import { en } from '../src/i18n/en';
 import { type Key, translator } from '../src/i18n';
-import { ApiError } from '../src/lib/http';
-import { inWords } from '../src/lib/words';
+import { ApiError } from '../src/api/http';
+import { errorText } from '../src/api/errorText';
 
 const SOURCES = join(import.meta.dirname, '..', 'src');
 const keys = Object.keys(en) as Key[];
@@ -47,9 +47,9 @@ test('a count chooses the form, and numbers are written as the language does', (
 test('what the server refuses is said in the person\'s language, and only words of the server keep its hint', () => {
   const t = translator(de, 'de');
   const full = new ApiError(409, 'too_many_keys', 'You have as many API keys as one person may have.', 'Delete one.');
-  expect(inWords(full, t)).toBe(de['problem.too_many_keys']);
+  expect(errorText(full, t)).toBe(de['problem.too_many_keys']);
   const special = new ApiError(400, 'bad_image', 'The picture is damaged.', 'Send another one.');
-  expect(inWords(special, t)).toBe('The picture is damaged. Send another one.');
+  expect(errorText(special, t)).toBe('The picture is damaged. Send another one.');
 });
 
 // --- no words in components -----------------------------------------------------------------------

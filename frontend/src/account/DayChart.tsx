@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { useFormat } from '../lib/format';
+import { useFormat } from '../i18n/format';
 import type { Day } from './api';
 import { bars, labelled, scaleTop } from './chart';
 

@@ -5,9 +5,9 @@ import { Confirm } from '../components/Dialog';
 import { TextField } from '../components/Field';
 import { Ago, CopyButton, Empty, Failed, Loading, Notice } from '../components/Pieces';
 import { useT } from '../i18n';
-import { queryClient } from '../lib/queries';
-import { toast } from '../lib/toasts';
-import { inWords } from '../lib/words';
+import { queryClient } from '../api/queries';
+import { toast } from '../app/toasts';
+import { errorText } from '../api/errorText';
 import { accountApi, type ApiKey, type NewKey } from './api';
 
 const NAME = ['keys'];
@@ -17,7 +17,7 @@ export function Keys() {
   const t = useT();
   const { data, error, refetch } = useQuery({ queryKey: NAME, queryFn: accountApi.keys });
   const [fresh, setFresh] = useState<NewKey | null>(null);
-  if (error) return <Failed words={inWords(error, t)} onRetry={() => void refetch()} />;
+  if (error) return <Failed words={errorText(error, t)} onRetry={() => void refetch()} />;
   if (!data) return <Loading />;
   return (
     <div className="flex max-w-3xl flex-col gap-5">
@@ -54,7 +54,7 @@ function NewKeyForm({ onMade }: { onMade: (key: NewKey) => void }) {
       setName('');
       await queryClient.invalidateQueries({ queryKey: NAME });
     } catch (error) {
-      toast(inWords(error, t), 'wrong');
+      toast(errorText(error, t), 'wrong');
     }
   };
   return (
@@ -73,7 +73,7 @@ function KeyRow({ row }: { row: ApiKey }) {
   const t = useT();
   const [asking, setAsking] = useState(false);
   const revoke = async () => {
-    await accountApi.revokeKey(row.id).catch((error: unknown) => toast(inWords(error, t), 'wrong'));
+    await accountApi.revokeKey(row.id).catch((error: unknown) => toast(errorText(error, t), 'wrong'));
     await queryClient.invalidateQueries({ queryKey: NAME });
   };
   return (

@@ -4,18 +4,18 @@ import { SelectField, TextField } from '../components/Field';
 import { Icon, type IconName } from '../components/icons';
 import { Failed, Loading } from '../components/Pieces';
 import { type Key, LANGUAGES, type Language, useSpeech, useT } from '../i18n';
-import { api } from '../lib/api';
-import { ApiError } from '../lib/http';
-import { queryClient, useMe } from '../lib/queries';
-import { setTheme, useTheme } from '../lib/theme';
-import { toast } from '../lib/toasts';
-import type { Me, Theme } from '../lib/types';
-import { inWords } from '../lib/words';
+import { api } from '../api/chat';
+import { ApiError } from '../api/http';
+import { queryClient, useMe } from '../api/queries';
+import { setTheme, useTheme } from '../browser/theme';
+import { toast } from '../app/toasts';
+import type { Me, Theme } from '../api/types';
+import { errorText } from '../api/errorText';
 
 export function Settings() {
   const t = useT();
   const { data, error, refetch } = useMe();
-  if (error) return <Failed words={inWords(error, t)} onRetry={() => void refetch()} />;
+  if (error) return <Failed words={errorText(error, t)} onRetry={() => void refetch()} />;
   if (!data) return <Loading />;
   return (
     <div className="flex max-w-xl flex-col gap-8">
@@ -55,7 +55,7 @@ function ThemeChoice() {
   const theme = useTheme();
   const choose = (chosen: Theme) => {
     setTheme(chosen);
-    api.changeMe({ theme: chosen }).catch((error: unknown) => toast(inWords(error, t), 'wrong'));
+    api.changeMe({ theme: chosen }).catch((error: unknown) => toast(errorText(error, t), 'wrong'));
   };
   return (
     <fieldset>
@@ -94,7 +94,7 @@ function Profile({ me }: { me: Me }) {
       toast(t('settings.saved'));
     } catch (error) {
       if (error instanceof ApiError && Object.keys(error.fields).length) setProblem(error);
-      else toast(inWords(error, t), 'wrong');
+      else toast(errorText(error, t), 'wrong');
     }
     setBusy(false);
   };

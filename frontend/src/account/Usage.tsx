@@ -3,9 +3,9 @@ import { useState } from 'react';
 import { Button } from '../components/Button';
 import { Failed, Loading } from '../components/Pieces';
 import { type Key, useT } from '../i18n';
-import { useFormat } from '../lib/format';
-import { useGathered } from '../lib/queries';
-import { inWords } from '../lib/words';
+import { useFormat } from '../i18n/format';
+import { useGathered } from '../api/queries';
+import { errorText } from '../api/errorText';
 import { accountApi, type Allowance } from './api';
 import { DayChart } from './DayChart';
 
@@ -21,7 +21,7 @@ export function Usage() {
   const [days, setDays] = useState(30);
   const { data, error, refetch } = useQuery({ queryKey: ['usage', days], queryFn: () => accountApi.usage(days), placeholderData: (before) => before });
   useGathered((hint) => hint.type === 'turn.finished' || hint.type === 'reconnected', () => void refetch());
-  if (error) return <Failed words={inWords(error, t)} onRetry={() => void refetch()} />;
+  if (error) return <Failed words={errorText(error, t)} onRetry={() => void refetch()} />;
   if (!data) return <Loading />;
   const tokens = data.totals.input_tokens + data.totals.output_tokens;
   return (

@@ -1,6 +1,6 @@
 // The account part of the HTTP API.
-import { call, query } from '../lib/http';
-import type { Answer, Page, Schemas } from '../lib/types';
+import { call, query } from '../api/http';
+import type { Answer, Page, Schemas } from '../api/types';
 
 export type Day = Schemas['Day'];
 export type Allowance = Schemas['Allowance'];

@@ -8,7 +8,7 @@ import { Missing } from './Missing';
 import { LoadingPage, Page } from './Page';
 import { Shell } from './Shell';
 
-const Conversation = lazy(() => import('../chat/Conversation'));
+const Conversation = lazy(() => import('../chat/ConversationPage'));
 const Library = lazy(() => import('../library/Library'));
 const Account = lazy(() => import('../account/Account'));
 const Styleguide = lazy(() => import('../styleguide/Styleguide'));

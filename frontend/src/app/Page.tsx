@@ -3,7 +3,7 @@ import { IconButton } from '../components/Button';
 import { classes } from '../components/classes';
 import { Loading } from '../components/Pieces';
 import { useT } from '../i18n';
-import { useConnected } from '../lib/hints';
+import { useConnected } from '../live/hints';
 import { useDrawer } from './menu';
 
 type BarProps = { title: ReactNode; name: string; children?: ReactNode };

@@ -2,7 +2,7 @@ import * as Dialog from '@radix-ui/react-dialog';
 import { type ReactNode, useEffect, useMemo, useState } from 'react';
 import { useLocation } from 'wouter';
 import { useT } from '../i18n';
-import { useFreshSessions } from '../lib/queries';
+import { useFreshSessions } from '../api/queries';
 import { Sidebar } from '../sessions/Sidebar';
 import { DrawerContext } from './menu';
 import { useThemeOfAccount } from './theme';

@@ -1,7 +1,7 @@
 import { classes } from '../components/classes';
 import { IconButton } from '../components/Button';
 import { useT } from '../i18n';
-import { dismiss, useToasts } from '../lib/toasts';
+import { dismiss, useToasts } from './toasts';
 
 export function Toasts() {
   const t = useT();

@@ -1,7 +1,7 @@
 import { useEffect } from 'react';
-import { useMe } from '../lib/queries';
-import { recall } from '../lib/storage';
-import { setTheme } from '../lib/theme';
+import { useMe } from '../api/queries';
+import { recall } from '../browser/storage';
+import { setTheme } from '../browser/theme';
 
 /** A browser that has no choice of its own takes the account's. */
 export function useThemeOfAccount(): void {

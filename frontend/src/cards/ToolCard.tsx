@@ -1,6 +1,6 @@
 import type { DynamicToolUIPart, ToolUIPart } from 'ai';
 import { memo, Suspense, useState } from 'react';
-import { useTalkActions } from '../chat/talk';
+import { useConversationActions } from '../chat/conversationActions';
 import { Boundary } from '../components/Boundary';
 import { Button, IconButton, Spinner } from '../components/Button';
 import { classes } from '../components/classes';
@@ -17,7 +17,7 @@ type Props = { part: ToolUIPart | DynamicToolUIPart; turn: string; message: stri
 /** One call of a tool: what it is doing in words, how far it is, what came of it; the data itself is folded away. */
 export const ToolCard = memo(function ToolCard({ part, turn, message, live, open }: Props) {
   const t = useT();
-  const { busy, stopCall, regenerate } = useTalkActions();
+  const { busy, stopCall, regenerate } = useConversationActions();
   const [unfolded, setUnfolded] = useState(false);
   const call = readCall(part);
   const working = call.state === 'working';

@@ -1,6 +1,6 @@
 // A tool part of a message, read once: its tool, its state, its words and its result.
 import type { DynamicToolUIPart, ToolUIPart } from 'ai';
-import { field, text } from '../lib/shape';
+import { field, text } from '../api/looseValues';
 
 export type Result = { type: string; message: string; [field: string]: unknown };
 export type Call = {

@@ -6,14 +6,14 @@ import { classes } from '../components/classes';
 import { Icon } from '../components/icons';
 import { CopyButton, Notice } from '../components/Pieces';
 import { useT } from '../i18n';
-import { useFormat } from '../lib/format';
-import { textOf } from '../lib/history';
-import type { ChatMessage, Part } from '../lib/types';
-import { ending } from '../lib/words';
+import { useFormat } from '../i18n/format';
+import { textOf } from '../messages/history';
+import type { ChatMessage, Part } from '../api/types';
+import { endingText } from '../api/errorText';
 import { FileLink, Picture } from './Attached';
-import { Markdown } from './Markdown';
+import { Markdown } from '../markdown/Markdown';
 import { Reasoning } from './Reasoning';
-import { useTalkActions } from './talk';
+import { useConversationActions } from './conversationActions';
 
 /** `cameBack`: nobody asked just now, long work ended. `open`: the person has said nothing since, so what it asks for can still be given. */
 type Props = { message: ChatMessage; live: boolean; last: boolean; open: boolean; cameBack?: boolean; far?: boolean };
@@ -72,7 +72,7 @@ function OnePart({ part, live, open, turn, message }: PartProps) {
 /** Why an answer ended before it was whole, and the way on. */
 function Ending({ message }: { message: ChatMessage }) {
   const t = useT();
-  const { busy, regenerate } = useTalkActions();
+  const { busy, regenerate } = useConversationActions();
   const { status, end_reason: reason, error } = message.metadata ?? {};
   if (status === 'cancelled') return <p className="text-sm text-quiet">{t('ending.cancelled')}</p>;
   if (status !== 'failed') return null;
@@ -88,7 +88,7 @@ function Ending({ message }: { message: ChatMessage }) {
         )
       }
     >
-      {ending(reason, error, t)}
+      {endingText(reason, error, t)}
     </Notice>
   );
 }
@@ -96,7 +96,7 @@ function Ending({ message }: { message: ChatMessage }) {
 function Foot({ message, last }: { message: ChatMessage; last: boolean }) {
   const t = useT();
   const format = useFormat();
-  const { busy, regenerate } = useTalkActions();
+  const { busy, regenerate } = useConversationActions();
   const { usage, created_at: at } = message.metadata ?? {};
   const tokens = usage ? usage.input_tokens + usage.output_tokens : 0;
   const cost = Number(usage?.cost ?? 0);

@@ -2,9 +2,9 @@ import { type ClipboardEvent, type KeyboardEvent, type Ref, useImperativeHandle,
 import { IconButton } from '../components/Button';
 import { Menu } from '../components/Menu';
 import { useT } from '../i18n';
-import { OFFLINE, useConfig } from '../lib/queries';
-import { recall, remember } from '../lib/storage';
-import type { SentMode, WorkspaceFile } from '../lib/types';
+import { OFFLINE, useConfig } from '../api/queries';
+import { recall, remember } from '../browser/storage';
+import type { SentMode, WorkspaceFile } from '../api/types';
 import { UploadChips } from './UploadChips';
 import { useUploads } from './useUploads';
 

@@ -1,7 +1,7 @@
 import { Button } from '../components/Button';
 import { useT } from '../i18n';
-import type { Entry } from '../lib/pending';
-import { inWords } from '../lib/words';
+import type { Entry } from '../messages/pendingEntries';
+import { errorText } from '../api/errorText';
 import { Attached } from './Attached';
 import { Bubble } from './UserMessage';
 
@@ -31,7 +31,7 @@ export function NextMessage({ pending, onResend, onDiscard, onEdit }: Props) {
       )}
       {state === 'refused' && clientId && (
         <div role="alert" className="flex flex-wrap items-center justify-end gap-2 text-[13px] text-wrong">
-          <span>{inWords(pending.problem, t)}</span>
+          <span>{errorText(pending.problem, t)}</span>
           <Button small onClick={() => onResend(clientId)} icon="refresh">
             {t('common.tryAgain')}
           </Button>

@@ -2,22 +2,22 @@ import { useState } from 'react';
 import { IconButton } from '../components/Button';
 import { Icon, type IconName } from '../components/icons';
 import { type Key, useT } from '../i18n';
-import type { Entry } from '../lib/pending';
-import type { SentMode } from '../lib/types';
-import type { Talk } from './useTalk';
+import type { Entry } from '../messages/pendingEntries';
+import type { SentMode } from '../api/types';
+import type { Conversation } from './useConversation';
 
-type Changes = Pick<Talk, 'changeQueued' | 'removeQueued' | 'discard'>;
-type Props = { pending: Entry[]; talk: Changes; onEdit: (text: string) => void };
+type Changes = Pick<Conversation, 'changeQueued' | 'removeQueued' | 'discard'>;
+type Props = { pending: Entry[]; conversation: Changes; onEdit: (text: string) => void };
 
 /** Messages sent while an answer runs: they wait here, and can be changed until their turn comes. */
-export function Queue({ pending, talk, onEdit }: Props) {
+export function Queue({ pending, conversation, onEdit }: Props) {
   const t = useT();
   if (pending.length === 0) return null;
   return (
     <div className="mx-auto w-full max-w-3xl px-4 md:px-6">
       <ul aria-label={t('queue.title')} className="flex flex-col gap-1 rounded-t-xl border border-b-0 border-line bg-side p-1.5">
         {pending.map((entry) => (
-          <Waiting key={entry.key} entry={entry} talk={talk} onEdit={onEdit} />
+          <Waiting key={entry.key} entry={entry} conversation={conversation} onEdit={onEdit} />
         ))}
       </ul>
     </div>
@@ -27,14 +27,14 @@ export function Queue({ pending, talk, onEdit }: Props) {
 const MODE_ICONS: Record<SentMode, IconName> = { queue: 'clock', steer: 'steer', interrupt: 'bolt' };
 const MODES: Record<SentMode, Key> = { queue: 'queue.waits', steer: 'queue.steers', interrupt: 'queue.interrupts' };
 
-function Waiting({ entry, talk, onEdit }: { entry: Entry; talk: Changes; onEdit: (text: string) => void }) {
+function Waiting({ entry, conversation, onEdit }: { entry: Entry; conversation: Changes; onEdit: (text: string) => void }) {
   const t = useT();
   const [text, setText] = useState<string | null>(null);
   const { turn, clientId } = entry;
   if (text !== null && turn) {
     const keep = () => {
       setText(null);
-      if (text.trim() && text !== entry.text) void talk.changeQueued(turn, { message: text.trim() });
+      if (text.trim() && text !== entry.text) void conversation.changeQueued(turn, { message: text.trim() });
     };
     return (
       <li>
@@ -56,7 +56,7 @@ function Waiting({ entry, talk, onEdit }: { entry: Entry; talk: Changes; onEdit:
       </li>
     );
   }
-  const remove = () => (turn ? void talk.removeQueued(turn) : clientId && talk.discard(clientId));
+  const remove = () => (turn ? void conversation.removeQueued(turn) : clientId && conversation.discard(clientId));
   return (
     <li className="flex items-center gap-1 rounded-lg pl-2 text-sm hover:bg-hover">
       <Icon name={MODE_ICONS[entry.mode]} size={15} className="text-quiet" />
@@ -64,8 +64,8 @@ function Waiting({ entry, talk, onEdit }: { entry: Entry; talk: Changes; onEdit:
       <span className="hidden text-xs whitespace-nowrap text-quiet sm:inline">{t(turn ? MODES[entry.mode] : entry.state === 'refused' ? 'queue.refused' : 'queue.sending')}</span>
       {turn && (
         <>
-          {entry.mode !== 'steer' && <IconButton icon="steer" size="small" label={t('queue.steer')} onClick={() => void talk.changeQueued(turn, { while_running: 'steer' })} />}
-          <IconButton icon="bolt" size="small" label={t('queue.interrupt')} onClick={() => void talk.changeQueued(turn, { while_running: 'interrupt' })} />
+          {entry.mode !== 'steer' && <IconButton icon="steer" size="small" label={t('queue.steer')} onClick={() => void conversation.changeQueued(turn, { while_running: 'steer' })} />}
+          <IconButton icon="bolt" size="small" label={t('queue.interrupt')} onClick={() => void conversation.changeQueued(turn, { while_running: 'interrupt' })} />
           <IconButton icon="pencil" size="small" label={t('queue.edit')} onClick={() => setText(entry.text)} />
         </>
       )}
@@ -76,7 +76,7 @@ function Waiting({ entry, talk, onEdit }: { entry: Entry; talk: Changes; onEdit:
           label={t('chat.takeBack')}
           onClick={() => {
             onEdit(entry.text);
-            talk.discard(clientId);
+            conversation.discard(clientId);
           }}
         />
       )}

@@ -4,16 +4,16 @@ import { FIELD } from '../components/Field';
 import { CopyButton } from '../components/Pieces';
 import { classes } from '../components/classes';
 import { useT } from '../i18n';
-import { textOf } from '../lib/history';
-import type { ChatMessage } from '../lib/types';
+import { textOf } from '../messages/history';
+import type { ChatMessage } from '../api/types';
 import { Attached } from './Attached';
-import { useTalkActions } from './talk';
+import { useConversationActions } from './conversationActions';
 
 type Props = { message: ChatMessage; seen: Set<string>; answered: boolean; far?: boolean };
 
 export const UserMessage = memo(function UserMessage({ message, seen, answered, far }: Props) {
   const t = useT();
-  const { busy, edit } = useTalkActions();
+  const { busy, edit } = useConversationActions();
   const [editing, setEditing] = useState(false);
   const text = textOf(message);
   const files = message.parts.filter((part) => part.type === 'file');

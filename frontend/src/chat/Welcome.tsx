@@ -4,14 +4,14 @@ import { Bar } from '../app/Page';
 import { Icon, Mark } from '../components/icons';
 import { Failed } from '../components/Pieces';
 import { useT } from '../i18n';
-import { api } from '../lib/api';
-import { hints } from '../lib/hints';
-import { queryClient } from '../lib/queries';
-import type { SessionDetail, WorkspaceFile } from '../lib/types';
-import { inWords } from '../lib/words';
+import { api } from '../api/chat';
+import { hints } from '../live/hints';
+import { queryClient } from '../api/queries';
+import type { SessionDetail, WorkspaceFile } from '../api/types';
+import { errorText } from '../api/errorText';
 import { Composer, type ComposerHandle } from './Composer';
 import { Dropzone } from './Dropzone';
-import { outboxOf } from './outboxes';
+import { outboxOf } from '../messages/outboxes';
 import { PROMPTS } from './prompts';
 
 /** Where a conversation begins. The session is made when there is something to say in it. */
@@ -20,7 +20,7 @@ export function Welcome() {
   const [, go] = useLocation();
   const [problem, setProblem] = useState('');
   const composer = useRef<ComposerHandle>(null);
-  useEffect(() => void import('./Conversation'), []); // it is needed next
+  useEffect(() => void import('./ConversationPage'), []); // it is needed next
 
   const begin = async (text: string, files: WorkspaceFile[] = []) => {
     setProblem('');
@@ -33,7 +33,7 @@ export function Welcome() {
       go(`/c/${session.id}`);
     } catch (error) {
       composer.current?.fill(text);
-      setProblem(inWords(error, t));
+      setProblem(errorText(error, t));
     }
   };
 

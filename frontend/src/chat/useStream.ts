@@ -3,10 +3,10 @@ import './jitless';
 import { Chat, useChat } from '@ai-sdk/react';
 import { WebSocketChatTransport, type WebSocketChatTransportInitOptions } from 'ai';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
-import { hints, useHints } from '../lib/hints';
-import { hasEnded, steady } from '../lib/history';
-import type { ChatMessage, SessionDetail } from '../lib/types';
-import { watched } from '../lib/watched';
+import { hints, useHints } from '../live/hints';
+import { hasEnded, steady } from '../messages/history';
+import type { ChatMessage, SessionDetail } from '../api/types';
+import { heartbeatSocket } from '../live/heartbeatSocket';
 
 const THROTTLE = 50; // ms between two drawings of a growing answer
 const HOLD = 1500; // ms a replay may take to catch up with what is shown
@@ -59,12 +59,12 @@ export function useStream(detail: SessionDetail) {
     });
   };
   /** A number that stands while what the server says can be taken over; null while it cannot. */
-  const era = useCallback(() => (asked.current.open && chat.status !== 'streaming' ? null : asked.current.count), [chat]);
+  const requestGeneration = useCallback(() => (asked.current.open && chat.status !== 'streaming' ? null : asked.current.count), [chat]);
 
   const last = messages.at(-1);
   const shown = useHeld(messages, live);
   const turn = status === 'streaming' && last?.role === 'assistant' ? (last.metadata?.turn_id ?? null) : null;
-  return { chat, messages: shown, status, live, note, turn, misses, join, ask, era };
+  return { chat, messages: shown, status, live, note, turn, misses, join, ask, requestGeneration };
 }
 
 /**
@@ -103,7 +103,7 @@ type Options = WebSocketChatTransportInitOptions<ChatMessage>;
 /** Only the last message travels; the server has the rest. */
 function makeTransport(awaits: () => boolean): WebSocketChatTransport<ChatMessage> {
   return new WebSocketChatTransport<ChatMessage>({
-    webSocket: watched(awaits, () => hints.doubt()) as Options['webSocket'],
+    webSocket: heartbeatSocket(awaits, () => hints.doubt()) as Options['webSocket'],
     url: `${location.origin.replace('http', 'ws')}/ws/chat/`,
     prepareSendMessagesRequest: ({ messages, body }) => ({ messages: messages.slice(-1), body }),
   });

@@ -1,12 +1,12 @@
 // The files of the message being written, from being chosen to being in the workspace.
 import { useRef, useState } from 'react';
 import { useT } from '../i18n';
-import { newId } from '../lib/ids';
-import { useConfig } from '../lib/queries';
-import { toast } from '../lib/toasts';
-import type { WorkspaceFile } from '../lib/types';
-import { upload } from '../lib/upload';
-import { inWords } from '../lib/words';
+import { newId } from '../browser/ids';
+import { useConfig } from '../api/queries';
+import { toast } from '../app/toasts';
+import type { WorkspaceFile } from '../api/types';
+import { upload } from '../api/upload';
+import { errorText } from '../api/errorText';
 
 export type Upload = { key: string; name: string; type: string; share: number; done?: WorkspaceFile; problem?: string; stop: AbortController };
 
@@ -32,7 +32,7 @@ export function useUploads() {
         (done) => change(entry.key, { done, share: 1 }),
         (error: unknown) => {
           if (error instanceof DOMException) return;
-          change(entry.key, { problem: inWords(error, t) });
+          change(entry.key, { problem: errorText(error, t) });
         },
       );
     }

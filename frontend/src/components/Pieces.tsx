@@ -1,8 +1,8 @@
 // Small things many pages show: badges, notices, empty places, times, folds, copy buttons.
 import { type ReactNode, useEffect, useState } from 'react';
 import { useT } from '../i18n';
-import { copy } from '../lib/clipboard';
-import { useFormat } from '../lib/format';
+import { copy } from '../browser/clipboard';
+import { useFormat } from '../i18n/format';
 import { Button, IconButton, Spinner } from './Button';
 import { classes } from './classes';
 import { Icon, type IconName } from './icons';

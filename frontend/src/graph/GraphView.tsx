@@ -5,8 +5,8 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { classes } from '../components/classes';
 import { Icon } from '../components/icons';
 import { useT } from '../i18n';
-import { useNarrow } from '../lib/narrow';
-import { useDark } from '../lib/theme';
+import { useNarrow } from '../browser/useNarrow';
+import { useDark } from '../browser/theme';
 import { statusKey, type NodeStates, toneOf } from '../library/status';
 import { BOX, type BlockNames, carries, columns, type Graph, places, sizeOf, titleOf } from './model';
 

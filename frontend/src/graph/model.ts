@@ -1,5 +1,5 @@
 // An agent's graph as it is drawn: boxes with titles at places, and lines between them. Pure functions.
-import { field, list, number, record, text } from '../lib/shape';
+import { field, list, number, record, text } from '../api/looseValues';
 
 export type GraphNode = { id: string; block_id: string; input_default: Record<string, unknown>; position: Point | null };
 export type GraphLink = { id: string; source: string; sourceName: string; sink: string; sinkName: string; isStatic: boolean };

@@ -1,6 +1,6 @@
 // The words of the pages in the person's language. English is always there; others are fetched when chosen.
 import { createContext, type ReactNode, useContext, useMemo, useState } from 'react';
-import { recall, remember } from '../lib/storage';
+import { recall, remember } from '../browser/storage';
 import { en } from './en';
 
 export type Key = keyof typeof en;

@@ -6,11 +6,11 @@ import { Confirm, Dialog } from '../components/Dialog';
 import { TextArea, TextField } from '../components/Field';
 import { Menu } from '../components/Menu';
 import { useT } from '../i18n';
-import { ApiError } from '../lib/http';
-import { newId } from '../lib/ids';
-import { queryClient } from '../lib/queries';
-import { toast } from '../lib/toasts';
-import { inWords } from '../lib/words';
+import { ApiError } from '../api/http';
+import { newId } from '../browser/ids';
+import { queryClient } from '../api/queries';
+import { toast } from '../app/toasts';
+import { errorText } from '../api/errorText';
 import { type AgentDetail, libraryApi } from './api';
 import { NewSchedule } from './NewSchedule';
 import { NewTrigger } from './NewTrigger';
@@ -33,7 +33,7 @@ export function Run({ agent }: { agent: AgentDetail }) {
       go(`/library/runs/${started.id}`);
     } catch (error) {
       const fields = error instanceof ApiError ? problemsIn(error.fields) : {};
-      setProblems(Object.keys(fields).length ? fields : { '': inWords(error, t) });
+      setProblems(Object.keys(fields).length ? fields : { '': errorText(error, t) });
     }
     setBusy(false);
   };

@@ -7,9 +7,9 @@ import { Badge, Failed, Loading, Notice } from '../components/Pieces';
 import { Tabs } from '../components/Tabs';
 import { readGraph } from '../graph/model';
 import { useT } from '../i18n';
-import { queryClient } from '../lib/queries';
-import { toast } from '../lib/toasts';
-import { inWords } from '../lib/words';
+import { queryClient } from '../api/queries';
+import { toast } from '../app/toasts';
+import { errorText } from '../api/errorText';
 import { More, Run } from './AgentActions';
 import { type AgentDetail, libraryApi } from './api';
 import { ExecutionList } from './Executions';
@@ -22,7 +22,7 @@ const GraphView = lazy(() => import('../graph/GraphView'));
 export function AgentPage({ id }: { id: string }) {
   const t = useT();
   const { data, error, refetch } = useQuery({ queryKey: ['agent', id], queryFn: () => libraryApi.agent(id) });
-  if (error) return <Failed words={inWords(error, t)} onRetry={() => void refetch()} />;
+  if (error) return <Failed words={errorText(error, t)} onRetry={() => void refetch()} />;
   if (!data) return <Loading />;
   return <Shown agent={data} />;
 }

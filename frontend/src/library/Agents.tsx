@@ -4,9 +4,9 @@ import { Button } from '../components/Button';
 import { Icon } from '../components/icons';
 import { Ago, Badge } from '../components/Pieces';
 import { useT } from '../i18n';
-import { useSettled } from '../lib/debounce';
-import { queryClient, useGathered, usePages } from '../lib/queries';
-import { toast } from '../lib/toasts';
+import { useServerState } from '../browser/debounce';
+import { queryClient, useGathered, usePages } from '../api/queries';
+import { toast } from '../app/toasts';
 import { type Agent, libraryApi } from './api';
 import { Heading, Listed, useAttempt } from './Screen';
 import { SearchField } from './SearchField';
@@ -16,7 +16,7 @@ const NEWS = new Set(['operation.updated', 'turn.finished', 'reconnected']);
 export function Agents() {
   const t = useT();
   const [search, setSearch] = useState('');
-  const words = useSettled(search.trim(), 250);
+  const words = useServerState(search.trim(), 250);
   const found = usePages(['agents', words], (cursor) => libraryApi.agents(words, cursor), { steady: true });
   useGathered((hint) => NEWS.has(hint.type), () => void found.refetch()); // agents are built in chats
   return (

@@ -2,9 +2,9 @@ import { useState } from 'react';
 import { Button } from '../components/Button';
 import { SelectField, TextField } from '../components/Field';
 import { type Key, useT } from '../i18n';
-import { ApiError } from '../lib/http';
-import { queryClient } from '../lib/queries';
-import { inWords } from '../lib/words';
+import { ApiError } from '../api/http';
+import { queryClient } from '../api/queries';
+import { errorText } from '../api/errorText';
 import { type Credential, type CredentialKind, libraryApi } from './api';
 import { ServerFields, serverOf } from './ServerFields';
 
@@ -56,7 +56,7 @@ export function CredentialForm({ provider: known, kinds, onKept }: Props) {
       {kind !== 'api_key' && <ServerFields kind={kind} provider={said.provider ?? ''} said={said} set={set} wrong={wrong} />}
       {problem && Object.keys(problem.fields).length === 0 && (
         <p role="alert" className="text-sm text-wrong">
-          {inWords(problem, t)}
+          {errorText(problem, t)}
         </p>
       )}
       <Button look="strong" icon="check" type="submit" className="self-start">

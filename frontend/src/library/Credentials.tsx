@@ -4,7 +4,7 @@ import { Button, IconButton } from '../components/Button';
 import { Confirm, Dialog } from '../components/Dialog';
 import { Ago, Badge } from '../components/Pieces';
 import { type Key, useT } from '../i18n';
-import { queryClient, usePages } from '../lib/queries';
+import { queryClient, usePages } from '../api/queries';
 import { type Credential, libraryApi } from './api';
 import { BindCredential } from './BindCredential';
 import { CredentialForm } from './CredentialForm';

@@ -3,8 +3,8 @@ import { type ReactNode, useMemo } from 'react';
 import { Failed, Loading } from '../components/Pieces';
 import { type Graph, readGraph, titleOf } from '../graph/model';
 import { useT } from '../i18n';
-import { text } from '../lib/shape';
-import { inWords } from '../lib/words';
+import { text } from '../api/looseValues';
+import { errorText } from '../api/errorText';
 import { type Change, libraryApi, type Parts } from './api';
 import { useBlockNames } from './useBlockNames';
 
@@ -14,7 +14,7 @@ export function DifferenceView({ agent, from, to }: { agent: string; from: numbe
   const names = useBlockNames();
   const { data, error } = useQuery({ queryKey: ['agent', agent, 'diff', from, to], queryFn: () => libraryApi.difference(agent, from, to), staleTime: Infinity });
   const graphs = [useGraph(agent, from), useGraph(agent, to)];
-  if (error) return <Failed words={inWords(error, t)} />;
+  if (error) return <Failed words={errorText(error, t)} />;
   if (!data) return <Loading />;
   const titles = new Map(graphs.flatMap((graph) => graph.nodes.map((node) => [node.id, titleOf(node, names).title] as const)));
   const nodeName = (node: Record<string, unknown>) => titles.get(text(node.id)) ?? names.get(text(node.block_id))?.name ?? text(node.id).slice(0, 8);

@@ -6,8 +6,8 @@ import { Icon } from '../components/icons';
 import { Ago, Badge, Failed, Loading, Notice, Raw } from '../components/Pieces';
 import { readGraph, titleOf } from '../graph/model';
 import { useT } from '../i18n';
-import { useFormat } from '../lib/format';
-import { inWords } from '../lib/words';
+import { useFormat } from '../i18n/format';
+import { errorText } from '../api/errorText';
 import { type Execution, libraryApi, type NodeRun } from './api';
 import { OpenReviews } from './OpenReviews';
 import { Inputs, Outputs } from './Outputs';
@@ -22,7 +22,7 @@ const GraphView = lazy(() => import('../graph/GraphView'));
 export function ExecutionPage({ id }: { id: string }) {
   const t = useT();
   const { data, error, refetch, states } = useExecution(id);
-  if (error) return <Failed words={inWords(error, t)} onRetry={() => void refetch()} />;
+  if (error) return <Failed words={errorText(error, t)} onRetry={() => void refetch()} />;
   if (!data) return <Loading />;
   return <Shown execution={data} states={states} />;
 }

@@ -1,8 +1,8 @@
 import { Link } from 'wouter';
 import { Ago, Badge } from '../components/Pieces';
 import { useT } from '../i18n';
-import { useFormat } from '../lib/format';
-import { useGathered, usePages } from '../lib/queries';
+import { useFormat } from '../i18n/format';
+import { useGathered, usePages } from '../api/queries';
 import { type Execution, libraryApi } from './api';
 import { Heading, Listed } from './Screen';
 import { statusKey, toneOf } from './status';

@@ -3,9 +3,9 @@ import { useLocation } from 'wouter';
 import { Dialog } from '../components/Dialog';
 import { SelectField, TextField } from '../components/Field';
 import { type Key, useT } from '../i18n';
-import { ApiError } from '../lib/http';
-import { queryClient } from '../lib/queries';
-import { inWords } from '../lib/words';
+import { ApiError } from '../api/http';
+import { queryClient } from '../api/queries';
+import { errorText } from '../api/errorText';
 import { type AgentDetail, libraryApi } from './api';
 import { problemsIn } from './schema';
 import { SchemaForm } from './SchemaForm';
@@ -34,7 +34,7 @@ export function NewSchedule({ agent, onClose }: { agent: AgentDetail; onClose: (
       go('/library/schedules');
     } catch (error) {
       const fields = error instanceof ApiError ? problemsIn(error.fields) : {};
-      setProblems(Object.keys(fields).length ? fields : { '': inWords(error, t) });
+      setProblems(Object.keys(fields).length ? fields : { '': errorText(error, t) });
       setBusy(false);
     }
   };

@@ -3,7 +3,7 @@ import { Button } from '../components/Button';
 import { Dialog } from '../components/Dialog';
 import { SelectField, TextField } from '../components/Field';
 import { useT } from '../i18n';
-import { queryClient } from '../lib/queries';
+import { queryClient } from '../api/queries';
 import { type AgentDetail, libraryApi, type Trigger } from './api';
 import { useAttempt } from './Screen';
 import { SCHEMES, Shown } from './Triggers';

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useGathered } from '../lib/queries';
+import { useGathered } from '../api/queries';
 import { libraryApi } from './api';
 import { ReviewCard } from './ReviewCard';
 

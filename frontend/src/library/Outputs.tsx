@@ -2,9 +2,9 @@ import { lazy, Suspense } from 'react';
 import { FileLink, Picture } from '../chat/Attached';
 import { CopyButton, Raw } from '../components/Pieces';
 import { useT } from '../i18n';
-import { addressOf } from '../lib/workspaceLinks';
+import { addressOf } from '../markdown/workspaceLinks';
 
-const Markdown = lazy(() => import('../chat/Markdown').then((module) => ({ default: module.Markdown })));
+const Markdown = lazy(() => import('../markdown/Markdown').then((module) => ({ default: module.Markdown })));
 
 /** What a run gave, by name, the values in the order they came. */
 export function Outputs({ outputs }: { outputs: Record<string, unknown[]> }) {

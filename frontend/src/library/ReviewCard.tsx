@@ -4,7 +4,7 @@ import { Button } from '../components/Button';
 import { TextArea, TextField } from '../components/Field';
 import { Ago, Badge, Raw, type Tone } from '../components/Pieces';
 import { type Key, useT } from '../i18n';
-import { queryClient } from '../lib/queries';
+import { queryClient } from '../api/queries';
 import { libraryApi, type Review } from './api';
 import { useAttempt } from './Screen';
 

@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { Button } from '../components/Button';
 import { useT } from '../i18n';
-import { useGathered, usePages } from '../lib/queries';
+import { useGathered, usePages } from '../api/queries';
 import { libraryApi } from './api';
 import { ReviewCard } from './ReviewCard';
 import { Heading, Listed } from './Screen';

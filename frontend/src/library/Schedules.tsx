@@ -2,8 +2,8 @@ import { Link, useLocation } from 'wouter';
 import { Button, IconButton } from '../components/Button';
 import { Ago, Badge } from '../components/Pieces';
 import { useT } from '../i18n';
-import { useFormat } from '../lib/format';
-import { queryClient, usePages } from '../lib/queries';
+import { useFormat } from '../i18n/format';
+import { queryClient, usePages } from '../api/queries';
 import { libraryApi, type Schedule } from './api';
 import { Heading, Listed, useAttempt } from './Screen';
 

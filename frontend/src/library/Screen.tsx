@@ -4,8 +4,8 @@ import { Button } from '../components/Button';
 import { Empty, Failed, Loading } from '../components/Pieces';
 import type { IconName } from '../components/icons';
 import { useT } from '../i18n';
-import { toast } from '../lib/toasts';
-import { inWords } from '../lib/words';
+import { toast } from '../app/toasts';
+import { errorText } from '../api/errorText';
 
 export function Heading({ title, about, children }: { title: string; about?: ReactNode; children?: ReactNode }) {
   useEffect(() => {
@@ -32,7 +32,7 @@ type ListProps<T> = {
 
 export function Listed<T>({ answer, icon, empty, hint, children }: ListProps<T>) {
   const t = useT();
-  if (answer.error) return <Failed words={inWords(answer.error, t)} onRetry={() => void answer.refetch()} />;
+  if (answer.error) return <Failed words={errorText(answer.error, t)} onRetry={() => void answer.refetch()} />;
   if (!answer.data) return <Loading />;
   if (answer.data.length === 0) {
     return (
@@ -67,7 +67,7 @@ export function useAttempt() {
     try {
       return await work;
     } catch (error) {
-      toast(inWords(error, t), 'wrong');
+      toast(errorText(error, t), 'wrong');
       return undefined;
     }
   };

@@ -4,8 +4,8 @@ import { Button } from '../components/Button';
 import { Icon } from '../components/icons';
 import { Badge } from '../components/Pieces';
 import { useT } from '../i18n';
-import { useSettled } from '../lib/debounce';
-import { queryClient, useMe, usePages } from '../lib/queries';
+import { useServerState } from '../browser/debounce';
+import { queryClient, useMe, usePages } from '../api/queries';
 import { type Listing, libraryApi } from './api';
 import { Heading, Listed, useAttempt } from './Screen';
 import { SearchField } from './SearchField';
@@ -14,7 +14,7 @@ export function Store() {
   const t = useT();
   const [asked] = useSearchParams();
   const [search, setSearch] = useState(asked.get('search') ?? '');
-  const words = useSettled(search.trim(), 250);
+  const words = useServerState(search.trim(), 250);
   const found = usePages(['store', words], (cursor) => libraryApi.store(words, cursor), { steady: true });
   return (
     <>

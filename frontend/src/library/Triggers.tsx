@@ -5,8 +5,8 @@ import { Confirm } from '../components/Dialog';
 import { Menu } from '../components/Menu';
 import { Ago, Badge, CopyButton, Failed, Fold, Loading, Notice, Raw } from '../components/Pieces';
 import { type Key, useT } from '../i18n';
-import { queryClient, usePages } from '../lib/queries';
-import { inWords } from '../lib/words';
+import { queryClient, usePages } from '../api/queries';
+import { errorText } from '../api/errorText';
 import { libraryApi, type Trigger } from './api';
 import { Heading, Listed, More, useAttempt } from './Screen';
 
@@ -106,7 +106,7 @@ function Deliveries({ trigger }: { trigger: string }) {
   const t = useT();
   const attempt = useAttempt();
   const found = usePages(['deliveries', trigger], (cursor) => libraryApi.deliveries(trigger, cursor));
-  if (found.error) return <Failed words={inWords(found.error, t)} onRetry={() => void found.refetch()} />;
+  if (found.error) return <Failed words={errorText(found.error, t)} onRetry={() => void found.refetch()} />;
   if (!found.data) return <Loading />;
   if (found.data.length === 0) return <p className="text-quiet">{t('triggers.noCalls')}</p>;
   return (

@@ -3,8 +3,8 @@ import { Button } from '../components/Button';
 import { Confirm } from '../components/Dialog';
 import { Ago, Badge, Failed, Loading } from '../components/Pieces';
 import { useT } from '../i18n';
-import { queryClient, usePages } from '../lib/queries';
-import { inWords } from '../lib/words';
+import { queryClient, usePages } from '../api/queries';
+import { errorText } from '../api/errorText';
 import { type AgentDetail, libraryApi, type Version } from './api';
 import { DifferenceView } from './DifferenceView';
 import { More, useAttempt } from './Screen';
@@ -13,7 +13,7 @@ import { More, useAttempt } from './Screen';
 export function Versions({ agent }: { agent: AgentDetail }) {
   const t = useT();
   const { data, error, refetch, more, busy } = usePages(['agent', agent.id, 'versions', agent.version], (cursor) => libraryApi.versions(agent.id, cursor));
-  if (error) return <Failed words={inWords(error, t)} onRetry={() => void refetch()} />;
+  if (error) return <Failed words={errorText(error, t)} onRetry={() => void refetch()} />;
   if (!data) return <Loading />;
   return (
     <>

@@ -1,6 +1,6 @@
 // Agents and what runs them: the library's part of the HTTP API.
-import { call, query } from '../lib/http';
-import type { Answer, Page, Schemas } from '../lib/types';
+import { call, query } from '../api/http';
+import type { Answer, Page, Schemas } from '../api/types';
 
 /** A JSON schema: what an agent or a block takes. */
 export type Schema = { type?: string; properties?: Record<string, Schema>; required?: string[]; [more: string]: unknown };

@@ -1,5 +1,5 @@
 // A form from a JSON schema: which fields, what they start with, and what was filled in as values. Pure functions.
-import { field, list, text, texts } from '../lib/shape';
+import { field, list, text, texts } from '../api/looseValues';
 import type { Schema } from './api';
 
 export type Kind = 'line' | 'text' | 'number' | 'flag' | 'choice' | 'date' | 'time' | 'secret' | 'json';

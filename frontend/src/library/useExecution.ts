@@ -1,7 +1,7 @@
 // An execution, live: fetched with its nodes, refreshed by hints, and looked at again in case a hint was lost.
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import { useGathered } from '../lib/queries';
+import { useGathered } from '../api/queries';
 import { libraryApi } from './api';
 import { hasEnded, type NodeStates } from './status';
 

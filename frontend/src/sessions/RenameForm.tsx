@@ -1,11 +1,11 @@
 import { useState } from 'react';
 import { FIELD } from '../components/Field';
 import { useT } from '../i18n';
-import { api } from '../lib/api';
-import { queryClient } from '../lib/queries';
-import { toast } from '../lib/toasts';
-import type { SessionRow } from '../lib/types';
-import { inWords } from '../lib/words';
+import { api } from '../api/chat';
+import { queryClient } from '../api/queries';
+import { toast } from '../app/toasts';
+import type { SessionRow } from '../api/types';
+import { errorText } from '../api/errorText';
 
 type Props = { session: Pick<SessionRow, 'id' | 'title'>; onDone: () => void };
 
@@ -19,7 +19,7 @@ export function RenameForm({ session, onDone }: Props) {
     try {
       await api.change(session.id, { title: title.trim() });
     } catch (error) {
-      toast(inWords(error, t), 'wrong');
+      toast(errorText(error, t), 'wrong');
     }
     await queryClient.invalidateQueries({ queryKey: ['sessions'] });
     await queryClient.invalidateQueries({ queryKey: ['session', session.id] });

@@ -5,7 +5,7 @@ import { classes } from '../components/classes';
 import { Icon } from '../components/icons';
 import { Menu } from '../components/Menu';
 import { type Key, useT } from '../i18n';
-import type { SessionRow } from '../lib/types';
+import type { SessionRow } from '../api/types';
 import { RenameForm } from './RenameForm';
 import { useSessionActions } from './useSessionActions';
 

@@ -2,8 +2,8 @@ import { useEffect, useRef } from 'react';
 import { useLocation } from 'wouter';
 import { Spinner } from '../components/Button';
 import { useT } from '../i18n';
-import { useSessions } from '../lib/queries';
-import { inWords } from '../lib/words';
+import { useSessions } from '../api/queries';
+import { errorText } from '../api/errorText';
 import { grouped } from './groups';
 import { SessionItem } from './SessionItem';
 
@@ -26,7 +26,7 @@ export function SessionList({ search }: { search: string }) {
       {data && !error && sessions.length === 0 && (
         <p className="px-2.5 py-6 text-sm text-quiet">{t(search ? 'sessions.nothingFound' : 'sessions.none')}</p>
       )}
-      {error && sessions.length === 0 && <p className="px-2.5 py-6 text-sm text-wrong">{inWords(error, t)}</p>}
+      {error && sessions.length === 0 && <p className="px-2.5 py-6 text-sm text-wrong">{errorText(error, t)}</p>}
       {more && <More onSeen={more} busy={busy} />}
     </div>
   );

@@ -5,15 +5,15 @@ import { classes } from '../components/classes';
 import { Icon, type IconName, Mark } from '../components/icons';
 import { Menu, type MenuEntry } from '../components/Menu';
 import { useT } from '../i18n';
-import { useSettled } from '../lib/debounce';
-import { ApiError, csrfToken } from '../lib/http';
-import { useMe } from '../lib/queries';
+import { useServerState } from '../browser/debounce';
+import { ApiError, csrfToken } from '../api/http';
+import { useMe } from '../api/queries';
 import { SessionList } from './SessionList';
 
 export function Sidebar({ onClose }: { onClose?: () => void }) {
   const t = useT();
   const [search, setSearch] = useState('');
-  const words = useSettled(search.trim(), 200);
+  const words = useServerState(search.trim(), 200);
   return (
     <nav aria-label={t('sessions.title')} className="flex h-full flex-col">
       <div className="flex h-14 items-center gap-2.5 px-4">

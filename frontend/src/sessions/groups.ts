@@ -1,6 +1,6 @@
 // Conversations in the order a person looks for them: pinned, then by how long ago they were last used.
 import type { Key } from '../i18n';
-import type { SessionRow } from '../lib/types';
+import type { SessionRow } from '../api/types';
 
 export type Group = { name: Key; sessions: SessionRow[] };
 

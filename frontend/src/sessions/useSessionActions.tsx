@@ -3,11 +3,11 @@ import { useLocation } from 'wouter';
 import { Confirm } from '../components/Dialog';
 import type { MenuEntry } from '../components/Menu';
 import { useT } from '../i18n';
-import { api } from '../lib/api';
-import { queryClient } from '../lib/queries';
-import { toast } from '../lib/toasts';
-import type { SessionRow } from '../lib/types';
-import { inWords } from '../lib/words';
+import { api } from '../api/chat';
+import { queryClient } from '../api/queries';
+import { toast } from '../app/toasts';
+import type { SessionRow } from '../api/types';
+import { errorText } from '../api/errorText';
 
 type Named = Pick<SessionRow, 'id' | 'title' | 'pinned'>;
 
@@ -20,7 +20,7 @@ export function useSessionActions(session: Named, onRename: () => void): { entri
     try {
       await work;
     } catch (error) {
-      toast(inWords(error, t), 'wrong');
+      toast(errorText(error, t), 'wrong');
     }
     await queryClient.invalidateQueries({ queryKey: ['sessions'] });
   };

@@ -48,7 +48,7 @@ export default function Styleguide() {
             ))}
           </Part>
           <Part title="On their way">
-            <Queue pending={fixtures.QUEUED} talk={NOBODY} onEdit={() => undefined} />
+            <Queue pending={fixtures.QUEUED} conversation={NOBODY} onEdit={() => undefined} />
             <div className="panel pb-2">
               <UploadChips uploads={fixtures.UPLOADS} onRemove={() => undefined} blind />
             </div>

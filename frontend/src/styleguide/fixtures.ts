@@ -2,8 +2,8 @@
 import type { ToolUIPart } from 'ai';
 import type { Execution, Review } from '../library/api';
 import type { Upload } from '../chat/useUploads';
-import type { Entry } from '../lib/pending';
-import type { ChatMessage, Operation, SessionDetail } from '../lib/types';
+import type { Entry } from '../messages/pendingEntries';
+import type { ChatMessage, Operation, SessionDetail } from '../api/types';
 
 export type Example = { name: string; part: ToolUIPart; live?: boolean };
 

@@ -3,7 +3,7 @@ import { Link } from 'wouter';
 import { Icon } from '../../components/icons';
 import { Badge, Notice } from '../../components/Pieces';
 import { useT } from '../../i18n';
-import { field, list, record, text, texts } from '../../lib/shape';
+import { field, list, record, text, texts } from '../../api/looseValues';
 import type { BodyProps } from './index';
 import { hasRun, RunForm, type Runs } from './RunForm';
 

@@ -2,15 +2,15 @@
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useEffect, useMemo, useRef, useState } from 'react';
 import { Link } from 'wouter';
-import { useSayings } from '../../chat/sayings';
-import { useTalkActions } from '../../chat/talk';
+import { useCannedReplies } from '../../chat/cannedReplies';
+import { useConversationActions } from '../../chat/conversationActions';
 import { Button } from '../../components/Button';
 import { Icon } from '../../components/icons';
 import { Badge, Failed, Loading } from '../../components/Pieces';
 import { readGraph } from '../../graph/model';
 import { useT } from '../../i18n';
-import { number, record, text, texts } from '../../lib/shape';
-import { inWords } from '../../lib/words';
+import { number, record, text, texts } from '../../api/looseValues';
+import { errorText } from '../../api/errorText';
 import { libraryApi } from '../../library/api';
 import { useBlockNames } from '../../library/useBlockNames';
 import type { BodyProps } from './index';
@@ -20,8 +20,8 @@ const GraphView = lazy(() => import('../../graph/GraphView'));
 
 export function AgentSaved({ result, call, active }: BodyProps) {
   const t = useT();
-  const { say } = useTalkActions();
-  const sayings = useSayings();
+  const { say } = useConversationActions();
+  const cannedReply = useCannedReplies();
   const [filling, setFilling] = useState(() => hasRun(call));
   const takesSomething = Object.keys(record(result.inputs)).length > 0;
   const id = text(result.library_agent_id) || text(result.agent_id);
@@ -48,7 +48,7 @@ export function AgentSaved({ result, call, active }: BodyProps) {
           <Icon name="open" size={15} /> {t('card.openAgent')}
         </Link>
         {active && !filling && (
-          <Button small look="strong" icon="play" onClick={() => (takesSomething ? setFilling(true) : say(sayings('say.runIt')))}>
+          <Button small look="strong" icon="play" onClick={() => (takesSomething ? setFilling(true) : say(cannedReply('say.runIt')))}>
             {t('agent.run')}
           </Button>
         )}
@@ -64,7 +64,7 @@ function Filling({ agent, call, active }: { agent: string; call: string; active:
   const form = useRef<HTMLElement>(null);
   const { data, error, refetch } = useQuery({ queryKey: ['agent', agent], queryFn: () => libraryApi.agent(agent) });
   useEffect(() => form.current?.querySelector('input')?.focus(), [data]);
-  if (error) return <Failed words={inWords(error, t)} onRetry={() => void refetch()} />;
+  if (error) return <Failed words={errorText(error, t)} onRetry={() => void refetch()} />;
   if (!data) return <Loading />;
   return (
     <section ref={form} aria-label={t('outcome.agent_details')} className="rounded-xl border border-line p-4">
@@ -75,8 +75,8 @@ function Filling({ agent, call, active }: { agent: string; call: string; active:
 
 export function AgentPreview({ result, active }: BodyProps) {
   const t = useT();
-  const { say } = useTalkActions();
-  const sayings = useSayings();
+  const { say } = useConversationActions();
+  const cannedReply = useCannedReplies();
   return (
     <div className="flex flex-col gap-3">
       <div>
@@ -86,7 +86,7 @@ export function AgentPreview({ result, active }: BodyProps) {
       <Drawn graph={result.agent_json} />
       <Notes result={result} />
       {active && (
-        <Button look="strong" icon="check" className="self-start" onClick={() => say(sayings('say.saveIt'))}>
+        <Button look="strong" icon="check" className="self-start" onClick={() => say(cannedReply('say.saveIt'))}>
           {t('card.saveAgent')}
         </Button>
       )}

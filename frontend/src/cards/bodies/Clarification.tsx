@@ -1,9 +1,9 @@
 import { useId, useState } from 'react';
-import { useTalkActions } from '../../chat/talk';
+import { useConversationActions } from '../../chat/conversationActions';
 import { Button } from '../../components/Button';
 import { FIELD } from '../../components/Field';
 import { useT } from '../../i18n';
-import { field, list, text, texts } from '../../lib/shape';
+import { field, list, text, texts } from '../../api/looseValues';
 import type { BodyProps } from './index';
 
 type Question = { question: string; options: string[]; keyword: string };
@@ -11,7 +11,7 @@ type Question = { question: string; options: string[]; keyword: string };
 /** Questions to the person, as a form; the answers go back as one message. */
 export function Clarification({ result, active }: BodyProps) {
   const t = useT();
-  const { say } = useTalkActions();
+  const { say } = useConversationActions();
   const questions = list(result.questions).map(readQuestion);
   const [answers, setAnswers] = useState<string[]>(() => questions.map(() => ''));
   const whole = answers.every((answer) => answer.trim());

@@ -1,16 +1,16 @@
-import { useSayings } from '../../chat/sayings';
-import { useTalkActions } from '../../chat/talk';
+import { useCannedReplies } from '../../chat/cannedReplies';
+import { useConversationActions } from '../../chat/conversationActions';
 import { Button } from '../../components/Button';
 import { Badge } from '../../components/Pieces';
 import { useT } from '../../i18n';
-import { field, list, text } from '../../lib/shape';
+import { field, list, text } from '../../api/looseValues';
 import type { BodyProps } from './index';
 
 /** The plan before it is carried out. */
 export function Decomposition({ result, active }: BodyProps) {
   const t = useT();
-  const { say } = useTalkActions();
-  const sayings = useSayings();
+  const { say } = useConversationActions();
+  const cannedReply = useCannedReplies();
   return (
     <div className="flex flex-col gap-3">
       <p className="font-medium">{text(result.goal)}</p>
@@ -24,7 +24,7 @@ export function Decomposition({ result, active }: BodyProps) {
         ))}
       </ol>
       {active && result.requires_approval === true && (
-        <Button look="strong" icon="check" className="self-start" onClick={() => say(sayings('say.planIsFine'))}>
+        <Button look="strong" icon="check" className="self-start" onClick={() => say(cannedReply('say.planIsFine'))}>
           {t('card.approvePlan')}
         </Button>
       )}

@@ -1,7 +1,7 @@
-import { Markdown } from '../../chat/Markdown';
+import { Markdown } from '../../markdown/Markdown';
 import { Fold } from '../../components/Pieces';
 import { useT } from '../../i18n';
-import { field, list, text } from '../../lib/shape';
+import { field, list, text } from '../../api/looseValues';
 import type { BodyProps } from './index';
 
 export function DocResults({ result }: BodyProps) {

@@ -1,6 +1,6 @@
 import { Badge } from '../../components/Pieces';
 import { useT } from '../../i18n';
-import { field, list, number, text } from '../../lib/shape';
+import { field, list, number, text } from '../../api/looseValues';
 import type { BodyProps } from './index';
 
 export function FeatureRequests({ result }: BodyProps) {

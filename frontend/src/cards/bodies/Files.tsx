@@ -2,9 +2,9 @@
 import { FileLink, Picture } from '../../chat/Attached';
 import { Fold, Raw } from '../../components/Pieces';
 import { useT } from '../../i18n';
-import { useFormat } from '../../lib/format';
-import { field, list, number, text } from '../../lib/shape';
-import { addressOf } from '../../lib/workspaceLinks';
+import { useFormat } from '../../i18n/format';
+import { field, list, number, text } from '../../api/looseValues';
+import { addressOf } from '../../markdown/workspaceLinks';
 import type { BodyProps } from './index';
 
 export function OneFile({ file }: { file: unknown }) {

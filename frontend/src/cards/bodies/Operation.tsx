@@ -4,12 +4,12 @@ import { classes } from '../../components/classes';
 import { Badge, Failed, type Tone } from '../../components/Pieces';
 import { Progress } from '../../components/Progress';
 import { type Key, useT } from '../../i18n';
-import { api } from '../../lib/api';
-import { hasEnded, useOperation } from '../../lib/operations';
-import { text } from '../../lib/shape';
-import { toast } from '../../lib/toasts';
-import type { Operation } from '../../lib/types';
-import { inWords } from '../../lib/words';
+import { api } from '../../api/chat';
+import { hasEnded, useOperation } from '../../live/operations';
+import { text } from '../../api/looseValues';
+import { toast } from '../../app/toasts';
+import type { Operation } from '../../api/types';
+import { errorText } from '../../api/errorText';
 import { labelOf } from '../tools';
 import type { BodyProps } from './index';
 
@@ -21,7 +21,7 @@ export function OperationBody({ result }: BodyProps) {
   const t = useT();
   const { data, error, refetch } = useOperation(text(result.operation_id));
   if (data) return <OperationState operation={data} />;
-  return error ? <Failed words={inWords(error, t)} onRetry={() => void refetch()} /> : <Progress label={t('common.loading')} />;
+  return error ? <Failed words={errorText(error, t)} onRetry={() => void refetch()} /> : <Progress label={t('common.loading')} />;
 }
 
 const STATES: Record<string, [Key, Tone]> = {
@@ -37,7 +37,7 @@ export function OperationState({ operation }: { operation: Operation }) {
   const t = useT();
   const [name, tone] = STATES[operation.status] ?? ['operation.running', 'busy'];
   const ended = hasEnded(operation.status);
-  const cancel = () => api.cancelOperation(operation.id).catch((error: unknown) => toast(inWords(error, t), 'wrong'));
+  const cancel = () => api.cancelOperation(operation.id).catch((error: unknown) => toast(errorText(error, t), 'wrong'));
   return (
     <div className="flex flex-col gap-3">
       <div className="flex items-center gap-2">

@@ -1,14 +1,14 @@
 // The forms that run something from a card.
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { useSayings } from '../../chat/sayings';
-import { useTalkActions } from '../../chat/talk';
+import { useCannedReplies } from '../../chat/cannedReplies';
+import { useConversationActions } from '../../chat/conversationActions';
 import { Icon } from '../../components/icons';
 import { type Key, useT } from '../../i18n';
-import { ApiError } from '../../lib/http';
-import { newId } from '../../lib/ids';
-import { recall, remember } from '../../lib/storage';
-import { inWords } from '../../lib/words';
+import { ApiError } from '../../api/http';
+import { newId } from '../../browser/ids';
+import { recall, remember } from '../../browser/storage';
+import { errorText } from '../../api/errorText';
 import { type BlockRun, libraryApi, type Schema } from '../../library/api';
 import { Outputs } from '../../library/Outputs';
 import { ReviewCard } from '../../library/ReviewCard';
@@ -23,10 +23,10 @@ type Values = Record<string, unknown>;
 /** What was filled in goes to the model as a message; with a secret among it, it goes past the model and the chat. */
 export function RunForm(props: Props) {
   const { runs, name, schema, action, active, problems } = props;
-  const { say } = useTalkActions();
-  const sayings = useSayings();
+  const { say } = useConversationActions();
+  const cannedReply = useCannedReplies();
   if (takesSecrets(schema)) return 'block' in runs ? <PrivateBlock {...props} block={runs.block} /> : <PrivateAgent {...props} {...runs} />;
-  return active && <SchemaForm schema={schema} action={action} problems={problems} onSubmit={(values) => say(sayings(wordsFor(runs, name), { name, values: JSON.stringify(values) }))} />;
+  return active && <SchemaForm schema={schema} action={action} problems={problems} onSubmit={(values) => say(cannedReply(wordsFor(runs, name), { name, values: JSON.stringify(values) }))} />;
 }
 
 function wordsFor(runs: Runs, name: string): Key {
@@ -109,7 +109,7 @@ function useWish(first: Record<string, string> = {}) {
       await work(wish);
     } catch (error) {
       const fields = error instanceof ApiError ? problemsIn(error.fields) : {};
-      setProblems(Object.keys(fields).length ? fields : { '': inWords(error, t) });
+      setProblems(Object.keys(fields).length ? fields : { '': errorText(error, t) });
       if (!(error instanceof ApiError && error.isOffline)) setWish(newId());
     }
     setBusy(false);

@@ -2,15 +2,15 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';
-import { useSayings } from '../../chat/sayings';
-import { useTalkActions } from '../../chat/talk';
+import { useCannedReplies } from '../../chat/cannedReplies';
+import { useConversationActions } from '../../chat/conversationActions';
 import { Button } from '../../components/Button';
 import { Icon } from '../../components/icons';
 import { Badge } from '../../components/Pieces';
 import { Progress } from '../../components/Progress';
 import { useT } from '../../i18n';
-import { useFormat } from '../../lib/format';
-import { field, list, record, text } from '../../lib/shape';
+import { useFormat } from '../../i18n/format';
+import { field, list, record, text } from '../../api/looseValues';
 import { type CredentialKind, libraryApi, type Review } from '../../library/api';
 import { CredentialForm } from '../../library/CredentialForm';
 import { OpenReviews } from '../../library/OpenReviews';
@@ -74,13 +74,13 @@ function Scheduled({ result }: { result: BodyProps['result'] }) {
 
 /** A block that must be approved before it runs; once decided, the model is told to go on. */
 export function ReviewBody({ result, active }: BodyProps) {
-  const { say } = useTalkActions();
-  const sayings = useSayings();
+  const { say } = useConversationActions();
+  const cannedReply = useCannedReplies();
   const id = text(result.review_id);
   const { data, refetch } = useQuery({ queryKey: ['review', id], queryFn: () => libraryApi.review(id), enabled: id !== '', retry: false });
   const decided = (review: Review) => {
     void refetch();
-    if (active) say(sayings(review.state === 'approved' ? 'say.approved' : 'say.rejected', { name: review.name }));
+    if (active) say(cannedReply(review.state === 'approved' ? 'say.approved' : 'say.rejected', { name: review.name }));
   };
   return data ? <ReviewCard review={data} onDecided={decided} /> : null;
 }
@@ -88,8 +88,8 @@ export function ReviewBody({ result, active }: BodyProps) {
 /** Accounts that are missing, each as a form; when all are there, the model is told to go on. */
 export function SetupRequirements({ result, active }: BodyProps) {
   const t = useT();
-  const { say } = useTalkActions();
-  const sayings = useSayings();
+  const { say } = useConversationActions();
+  const cannedReply = useCannedReplies();
   const missing = list(result.missing_credentials).map((need) => ({
     provider: text(field(need, 'provider')),
     kind: text(field(need, 'type')) as CredentialKind | '',
@@ -113,7 +113,7 @@ export function SetupRequirements({ result, active }: BodyProps) {
         </section>
       ))}
       {active && missing.every((need) => kept.has(need.provider)) && (
-        <Button look="strong" icon="check" className="self-start" onClick={() => say(sayings('say.credentialsThere'))}>
+        <Button look="strong" icon="check" className="self-start" onClick={() => say(cannedReply('say.credentialsThere'))}>
           {t('card.goOn')}
         </Button>
       )}

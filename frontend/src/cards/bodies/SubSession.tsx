@@ -4,11 +4,11 @@ import { Icon } from '../../components/icons';
 import { Badge, type Tone } from '../../components/Pieces';
 import { Progress } from '../../components/Progress';
 import { type Key, useT } from '../../i18n';
-import { api } from '../../lib/api';
-import { useGathered } from '../../lib/queries';
-import { text } from '../../lib/shape';
-import type { SessionDetail } from '../../lib/types';
-import { ending } from '../../lib/words';
+import { api } from '../../api/chat';
+import { useGathered } from '../../api/queries';
+import { text } from '../../api/looseValues';
+import type { SessionDetail } from '../../api/types';
+import { endingText } from '../../api/errorText';
 import type { Result } from '../call';
 import type { BodyProps } from './index';
 
@@ -41,7 +41,7 @@ export function SubSession({ result }: BodyProps) {
         )}
       </div>
       {working && data && <Progress label={t('status.running')} since={data.active_at} />}
-      {status === 'failed' && <p className="break-words text-wrong">{ending(error.reason, error.said, t) || t('ending.internal_error')}</p>}
+      {status === 'failed' && <p className="break-words text-wrong">{endingText(error.reason, error.said, t) || t('ending.internal_error')}</p>}
       {words && <p className="line-clamp-6 rounded-lg bg-code px-3 py-2 whitespace-pre-wrap text-quiet">{words}</p>}
     </div>
   );

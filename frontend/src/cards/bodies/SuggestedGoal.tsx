@@ -1,13 +1,13 @@
-import { useTalkActions } from '../../chat/talk';
+import { useConversationActions } from '../../chat/conversationActions';
 import { Button } from '../../components/Button';
 import { useT } from '../../i18n';
-import { text } from '../../lib/shape';
+import { text } from '../../api/looseValues';
 import type { BodyProps } from './index';
 
 /** A goal that can be reached, in the place of one that cannot. */
 export function SuggestedGoal({ result, active }: BodyProps) {
   const t = useT();
-  const { say } = useTalkActions();
+  const { say } = useConversationActions();
   const goal = text(result.suggested_goal) || text(result.goal);
   const reason = text(result.reason);
   return (

@@ -1,6 +1,6 @@
 import { Badge } from '../../components/Pieces';
 import { useT } from '../../i18n';
-import { list, number, text, texts } from '../../lib/shape';
+import { list, number, text, texts } from '../../api/looseValues';
 import { OneFile } from './Files';
 import type { BodyProps } from './index';
 

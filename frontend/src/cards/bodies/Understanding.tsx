@@ -1,4 +1,4 @@
-import { list, record, text, texts } from '../../lib/shape';
+import { list, record, text, texts } from '../../api/looseValues';
 import type { BodyProps } from './index';
 
 /** What is remembered about the person now. */

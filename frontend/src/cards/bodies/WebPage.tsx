@@ -1,7 +1,7 @@
 import { Icon } from '../../components/icons';
 import { Badge, Fold, Raw } from '../../components/Pieces';
 import { useT } from '../../i18n';
-import { number, text } from '../../lib/shape';
+import { number, text } from '../../api/looseValues';
 import type { BodyProps } from './index';
 
 export function WebPage({ result }: BodyProps) {

@@ -1,6 +1,6 @@
 // The state of a message that a person sent, from the composer to its answer: one table, one reducer.
-import type { ApiError } from './http';
-import type { SentMode, Turn, WorkspaceFile } from './types';
+import type { ApiError } from '../api/http';
+import type { SentMode, Turn, WorkspaceFile } from '../api/types';
 
 export type MessageState =
   | 'sending' // on its way to the server

@@ -2,7 +2,7 @@
 import type { StreamdownTranslations } from 'streamdown';
 import type { Translate } from '../i18n';
 
-export function markdownWords(t: Translate): Partial<StreamdownTranslations> {
+export function markdownLabels(t: Translate): Partial<StreamdownTranslations> {
   return {
     close: t('common.close'),
     copied: t('common.copied'),

@@ -4,7 +4,7 @@ import { recall, remember } from './storage';
 const MARK = 'reloaded-at';
 const SOON = 30_000; // ms: a part that is still missing after a reload is not missing for that reason
 
-export function reloadWhenRenewed(): void {
+export function reloadAfterUpdate(): void {
   window.addEventListener('vite:preloadError', () => {
     if (Date.now() - Number(recall(MARK) ?? 0) < SOON) return;
     remember(MARK, String(Date.now()));

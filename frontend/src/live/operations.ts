@@ -1,10 +1,10 @@
 // Long work, live: fetched once, then kept up to date by hints; after a reload it comes back to life.
 import { useQuery } from '@tanstack/react-query';
-import { api } from './api';
+import { api } from '../api/chat';
 import { useHints } from './hints';
-import { queryClient } from './queries';
-import { text } from './shape';
-import type { Operation, OperationStatus } from './types';
+import { queryClient } from '../api/queries';
+import { text } from '../api/looseValues';
+import type { Operation, OperationStatus } from '../api/types';
 
 const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled']);
 const LOOK_AGAIN = 15_000; // ms: hints may be lost

@@ -9,7 +9,7 @@ const ANSWER = 5000; // ms the answer may take
 const pulse = (count: number) => JSON.stringify({ type: 'resume', requestId: `pulse-${count}`, id: 'pulse' });
 
 /** `awaits`: something is expected of it now; `lost`: it does not come. */
-export function watched(awaits: () => boolean, lost: () => void): typeof WebSocket {
+export function heartbeatSocket(awaits: () => boolean, lost: () => void): typeof WebSocket {
   return class extends WebSocket {
     constructor(url: string | URL, protocols?: string | string[]) {
       super(url, protocols);

@@ -2,21 +2,21 @@ import { useQuery } from '@tanstack/react-query';
 import { LoadingPage, Page } from '../app/Page';
 import { Failed } from '../components/Pieces';
 import { useT } from '../i18n';
-import { api } from '../lib/api';
-import { ApiError } from '../lib/http';
-import { inWords } from '../lib/words';
-import type { SessionDetail } from '../lib/types';
-import { TalkView } from './TalkView';
+import { api } from '../api/chat';
+import { ApiError } from '../api/http';
+import { errorText } from '../api/errorText';
+import type { SessionDetail } from '../api/types';
+import { ConversationView } from './ConversationView';
 
 /** A conversation by its address. What is known of it from before is shown at once; the view itself looks for news. */
-export default function Conversation({ id }: { id: string }) {
+export default function ConversationPage({ id }: { id: string }) {
   const t = useT();
   const { data, error, refetch } = useQuery({ queryKey: ['session', id], queryFn: () => openSession(id), staleTime: Infinity });
-  if (data) return <TalkView detail={data} />;
+  if (data) return <ConversationView detail={data} />;
   if (!error) return <LoadingPage />;
   return (
     <Page title={t('chat.cannotOpen')}>
-      <Failed words={inWords(error, t)} onRetry={() => void refetch()} />
+      <Failed words={errorText(error, t)} onRetry={() => void refetch()} />
     </Page>
   );
 }

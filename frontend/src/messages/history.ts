@@ -1,5 +1,5 @@
 // A conversation's messages as they are loaded: what is shown, joined with what the server has. Pure functions.
-import type { ChatMessage, Part } from './types';
+import type { ChatMessage, Part } from '../api/types';
 
 export type Loaded = { messages: ChatMessage[]; before: string | null };
 

@@ -1,23 +1,23 @@
 // One conversation, live: what it shows, and what can be done to it.
 import { useMemo, useState } from 'react';
 import { useT } from '../i18n';
-import { api } from '../lib/api';
-import { hints } from '../lib/hints';
-import { textOf } from '../lib/history';
-import { arrange } from '../lib/pending';
-import type { ChatMessage, SentMode, SessionDetail, WorkspaceFile } from '../lib/types';
-import { inWords } from '../lib/words';
-import { outboxOf, usePendingMessages } from './outboxes';
-import { useSettled } from './useSettled';
+import { api } from '../api/chat';
+import { hints } from '../live/hints';
+import { textOf } from '../messages/history';
+import { arrange } from '../messages/pendingEntries';
+import type { ChatMessage, SentMode, SessionDetail, WorkspaceFile } from '../api/types';
+import { errorText } from '../api/errorText';
+import { outboxOf, usePendingMessages } from '../messages/outboxes';
+import { useServerState } from './useServerState';
 import { brokenOff, useStream } from './useStream';
 
-export type Talk = ReturnType<typeof useTalk>;
+export type Conversation = ReturnType<typeof useConversation>;
 
-export function useTalk(detail: SessionDetail) {
+export function useConversation(detail: SessionDetail) {
   const outbox = outboxOf(detail.id);
   const sent = usePendingMessages(outbox);
   const stream = useStream(detail);
-  const { server, settle, hasOlder, loadOlder } = useSettled(detail, stream, outbox);
+  const { server, settle, hasOlder, loadOlder } = useServerState(detail, stream, outbox);
   const { chat, messages, live } = stream;
   const { problem, dismissProblem, attempt } = useAttempts(settle);
 
@@ -71,7 +71,7 @@ function useAttempts(settle: () => Promise<void>) {
     try {
       await work();
     } catch (error) {
-      setProblem(inWords(error, t));
+      setProblem(errorText(error, t));
     }
     await settle();
   };

@@ -6,8 +6,8 @@ import { Icon } from '../components/icons';
 import { Menu } from '../components/Menu';
 import { Notice } from '../components/Pieces';
 import { useT } from '../i18n';
-import { filesSeen, keyOf } from '../lib/history';
-import type { ChatMessage, SessionDetail } from '../lib/types';
+import { filesSeen, keyOf } from '../messages/history';
+import type { ChatMessage, SessionDetail } from '../api/types';
 import { RenameForm } from '../sessions/RenameForm';
 import { useSessionActions } from '../sessions/useSessionActions';
 import { Answer } from './Answer';
@@ -15,33 +15,33 @@ import { Composer, type ComposerHandle } from './Composer';
 import { Dropzone } from './Dropzone';
 import { NextMessage } from './NextMessage';
 import { Queue } from './Queue';
-import { TalkContext, type TalkActions } from './talk';
+import { ConversationContext, type ConversationActions } from './conversationActions';
 import { Thinking } from './Thinking';
 import { Thread, type ThreadHandle } from './Thread';
-import { type Talk, useTalk } from './useTalk';
+import { type Conversation, useConversation } from './useConversation';
 import { UserMessage } from './UserMessage';
 
 const AT_ONCE = 4; // so many of the newest messages are drawn first
 const NEAR = 8; // so many of the newest messages are always laid out; what is far waits until it is looked at
 
-export function TalkView({ detail }: { detail: SessionDetail }) {
+export function ConversationView({ detail }: { detail: SessionDetail }) {
   const t = useT();
-  const talk = useTalk(detail);
+  const conversation = useConversation(detail);
   const composer = useRef<ComposerHandle>(null);
   const thread = useRef<ThreadHandle>(null);
-  const { pending, live } = talk;
-  const messages = useInStages(talk.messages);
+  const { pending, live } = conversation;
+  const messages = useInStages(conversation.messages);
   const seen = filesSeen(messages);
   const last = messages.at(-1);
   const answering = live && last?.role === 'assistant' ? last : null;
   const unanswered = messages.findLastIndex((message) => message.role === 'user');
   const endSaid = useEndSaid(answering, last);
-  const actions = useActions(detail.id, talk, () => thread.current?.toEnd());
+  const actions = useActions(detail.id, conversation, () => thread.current?.toEnd());
   return (
-    <TalkContext value={actions}>
+    <ConversationContext value={actions}>
       <Dropzone onFiles={(files) => composer.current?.attach(files)}>
-        <TalkBar session={talk.session} />
-        <Thread ref={thread} count={messages.length} firstKey={messages[0] ? keyOf(messages[0]) : ''} hasOlder={talk.hasOlder} onOlder={talk.loadOlder}>
+        <ConversationBar session={conversation.session} />
+        <Thread ref={thread} count={messages.length} firstKey={messages[0] ? keyOf(messages[0]) : ''} hasOlder={conversation.hasOlder} onOlder={conversation.loadOlder}>
           {withNext(
             messages.map((message, place) =>
               message.role === 'user' ? (
@@ -52,32 +52,32 @@ export function TalkView({ detail }: { detail: SessionDetail }) {
             ),
             answering !== null,
             pending.next && (
-              <NextMessage key={`user:${pending.next.key}`} pending={pending.next} onResend={(id) => void talk.resend(id)} onDiscard={talk.discard} onEdit={(text) => composer.current?.fill(text)} />
+              <NextMessage key={`user:${pending.next.key}`} pending={pending.next} onResend={(id) => void conversation.resend(id)} onDiscard={conversation.discard} onEdit={(text) => composer.current?.fill(text)} />
             ),
           )}
-          {live && <Thinking waiting={talk.submitted} note={talk.note} />}
-          {talk.problem && (
-            <Notice tone="wrong" icon="warning" action={<IconButton icon="close" size="small" label={t('common.close')} onClick={talk.dismissProblem} />}>
-              {talk.problem}
+          {live && <Thinking waiting={conversation.submitted} note={conversation.note} />}
+          {conversation.problem && (
+            <Notice tone="wrong" icon="warning" action={<IconButton icon="close" size="small" label={t('common.close')} onClick={conversation.dismissProblem} />}>
+              {conversation.problem}
             </Notice>
           )}
         </Thread>
         <p role="status" className="sr-only">
           {endSaid}
         </p>
-        <Queue pending={pending.queued} talk={talk} onEdit={(text) => composer.current?.fill(text)} />
+        <Queue pending={pending.queued} conversation={conversation} onEdit={(text) => composer.current?.fill(text)} />
         <Composer
           ref={composer}
           draftName={detail.id}
-          busy={talk.busy}
+          busy={conversation.busy}
           onSend={(text, files, mode) => {
             thread.current?.toEnd();
-            void talk.send(text, files, mode);
+            void conversation.send(text, files, mode);
           }}
-          onStop={talk.stop}
+          onStop={conversation.stop}
         />
       </Dropzone>
-    </TalkContext>
+    </ConversationContext>
   );
 }
 
@@ -101,15 +101,15 @@ function useInStages(messages: ChatMessage[]): ChatMessage[] {
 }
 
 /** The same object while nothing but words change, so that a growing answer draws nothing else. */
-function useActions(session: string, talk: Talk, toEnd: () => void): TalkActions {
-  const latest = useRef(talk);
-  latest.current = talk;
+function useActions(session: string, conversation: Conversation, toEnd: () => void): ConversationActions {
+  const latest = useRef(conversation);
+  latest.current = conversation;
   const show = useRef(toEnd);
   show.current = toEnd;
   return useMemo(
     () => ({
       session,
-      busy: talk.busy,
+      busy: conversation.busy,
       say: (text) => {
         show.current();
         void latest.current.send(text, [], 'queue');
@@ -118,7 +118,7 @@ function useActions(session: string, talk: Talk, toEnd: () => void): TalkActions
       regenerate: (message) => void latest.current.regenerate(message),
       edit: (message, text) => void latest.current.edit(message, text),
     }),
-    [session, talk.busy],
+    [session, conversation.busy],
   );
 }
 
@@ -127,7 +127,7 @@ function withNext(rows: ReactNode[], answering: boolean, next: ReactNode): React
   return answering ? [...rows.slice(0, -1), next, rows.at(-1)] : [...rows, next];
 }
 
-function TalkBar({ session }: { session: SessionDetail }) {
+function ConversationBar({ session }: { session: SessionDetail }) {
   const t = useT();
   const [renaming, setRenaming] = useState(false);
   const { entries, dialog } = useSessionActions(session, () => setRenaming(true));

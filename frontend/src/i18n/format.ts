@@ -1,6 +1,6 @@
 // Numbers, sizes and times as the person's language writes them.
 import { useMemo } from 'react';
-import { useSpeech } from '../i18n';
+import { useSpeech } from '.';
 
 const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
   ['year', 31_536_000],

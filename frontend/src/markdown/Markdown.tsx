@@ -3,11 +3,11 @@ import { type Components, defaultRehypePlugins, Streamdown, type StreamdownProps
 import { Link } from 'wouter';
 import { Icon } from '../components/icons';
 import { useT } from '../i18n';
-import { highlighter } from '../lib/highlight';
-import rawAsText from '../lib/rawAsText';
-import { workspaceLinks } from '../lib/workspaceLinks';
-import { Picture } from './Attached';
-import { markdownWords } from './markdownWords';
+import { highlighter } from './highlight';
+import rawAsText from './rawAsText';
+import { workspaceLinks } from './workspaceLinks';
+import { Picture } from '../chat/Attached';
+import { markdownLabels } from './markdownLabels';
 
 // HTML in an answer is never made into elements; the renderer's own checks come last all the same.
 const REHYPE = [rawAsText, workspaceLinks, defaultRehypePlugins.sanitize, defaultRehypePlugins.harden] as StreamdownProps['rehypePlugins'];
@@ -19,7 +19,7 @@ const OWN_FILE = /^\/api\/files\/[0-9a-f-]{36}\/content$/;
 /** Words of the model: markdown that may still be growing. */
 export function Markdown({ text, live }: { text: string; live: boolean }) {
   const t = useT();
-  const words = useMemo(() => markdownWords(t), [t]);
+  const words = useMemo(() => markdownLabels(t), [t]);
   return (
     <div className="answer">
       <Streamdown

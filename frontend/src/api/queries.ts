@@ -1,8 +1,8 @@
 // What the pages know of the server, kept in one place and looked at again when a hint says so.
 import { QueryClient, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useEffect, useMemo, useRef } from 'react';
-import { api } from './api';
-import { type Hint, useHints } from './hints';
+import { api } from './chat';
+import { type Hint, useHints } from '../live/hints';
 import { ApiError } from './http';
 import type { Page, SessionRow } from './types';
 

@@ -2,21 +2,21 @@
 import type { Chat } from '@ai-sdk/react';
 import { useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
-import { api } from '../lib/api';
-import { useHints } from '../lib/hints';
-import { ApiError } from '../lib/http';
-import { withNewest, withOlder } from '../lib/history';
-import type { LiveTurns } from '../lib/messageState';
-import type { Outbox } from '../lib/outbox';
-import type { ChatMessage, SessionDetail } from '../lib/types';
-import { once } from './once';
+import { api } from '../api/chat';
+import { useHints } from '../live/hints';
+import { ApiError } from '../api/http';
+import { withNewest, withOlder } from '../messages/history';
+import type { LiveTurns } from '../messages/messageState';
+import type { Outbox } from '../messages/outbox';
+import type { ChatMessage, SessionDetail } from '../api/types';
+import { singleFlight } from '../messages/singleFlight';
 import type { Stream } from './useStream';
 
 const PAUSES = [150, 500, 1000, 2000, 4000]; // ms before a stream that broke off is joined again
 const TURNS = new Set(['turn.queued', 'turn.running', 'turn.finished', 'session.updated']);
 
 /** The database is right, the stream is early: this keeps the two together. */
-export function useSettled(detail: SessionDetail, { chat, status, misses, join, era }: Stream, outbox: Outbox) {
+export function useServerState(detail: SessionDetail, { chat, status, misses, join, requestGeneration }: Stream, outbox: Outbox) {
   const id = detail.id;
   const cache = useQueryClient();
   const [server, setServer] = useState(detail);
@@ -35,21 +35,21 @@ export function useSettled(detail: SessionDetail, { chat, status, misses, join, 
   /** Take what the server has; if a turn runs or waits there, join its stream. */
   const settle = useMemo(
     () =>
-      once(async () => {
+      singleFlight(async () => {
         const accepted = outbox.accepted;
-        const asked = era();
+        const asked = requestGeneration();
         const now = await api.session(id).catch((error: unknown) => {
           if (error instanceof ApiError && error.isOffline) setUnheard((count) => count + 1);
           return null;
         });
-        if (!now || asked === null || asked !== era()) return; // another answer was asked for meanwhile
+        if (!now || asked === null || asked !== requestGeneration()) return; // another answer was asked for meanwhile
         take(withNewest({ messages: chat.messages, before: before.current }, now, furtherThan(now, chat)));
         setServer(now);
         cache.setQueryData(['session', id], now);
         outbox.observe(accepted, liveTurns(now));
         if (now.active_turn || now.queued_turns.length > 0) join();
       }),
-    [id, chat, cache, outbox, join, take, era],
+    [id, chat, cache, outbox, join, take, requestGeneration],
   );
   const loadOlder = async () => {
     const from = before.current;

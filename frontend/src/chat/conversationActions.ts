@@ -1,8 +1,8 @@
 // What the parts of a conversation can do to it, without passing it through every one of them.
 import { createContext, useContext } from 'react';
-import type { ChatMessage } from '../lib/types';
+import type { ChatMessage } from '../api/types';
 
-export type TalkActions = {
+export type ConversationActions = {
   session: string;
   busy: boolean;
   say: (text: string) => void;
@@ -12,7 +12,7 @@ export type TalkActions = {
 };
 
 const NOTHING = () => undefined;
-export const TalkContext = createContext<TalkActions>({
+export const ConversationContext = createContext<ConversationActions>({
   session: '',
   busy: false,
   say: NOTHING,
@@ -20,4 +20,4 @@ export const TalkContext = createContext<TalkActions>({
   regenerate: NOTHING,
   edit: NOTHING,
 });
-export const useTalkActions = () => useContext(TalkContext);
+export const useConversationActions = () => useContext(ConversationContext);

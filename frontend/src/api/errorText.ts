@@ -44,7 +44,7 @@ const ENDINGS: Record<string, Key> = {
   internal_error: 'ending.internal_error',
 };
 
-export function inWords(error: unknown, t: Translate): string {
+export function errorText(error: unknown, t: Translate): string {
   if (!(error instanceof ApiError)) return error instanceof Error && error.message ? error.message : t('problem.unknown');
   const known = CODES[error.code] ?? CODES[`http_${error.status}`];
   const text = known ? t(known) : error.message || t('problem.unknown');
@@ -53,7 +53,7 @@ export function inWords(error: unknown, t: Translate): string {
 }
 
 /** Why an answer ended before it was whole. */
-export function ending(reason: string | undefined, said: string | undefined, t: Translate): string {
+export function endingText(reason: string | undefined, said: string | undefined, t: Translate): string {
   const known = reason ? ENDINGS[reason] : undefined;
   if (reason === 'model_error' && said) return said;
   return known ? t(known) : (said ?? '');

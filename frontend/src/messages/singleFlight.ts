@@ -2,7 +2,7 @@
  * The work, never twice at the same time: asked while it runs, it runs once more afterwards, for everybody who asked
  * meanwhile.
  */
-export function once(work: () => Promise<void>): () => Promise<void> {
+export function singleFlight(work: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | null = null;
   let next: Promise<void> | null = null;
   const start = (): Promise<void> => {

@@ -1,7 +1,7 @@
 // What a person sent and the conversation does not show yet: one may stand as the next message, the rest are queued.
-import type { ApiError } from './http';
+import type { ApiError } from '../api/http';
 import { type MessageState, nextState, type PendingMessage } from './messageState';
-import type { QueuedTurn, SentMode, WorkspaceFile } from './types';
+import type { QueuedTurn, SentMode, WorkspaceFile } from '../api/types';
 
 /** A message as it is drawn: of this page's outbox, of the server's queue, or of both. */
 export type Entry = {

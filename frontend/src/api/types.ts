@@ -1,6 +1,6 @@
 // The shapes of the HTTP API that the pages use, picked from those generated from its schema.
 import type { UIMessage } from 'ai';
-import type { components } from '../api/schema';
+import type { components } from './schema';
 
 export type Schemas = components['schemas'];
 /** What the server answers: it leaves out nothing, also not what a request may leave out. */

@@ -1,7 +1,7 @@
 // Light, dark, or as the system says; public/theme.js sets it before the first paint.
 import { useCallback, useSyncExternalStore } from 'react';
 import { recall, remember } from './storage';
-import type { Theme } from './types';
+import type { Theme } from '../api/types';
 
 const watchers = new Set<() => void>();
 

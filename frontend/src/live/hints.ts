@@ -2,7 +2,7 @@
 // listeners hear `reconnected` and look again. A connection can die without a word (a machine that slept, a network
 // that swallows everything): then it is `doubted`, and whoever holds one of its own opens another, too.
 import { useEffect, useRef, useSyncExternalStore } from 'react';
-import { answers, freshConnections, goToLogin } from './http';
+import { answers, freshConnections, goToLogin } from '../api/http';
 
 export type Hint = {
   type: string;

@@ -1,10 +1,10 @@
 // Messages that are on their way: kept until the server says it has them, sent again when the connection is back.
 // Sending twice is harmless: the server knows a message by its client id.
-import { api } from './api';
-import { ApiError } from './http';
-import { newId } from './ids';
+import { api } from '../api/chat';
+import { ApiError } from '../api/http';
+import { newId } from '../browser/ids';
 import { type Action, type LiveTurns, nextState, type PendingMessage, reduce } from './messageState';
-import type { SentMode, Turn, WorkspaceFile } from './types';
+import type { SentMode, Turn, WorkspaceFile } from '../api/types';
 
 export class Outbox {
   messages: PendingMessage[];

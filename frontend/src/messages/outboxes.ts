@@ -1,8 +1,8 @@
 // One outbox per session for as long as the page is open: a message written on the first page is on its way already
 // when the conversation opens.
 import { useSyncExternalStore } from 'react';
-import type { PendingMessage } from '../lib/messageState';
-import { Outbox } from '../lib/outbox';
+import type { PendingMessage } from './messageState';
+import { Outbox } from './outbox';
 
 const outboxes = new Map<string, Outbox>();
 
