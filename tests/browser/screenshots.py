@@ -69,7 +69,7 @@ def building(page: Page, stack: Stack) -> None:
     wait_until_idle(page)
     expect(page.locator(".react-flow__node").filter(has_text="Fill Text Template")).to_be_visible()
     send(page, "run it with name=Anna")
-    expect(page.get_by_role("region", name="What the agent gave")).to_contain_text("Hello Anna!")
+    expect(page.get_by_role("region", name="Results of the agent")).to_contain_text("Hello Anna!")
     wait_until_idle(page)
     send(page, "also count the words")
     changed = page.get_by_role("region", name="Changed the agent")
@@ -91,7 +91,7 @@ def question(page: Page, stack: Stack) -> None:
 def credential(page: Page, stack: Stack) -> None:
     welcome(page, stack)
     send(page, "run the Send Email block with to_email=anna@example.com, subject=Hello")
-    card = page.get_by_role("region", name="Something must be set up first")
+    card = page.get_by_role("region", name="Some setup is needed first")
     card.get_by_label("User name").fill("ann@example.com")
     card.get_by_label("Password").fill("not shown to anybody")
     wait_until_idle(page)
@@ -182,7 +182,7 @@ def phone(page: Page, stack: Stack) -> None:
     expect(answers(page)).to_have_count(2)
     wait_until_idle(page)
     send(page, "run it with name=Anna")
-    expect(page.get_by_role("region", name="What the agent gave")).to_contain_text("Hello Anna!")
+    expect(page.get_by_role("region", name="Results of the agent")).to_contain_text("Hello Anna!")
     wait_until_idle(page)
 
 

@@ -95,7 +95,7 @@ def test_page_speaks_german_where_the_browser_does(
     new_page: Callable[..., Page], stack: Stack, places: dict[str, str]
 ) -> None:
     page = new_page(locale="de-DE")
-    expect(page.get_by_role("heading", name="Was wollen wir erledigen?")).to_be_visible()
+    expect(page.get_by_role("heading", name="Was möchtest du erledigen?")).to_be_visible()
     assert page.evaluate("document.documentElement.lang") == "de"
     assert english_words(page) == []
     for name in ("conversation", "agent", "account"):

@@ -42,7 +42,7 @@ def test_long_work_goes_on_over_a_reload_and_comes_back_once(page: Page, stack: 
     call = {"name": "test_operation", "arguments": {"hold": str(hold), "note": "baked"}}
     send(page, script("long", {"tool_calls": [call]}, {"text": "It bakes."}))
     card = page.get_by_role("region", name="Test operation")
-    expect(card).to_contain_text("At work")
+    expect(card).to_contain_text("In progress")
     expect(card).to_contain_text("seconds gone")
     wait_until_idle(page)
     page.reload()
@@ -62,9 +62,9 @@ def test_game_is_offered_while_long_work_runs_and_is_played_by_keyboard(
     page.clock.install()
     send(page, script("game", {"tool_calls": [call]}, {"text": "It takes a while."}))
     card = page.get_by_role("region", name="Test operation")
-    expect(card).to_contain_text("At work")
+    expect(card).to_contain_text("In progress")
     wait_until_idle(page)
-    offer = card.get_by_role("button", name="Play a round meanwhile")
+    offer = card.get_by_role("button", name="Play a game while you wait")
     expect(offer).to_have_count(0)
     page.clock.fast_forward(10_000)
     walk_to(page, "button", "Play a round", back=True)
@@ -83,14 +83,14 @@ def test_game_is_offered_while_long_work_runs_and_is_played_by_keyboard(
 
 def test_conversation_of_its_own_is_opened_from_its_card_and_leads_back(page: Page) -> None:
     send(page, "start a sub-session to research leases")
-    card = page.get_by_role("region", name="Started a session of its own")
+    card = page.get_by_role("region", name="Started a separate conversation")
     expect(card.get_by_role("link", name="Open")).to_be_visible()
     wait_until_idle(page)
     conversation = page.url
     card.get_by_role("link", name="Open").click()
     expect(page).not_to_have_url(conversation)
     expect(answers(page).first).to_be_visible()
-    page.get_by_role("link", name="Part of another").click()
+    page.get_by_role("link", name="Part of another conversation").click()
     expect(page).to_have_url(conversation)
     expect(card).to_contain_text("Done")
 
@@ -100,7 +100,7 @@ def test_failed_conversation_of_its_own_is_not_shown_as_done(page: Page) -> None
     task = script("child-fails", text="never", fault=fault)
     call = {"name": "run_sub_session", "arguments": {"prompt": task}}
     send(page, script("parent", {"tool_calls": [call]}, {"text": "It went wrong."}))
-    card = page.get_by_role("region", name="Started a session of its own")
+    card = page.get_by_role("region", name="Started a separate conversation")
     expect(card).to_contain_text("Failed")
     wait_until_idle(page)
     page.reload()
@@ -117,12 +117,12 @@ def test_missing_credential_is_a_form_and_its_secret_is_not_said(page: Page) -> 
     }
     call = {"name": "run_block", "arguments": {"block_id": SEND_EMAIL, "input_data": letter}}
     send(page, script("credential", {"tool_calls": [call]}, {"text": "I need your mail account."}))
-    card = page.get_by_role("region", name="Something must be set up first")
+    card = page.get_by_role("region", name="Some setup is needed first")
     card.get_by_label("User name").fill("ann")
     card.get_by_label("Password").fill("very secret indeed")
     wait_until_idle(page)
-    card.get_by_role("button", name="Keep it").click()
-    card.get_by_role("button", name="Go on").click()
+    card.get_by_role("button", name="Save").click()
+    card.get_by_role("button", name="Continue").click()
     expect(page.get_by_role("log")).to_contain_text("The credentials are in place. Go on.")
     expect(answers(page)).to_have_count(2)
     wait_until_idle(page)
@@ -133,7 +133,7 @@ def test_secret_input_of_an_agent_runs_it_without_a_word_in_the_chat(page: Page,
     agent = answer_of(stack.client().http.post("/api/agents", json=locked_agent()))["id"]
     call = {"name": "run_agent", "arguments": {"library_agent_id": agent}}
     send(page, script("locked", {"tool_calls": [call]}, {"text": "It wants a key."}))
-    card = page.get_by_role("region", name="What the agent takes")
+    card = page.get_by_role("region", name="Inputs of the agent")
     wait_until_idle(page)
     runs_past_the_chat(page, stack, card)
 
@@ -168,7 +168,7 @@ def runs_past_the_chat(page: Page, stack: Stack, card: Locator) -> None:
 def test_secret_input_of_a_block_is_not_said(page: Page, stack: Stack) -> None:
     call = {"name": "run_block", "arguments": {"block_id": SQL_QUERY}}
     send(page, script("sql", {"tool_calls": [call]}, {"text": "It wants a host."}))
-    card = page.get_by_role("region", name="What the block takes")
+    card = page.get_by_role("region", name="Inputs of the block")
     wait_until_idle(page)
     expect(card.get_by_label("host")).to_have_attribute("type", "password")
     card.get_by_label("host").fill(CANARY)
@@ -183,7 +183,7 @@ def test_secret_input_of_a_block_is_not_said(page: Page, stack: Stack) -> None:
 
 def test_goal_that_cannot_be_reached_offers_one_that_can(page: Page) -> None:
     send(page, "build an agent that makes coffee")
-    card = page.get_by_role("region", name="A goal that can be reached")
+    card = page.get_by_role("region", name="A suggested goal")
     goal = card.get_by_role("blockquote").inner_text()
     wait_until_idle(page)
     card.get_by_role("button", name="Use this goal").click()
@@ -215,7 +215,7 @@ def test_long_work_can_be_cancelled(page: Page) -> None:
     call = {"name": "test_operation", "arguments": {"seconds": 600}}
     send(page, script("cancelled", {"tool_calls": [call]}, {"text": "It runs."}))
     card = page.get_by_role("region", name="Test operation")
-    expect(card).to_contain_text("At work")
+    expect(card).to_contain_text("In progress")
     card.get_by_role("button", name="Cancel this work").click()
     expect(card).to_contain_text("The operation was cancelled.")
 
@@ -223,7 +223,7 @@ def test_long_work_can_be_cancelled(page: Page) -> None:
 def test_single_tool_is_stopped_while_the_answer_goes_on(page: Page) -> None:
     call = {"name": "test_sleep", "arguments": {"seconds": 60}}
     send(page, script("one-stopped", {"tool_calls": [call]}, {"text": "Went on without it."}))
-    page.get_by_role("button", name="Stop this").click()
+    page.get_by_role("button", name="Stop this call").click()
     expect(answers(page)).to_contain_text("Went on without it.")
     expect(answers(page)).to_contain_text("The user stopped this call.")
 
@@ -249,4 +249,4 @@ def test_style_guide_shows_every_card_and_the_game_is_played_by_keyboard(page: P
     game.focus()
     page.keyboard.press("ArrowDown")
     expect(page.get_by_text("Score 0")).to_be_visible()
-    expect(page.get_by_text("Over, with")).to_be_visible()  # it ran on until the wall
+    expect(page.get_by_text("Game over")).to_be_visible()  # it ran on until the wall

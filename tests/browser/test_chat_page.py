@@ -63,7 +63,7 @@ def test_newest_words_stay_in_view_until_the_person_scrolls_up_and_sending_leads
     wait_until_idle(page)
     page.get_by_role("log").hover()
     page.mouse.wheel(0, -900)
-    down = page.get_by_role("button", name="Jump to the newest message")
+    down = page.get_by_role("button", name="Jump to the latest message")
     expect(down).to_be_visible()
     expect(end).not_to_be_in_viewport()
     send(page, script("after", text="Here is the end."))
@@ -235,4 +235,4 @@ def test_markup_in_an_answer_is_inert(page: Page) -> None:
     assert not [url for url in asked if "evil.example" in url]
     assert page.locator('a[href^="javascript:"]').count() == 0
     assert page.locator("article img, article script").count() == 0
-    expect(page.get_by_text("Picture at evil.example, not loaded")).to_be_visible()
+    expect(page.get_by_text("Image from evil.example, not loaded")).to_be_visible()

@@ -70,7 +70,7 @@ def test_deep_link_opens_the_conversation_and_a_wrong_one_says_so(page: Page, st
     expect(answers(page)).to_contain_text("You are there.")
     expect(page).to_have_title("Straight here · Ratchet")
     page.goto(f"{stack.url()}/c/00000000-0000-0000-0000-000000000000")
-    expect(page.get_by_role("alert")).to_contain_text("There is nothing here, or it is not yours.")
+    expect(page.get_by_role("alert")).to_contain_text("This does not exist, or you do not have access to it.")
 
 
 def test_suggested_prompt_begins_a_conversation(page: Page) -> None:

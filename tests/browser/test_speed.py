@@ -85,7 +85,7 @@ def test_conversation_of_two_thousand_messages_opens_with_its_newest_page(page: 
     place = page.get_by_role("log").evaluate("(log) => log.scrollTop")
     assert place > 0, "what was read stayed in place while older messages came in above it"
     assert answers(page).count() <= 60
-    page.get_by_role("button", name="Jump to the newest message").click()
+    page.get_by_role("button", name="Jump to the latest message").click()
     expect(answers(page).last).to_be_in_viewport()
 
 

@@ -31,17 +31,17 @@ def test_tour_from_the_printed_link_to_an_agent_that_runs(
     built = page.get_by_role("region", name="Built the agent")
     expect(built.locator(".react-flow__node")).to_have_count(4)
     expect(answers(page)).to_have_count(4)
-    expect(answers(page).last).to_contain_text("Came back by itself")
+    expect(answers(page).last).to_contain_text("Continued automatically")
     wait_until_idle(page)
     expect(nav.get_by_role("listitem").first.get_by_role("img")).to_have_count(0)
 
     built.get_by_role("button", name="Run").click()
-    takes = page.get_by_role("region", name="What the agent takes")
+    takes = page.get_by_role("region", name="Inputs of the agent")
     takes.get_by_label("name").fill("Ada")
     takes.get_by_label("city").fill("Porto")
     wait_until_idle(page)
     takes.get_by_role("button", name="Run").click()
-    expect(page.get_by_role("region", name="What the agent gave")).to_contain_text(
+    expect(page.get_by_role("region", name="Results of the agent")).to_contain_text(
         "Dear Ada, welcome to Porto."
     )
     wait_until_idle(page)
