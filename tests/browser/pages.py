@@ -23,7 +23,7 @@ SAID = """() => {
   ]);
   return [...new Set(said.map((words) => words.trim()))];
 }"""
-ENTRY = re.compile(r"^ +'[\w.]+': (?:'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"),$", re.MULTILINE)
+ENTRY = re.compile(r"^ +'[\w.]+':\s+(?:'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"),$", re.MULTILINE)
 QUESTION = {"name": "ask_question", "arguments": {"questions": [{"question": "Why?", "options": ["A", "B"]}]}}
 RICH = (
     "A table:\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```python\nprint(1)\n```\n\n[A link](https://example.com)"
