@@ -29,6 +29,9 @@ class ReviewSerializer(serializers.ModelSerializer[Review]):
         source="node.node_id", default=None, allow_null=True, help_text="The node of the agent."
     )
     data: Any = serializers.JSONField()
+    outside_sources = serializers.ListField(
+        child=serializers.CharField(), help_text="The content from outside because of which it is asked."
+    )
     decided_data = serializers.JSONField(allow_null=True)
     decided_by = serializers.CharField(source="decided_by.username", default=None, allow_null=True)
 

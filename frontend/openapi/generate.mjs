@@ -14,4 +14,7 @@ const shapes = execFileSync(python, ['manage.py', 'api_types'], { cwd: ROOT, max
 const digest = createHash('sha256').update(shapes).digest('hex');
 const types = astToString(await openapiTypescript(shapes.toString()));
 mkdirSync(join(TARGET, '..'), { recursive: true });
-writeFileSync(TARGET, `// Generated from the OpenAPI schema by \`npm run api-types\`; do not edit.\n// schema: ${digest}\n${types}`);
+writeFileSync(
+  TARGET,
+  `// Generated from the OpenAPI schema by \`npm run api-types\`; do not edit.\n// schema: ${digest}\n${types}`,
+);

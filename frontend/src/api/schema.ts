@@ -1,5 +1,5 @@
 // Generated from the OpenAPI schema by `npm run api-types`; do not edit.
-// schema: 35acdfc751709cd020d290e33116c6cad1814e2682d3d7b2968cd892c801cac3
+// schema: a33199878d887b531c52731021251ef3c8f4d6e7d23ec66a5f7baaf3d4e031d1
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
@@ -113,7 +113,7 @@ export interface components {
             status: components["schemas"]["BlockResultStatusEnum"];
         };
         /** @enum {string} */
-        BlockResultStatusEnum: "completed" | "failed" | "review";
+        BlockResultStatusEnum: "completed" | "failed" | "review" | "running";
         BlockShape: {
             category: string;
             costs: boolean;
@@ -179,6 +179,7 @@ export interface components {
             stream_ttl_seconds: number;
         };
         Credential: {
+            readonly ca_certificate: string;
             /** Format: date-time */
             readonly created_at: string;
             /** Format: date-time */
@@ -187,6 +188,7 @@ export interface components {
             /** Format: uuid */
             readonly id: string;
             readonly kind: components["schemas"]["CredentialKindEnum"];
+            readonly port: number | null;
             readonly provider: string;
             readonly scopes: unknown;
             readonly status: string;
@@ -272,13 +274,13 @@ export interface components {
             readonly inputs: {
                 [key: string]: unknown;
             };
-            readonly node_count: number;
-            readonly nodes: components["schemas"]["NodeExecutionShape"][];
+            node_count?: number;
+            nodes?: components["schemas"]["NodeExecutionShape"][];
             readonly outputs: {
                 [key: string]: unknown[];
             };
             /** Format: uuid */
-            readonly parent_id: string;
+            readonly parent_id: string | null;
             /** Format: date-time */
             readonly queued_at: string;
             /** Format: uuid */
@@ -317,7 +319,7 @@ export interface components {
                 [key: string]: unknown[];
             };
             /** Format: uuid */
-            readonly parent_id: string;
+            readonly parent_id: string | null;
             /** Format: date-time */
             readonly queued_at: string;
             /** Format: uuid */
@@ -424,6 +426,7 @@ export interface components {
         };
         NewForm: {
             api_key?: string;
+            ca_certificate?: string;
             /** Format: date-time */
             expires_at?: string;
             headers?: {
@@ -432,6 +435,7 @@ export interface components {
             host?: string;
             kind: components["schemas"]["NewFormKindEnum"];
             password?: string;
+            port?: number | null;
             provider: string;
             title?: string;
             username?: string;
@@ -619,6 +623,7 @@ export interface components {
         };
         PatchedCredentialChangeForm: {
             api_key?: string;
+            ca_certificate?: string;
             /** Format: date-time */
             expires_at?: string;
             headers?: {
@@ -626,6 +631,7 @@ export interface components {
             };
             host?: string;
             password?: string;
+            port?: number | null;
             title?: string;
             username?: string;
         };
@@ -728,6 +734,10 @@ export interface components {
             pin?: string;
             sub_agent?: string;
         };
+        ProviderList: {
+            next: string | null;
+            results: components["schemas"]["ProviderShape"][];
+        };
         ProviderShape: {
             name: string;
             scopes: string[];
@@ -794,6 +804,7 @@ export interface components {
             /** Format: uuid */
             node_execution_id: string | null;
             node_id?: string | null;
+            outside_sources: string[];
             /** Format: uuid */
             readonly session_id: string | null;
             readonly state: components["schemas"]["ReviewStateEnum"];
@@ -1025,10 +1036,16 @@ export interface components {
             graph: {
                 [key: string]: unknown;
             };
-            readonly input_schema: string;
+            input_schema: {
+                [key: string]: unknown;
+            };
             readonly note: string;
-            readonly output_schema: string;
-            readonly sub_agents: unknown;
+            output_schema: {
+                [key: string]: unknown;
+            };
+            sub_agents: {
+                [key: string]: unknown;
+            }[];
             valid: boolean;
             validation: components["schemas"]["ValidationShape"];
             readonly version: number;

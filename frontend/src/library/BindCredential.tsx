@@ -1,9 +1,9 @@
 import { useState } from 'react';
 import { Button } from '../components/Button';
 import { useT } from '../i18n';
-import { ApiError } from '../lib/http';
-import { queryClient } from '../lib/queries';
-import { inWords } from '../lib/words';
+import { ApiError } from '../api/http';
+import { queryClient } from '../api/queries';
+import { errorText } from '../api/errorText';
 import { type Credential, type CredentialKind, libraryApi } from './api';
 import { ServerFields, serverOf } from './ServerFields';
 
@@ -12,7 +12,8 @@ export function BindCredential({ credential, onBound }: { credential: Credential
   const t = useT();
   const [said, setSaid] = useState<Record<string, string>>({});
   const [problem, setProblem] = useState<ApiError | null>(null);
-  const set = (name: string) => (event: { target: { value: string } }) => setSaid((all) => ({ ...all, [name]: event.target.value }));
+  const set = (name: string) => (event: { target: { value: string } }) =>
+    setSaid((all) => ({ ...all, [name]: event.target.value }));
   const bind = async () => {
     setProblem(null);
     try {
@@ -25,10 +26,16 @@ export function BindCredential({ credential, onBound }: { credential: Credential
   };
   return (
     <form action={bind} className="flex flex-col gap-4" autoComplete="off">
-      <ServerFields kind={credential.kind as CredentialKind} provider={credential.provider} said={said} set={set} wrong={(name) => problem?.fields[name]?.[0]} />
+      <ServerFields
+        kind={credential.kind as CredentialKind}
+        provider={credential.provider}
+        said={said}
+        set={set}
+        wrong={(name) => problem?.fields[name]?.[0]}
+      />
       {problem && Object.keys(problem.fields).length === 0 && (
         <p role="alert" className="text-sm text-wrong">
-          {inWords(problem, t)}
+          {errorText(problem, t)}
         </p>
       )}
       <Button look="strong" icon="check" type="submit" className="self-start">

@@ -17,14 +17,24 @@ const STATES: Record<Review['state'], [Key, Tone]> = {
 };
 
 /** A question to the person: what it is about, changeable where that is allowed, and the two answers. */
-export function ReviewCard({ review, inRun, onDecided }: { review: Review; inRun?: boolean; onDecided?: (review: Review) => void }) {
+export function ReviewCard({
+  review,
+  inRun,
+  onDecided,
+}: {
+  review: Review;
+  inRun?: boolean;
+  onDecided?: (review: Review) => void;
+}) {
   const t = useT();
   const [name, tone] = STATES[review.state];
   return (
     <section className="panel flex flex-col gap-3 p-4 text-sm" aria-label={review.name}>
       <div className="flex flex-wrap items-center gap-2">
         <Badge tone={tone}>{t(name)}</Badge>
-        <span className="min-w-0 font-medium break-words max-sm:order-last max-sm:basis-full sm:flex-1">{review.name}</span>
+        <span className="min-w-0 font-medium break-words max-sm:order-last max-sm:basis-full sm:flex-1">
+          {review.name}
+        </span>
         <span className="ml-auto text-[13px] text-quiet">
           <Ago when={review.asked_at} />
         </span>
@@ -34,7 +44,7 @@ export function ReviewCard({ review, inRun, onDecided }: { review: Review; inRun
           {review.agent_name}
         </Link>
       )}
-      {review.outside_sources && review.outside_sources.length > 0 && (
+      {review.outside_sources.length > 0 && (
         <p className="text-quiet break-words">{t('review.outside', { sources: review.outside_sources.join(', ') })}</p>
       )}
       {review.state === 'waiting' ? <Decide review={review} onDecided={onDecided} /> : <Raw value={review.data} />}
@@ -71,7 +81,13 @@ function Decide({ review, onDecided }: { review: Review; onDecided?: (review: Re
   return (
     <>
       {review.editable ? (
-        <TextArea label={t('review.data')} className={plain ? undefined : 'font-mono text-xs'} value={data} problem={wrong ? t('form.noJson') : undefined} onChange={(event) => setData(event.target.value)} />
+        <TextArea
+          label={t('review.data')}
+          className={plain ? undefined : 'font-mono text-xs'}
+          value={data}
+          problem={wrong ? t('form.noJson') : undefined}
+          onChange={(event) => setData(event.target.value)}
+        />
       ) : (
         <Raw value={review.data} />
       )}

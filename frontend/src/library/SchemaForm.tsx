@@ -15,7 +15,11 @@ type Props = {
   onSubmit: (values: Record<string, unknown>) => void;
 };
 
-const WRONG: Record<Parsed['problems'][string], Key> = { needed: 'form.needed', noNumber: 'form.noNumber', noJson: 'form.noJson' };
+const WRONG: Record<Parsed['problems'][string], Key> = {
+  needed: 'form.needed',
+  noNumber: 'form.noNumber',
+  noJson: 'form.noJson',
+};
 
 /** A form made from what an agent or a block takes. */
 export function SchemaForm({ schema, given, action, busy, problems = {}, onSubmit }: Props) {
@@ -69,13 +73,37 @@ function OneField({ one, value, problem, onChange }: OneProps) {
   const typed = (event: { target: { value: string } }) => onChange(event.target.value);
   switch (one.kind) {
     case 'flag':
-      return <Checkbox label={one.label} checked={value === 'true'} onChange={(event) => onChange(String(event.target.checked))} />;
+      return (
+        <Checkbox
+          label={one.label}
+          checked={value === 'true'}
+          onChange={(event) => onChange(String(event.target.checked))}
+        />
+      );
     case 'choice':
-      return <SelectField {...around} value={value} choices={[...(value ? [] : [{ value: '', label: t('form.choose') }]), ...one.choices.map((choice) => ({ value: choice, label: choice }))]} onChange={typed} />;
+      return (
+        <SelectField
+          {...around}
+          value={value}
+          choices={[
+            ...(value ? [] : [{ value: '', label: t('form.choose') }]),
+            ...one.choices.map((choice) => ({ value: choice, label: choice })),
+          ]}
+          onChange={typed}
+        />
+      );
     case 'text':
       return <TextArea {...around} value={value} onChange={typed} />;
     case 'json':
-      return <TextArea {...around} about={one.about || t('form.json')} className="font-mono text-xs" value={value} onChange={typed} />;
+      return (
+        <TextArea
+          {...around}
+          about={one.about || t('form.json')}
+          className="font-mono text-xs"
+          value={value}
+          onChange={typed}
+        />
+      );
     case 'number':
       return <TextField {...around} inputMode="decimal" value={value} onChange={typed} />;
     case 'secret':
@@ -89,5 +117,10 @@ function OneField({ one, value, problem, onChange }: OneProps) {
 }
 
 function asTexts(given: Record<string, unknown> | undefined): Filled {
-  return Object.fromEntries(Object.entries(given ?? {}).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]));
+  return Object.fromEntries(
+    Object.entries(given ?? {}).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? value : JSON.stringify(value),
+    ]),
+  );
 }

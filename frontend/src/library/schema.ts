@@ -3,7 +3,17 @@ import { field, list, text, texts } from '../api/looseValues';
 import type { Schema } from './api';
 
 export type Kind = 'line' | 'text' | 'number' | 'flag' | 'choice' | 'date' | 'time' | 'secret' | 'json';
-export type FormField = { name: string; label: string; about: string; kind: Kind; required: boolean; advanced: boolean; choices: string[]; initial: string; whole: boolean };
+export type FormField = {
+  name: string;
+  label: string;
+  about: string;
+  kind: Kind;
+  required: boolean;
+  advanced: boolean;
+  choices: string[];
+  initial: string;
+  whole: boolean;
+};
 export type Filled = Record<string, string>;
 export type Parsed = { values: Record<string, unknown>; problems: Record<string, 'needed' | 'noNumber' | 'noJson'> };
 
@@ -20,7 +30,12 @@ export function fieldsOf(schema: Schema | undefined): FormField[] {
       required: required.has(name),
       advanced: one.advanced === true,
       choices: texts(one.enum),
-      initial: initial === undefined || initial === null ? '' : typeof initial === 'string' ? initial : JSON.stringify(initial),
+      initial:
+        initial === undefined || initial === null
+          ? ''
+          : typeof initial === 'string'
+            ? initial
+            : JSON.stringify(initial),
       whole: one.type === 'integer',
     };
   });
@@ -59,7 +74,11 @@ function lineOf(schema: Schema): Kind {
 const SECRET_FORMATS = new Set<unknown>(['password', 'secret']);
 
 function isSecret(schema: Schema): boolean {
-  return schema.secret === true || SECRET_FORMATS.has(schema.format) || list(schema.anyOf).some((branch) => SECRET_FORMATS.has(field(branch, 'format')));
+  return (
+    schema.secret === true ||
+    SECRET_FORMATS.has(schema.format) ||
+    list(schema.anyOf).some((branch) => SECRET_FORMATS.has(field(branch, 'format')))
+  );
 }
 
 /** Whether anything that is filled in must not be read by others, the model among them. */
@@ -103,5 +122,7 @@ function valueOf(one: FormField, said: string): unknown {
 
 /** The server's problems by field, from an error's `fields` (which may name them as `inputs.name`). */
 export function problemsIn(fields: Record<string, string[]>): Record<string, string> {
-  return Object.fromEntries(Object.entries(fields).map(([name, lines]) => [name.replace(/^inputs\./, ''), lines.join(' ')]));
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, lines]) => [name.replace(/^inputs\./, ''), lines.join(' ')]),
+  );
 }
