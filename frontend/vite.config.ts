@@ -13,7 +13,8 @@ function compressed(): Plugin {
     closeBundle() {
       const folder = join(import.meta.dirname, 'dist');
       for (const file of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
-        if (/\.(js|css|svg)$/.test(file)) writeFileSync(join(folder, `${file}.gz`), gzipSync(readFileSync(join(folder, file))));
+        if (/\.(js|css|svg)$/.test(file))
+          writeFileSync(join(folder, `${file}.gz`), gzipSync(readFileSync(join(folder, file))));
       }
     },
   };

@@ -7,7 +7,10 @@ const said = (id: string, text = id, role: 'user' | 'assistant' = 'assistant'): 
   role,
   parts: [{ type: 'text', text }],
 });
-const loaded = (ids: string, before: string | null = null): Loaded => ({ messages: ids.split('').map((id) => said(id)), before });
+const loaded = (ids: string, before: string | null = null): Loaded => ({
+  messages: ids.split('').map((id) => said(id)),
+  before,
+});
 const ids = (found: Loaded) => found.messages.map((message) => message.id).join('');
 
 describe('the newest page', () => {
@@ -42,7 +45,11 @@ describe('the newest page', () => {
   });
   test('puts a question before the answer that streams already', () => {
     const live = said('b');
-    const found = withNewest({ messages: [live], before: null }, { messages: [said('q', 'q', 'user')], before: null }, live);
+    const found = withNewest(
+      { messages: [live], before: null },
+      { messages: [said('q', 'q', 'user')], before: null },
+      live,
+    );
     expect(ids(found)).toBe('qb');
   });
 });
@@ -74,6 +81,10 @@ test('a question keeps its key when it gets its place in the conversation', () =
 });
 
 test('files seen are gathered from metadata and from the stream', () => {
-  const streamed: ChatMessage = { id: 's', role: 'assistant', parts: [{ type: 'data-files-seen', data: { file_ids: ['two'] } }] };
+  const streamed: ChatMessage = {
+    id: 's',
+    role: 'assistant',
+    parts: [{ type: 'data-files-seen', data: { file_ids: ['two'] } }],
+  };
   expect([...filesSeen([{ ...said('a'), metadata: { files_seen: ['one'] } }, streamed])]).toEqual(['one', 'two']);
 });

@@ -32,7 +32,9 @@ describe('a form from a schema', () => {
     expect(fields[0]).toMatchObject({ label: 'Who', required: true });
   });
   test('does not ask for credentials', () => {
-    expect(fieldsOf({ properties: { login: { type: 'object', format: 'credentials' } }, required: ['login'] })).toEqual([]);
+    expect(fieldsOf({ properties: { login: { type: 'object', format: 'credentials' } }, required: ['login'] })).toEqual(
+      [],
+    );
   });
   test('starts with the defaults', () => {
     expect(initialOf(fields)).toMatchObject({ name: '', size: 'M' });
@@ -48,12 +50,14 @@ describe('a form from a schema', () => {
   test.each([undefined, {}, { properties: {} }])('of nothing (%j) has no fields', (schema) => {
     expect(fieldsOf(schema)).toEqual([]);
   });
-  test.each([{ secret: true }, { secret: true, enum: ['a'] }, { format: 'secret' }, { anyOf: [{ format: 'password' }, { type: 'null' }] }])(
-    'with %j takes a secret',
-    (one) => {
-      expect(takesSecrets({ properties: { name: { type: 'string' }, one } })).toBe(true);
-    },
-  );
+  test.each([
+    { secret: true },
+    { secret: true, enum: ['a'] },
+    { format: 'secret' },
+    { anyOf: [{ format: 'password' }, { type: 'null' }] },
+  ])('with %j takes a secret', (one) => {
+    expect(takesSecrets({ properties: { name: { type: 'string' }, one } })).toBe(true);
+  });
   test.each([{}, { properties: { key: { type: 'string', secret: false } } }])('of %j takes none', (schema) => {
     expect(takesSecrets(schema)).toBe(false);
   });
@@ -65,32 +69,94 @@ describe('a form from a schema', () => {
 describe('a graph', () => {
   const graph = (links: [string, string][], positions: (object | undefined)[] = []) =>
     readGraph({
-      nodes: ['a', 'b', 'c'].map((id, place) => ({ id, block_id: `block-${id}`, metadata: { position: positions[place] } })),
+      nodes: ['a', 'b', 'c'].map((id, place) => ({
+        id,
+        block_id: `block-${id}`,
+        metadata: { position: positions[place] },
+      })),
       links: links.map(([source_id, sink_id]) => ({ source_id, sink_id, source_name: 'x', sink_name: 'y' })),
     });
   test('without places is drawn in columns, by how far from the start', () => {
-    const at = places(graph([['a', 'b'], ['b', 'c'], ['a', 'c']]));
+    const at = places(
+      graph([
+        ['a', 'b'],
+        ['b', 'c'],
+        ['a', 'c'],
+      ]),
+    );
     expect(at.get('a')!.x).toBeLessThan(at.get('b')!.x);
     expect(at.get('b')!.x).toBeLessThan(at.get('c')!.x);
   });
   test('keeps the places its author gave, unless boxes lie on each other', () => {
-    const apart = [{ x: 0, y: 0 }, { x: 280, y: 0 }, { x: 0, y: 100 }];
+    const apart = [
+      { x: 0, y: 0 },
+      { x: 280, y: 0 },
+      { x: 0, y: 100 },
+    ];
     expect(places(graph([], apart)).get('b')).toEqual({ x: 280, y: 0 });
-    const heap = places(graph([], [{ x: 0, y: 0 }, { x: 1, y: 1 }, { x: 0, y: 500 }]));
+    const heap = places(
+      graph(
+        [],
+        [
+          { x: 0, y: 0 },
+          { x: 1, y: 1 },
+          { x: 0, y: 500 },
+        ],
+      ),
+    );
     expect(heap.get('a')).not.toEqual(heap.get('b'));
   });
   test('with much air between its boxes is drawn closer, in the same order', () => {
-    const at = places(graph([], [{ x: 0, y: 0 }, { x: 1100, y: 0 }, { x: 550, y: 900 }]));
+    const at = places(
+      graph(
+        [],
+        [
+          { x: 0, y: 0 },
+          { x: 1100, y: 0 },
+          { x: 550, y: 900 },
+        ],
+      ),
+    );
     expect(at.get('b')!.x).toBe(2 * (BOX.width + 76));
     expect(at.get('c')!.x).toBe(BOX.width + 76);
   });
   test('whose lines would run backwards or behind a box is drawn in columns', () => {
-    const row = [{ x: 0, y: 0 }, { x: 300, y: 0 }, { x: 600, y: 0 }];
-    expect(places(graph([['a', 'b'], ['b', 'c']], row)).get('c')).toEqual({ x: 2 * (BOX.width + 76), y: 0 });
-    const behind = places(graph([['a', 'c'], ['b', 'c']], row));
+    const row = [
+      { x: 0, y: 0 },
+      { x: 300, y: 0 },
+      { x: 600, y: 0 },
+    ];
+    expect(
+      places(
+        graph(
+          [
+            ['a', 'b'],
+            ['b', 'c'],
+          ],
+          row,
+        ),
+      ).get('c'),
+    ).toEqual({ x: 2 * (BOX.width + 76), y: 0 });
+    const behind = places(
+      graph(
+        [
+          ['a', 'c'],
+          ['b', 'c'],
+        ],
+        row,
+      ),
+    );
     expect(behind.get('b')).toMatchObject({ x: 0 });
     expect(behind.get('b')!.y).toBeGreaterThan(0);
-    const backwards = places(graph([['a', 'c'], ['c', 'b']], row));
+    const backwards = places(
+      graph(
+        [
+          ['a', 'c'],
+          ['c', 'b'],
+        ],
+        row,
+      ),
+    );
     expect(backwards.get('b')!.x).toBeGreaterThan(backwards.get('c')!.x);
   });
   test('says on a line what it carries', () => {
@@ -99,7 +165,15 @@ describe('a graph', () => {
     expect(carries(link)).toBe('y');
   });
   test('with a cycle is drawn all the same', () => {
-    expect(columns(graph([['a', 'b'], ['b', 'a'], ['c', 'c']])).size).toBe(3);
+    expect(
+      columns(
+        graph([
+          ['a', 'b'],
+          ['b', 'a'],
+          ['c', 'c'],
+        ]),
+      ).size,
+    ).toBe(3);
   });
   test('with links to nowhere is drawn all the same', () => {
     expect(columns(graph([['a', 'ghost']])).size).toBe(3);
@@ -111,7 +185,10 @@ describe('a graph', () => {
     const names = new Map([['block-a', { name: 'Agent Input', category: 'Input' }]]);
     const node = graph([]).nodes[0]!;
     expect(titleOf(node, names)).toEqual({ title: 'Agent Input', about: 'Input' });
-    expect(titleOf({ ...node, input_default: { name: 'person' } }, names)).toEqual({ title: 'person', about: 'Agent Input' });
+    expect(titleOf({ ...node, input_default: { name: 'person' } }, names)).toEqual({
+      title: 'person',
+      about: 'Agent Input',
+    });
   });
 });
 

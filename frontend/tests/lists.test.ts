@@ -18,7 +18,10 @@ describe('conversations in groups', () => {
     active_at: new Date(now.getTime() - daysAgo * 86_400_000).toISOString(),
   });
   test('by how long ago they were used, the pinned ones first', () => {
-    const found = grouped([row('a', 0), row('b', 1), row('c', 5), row('d', 20), row('e', 300), row('p', 300, true)], now);
+    const found = grouped(
+      [row('a', 0), row('b', 1), row('c', 5), row('d', 20), row('e', 300), row('p', 300, true)],
+      now,
+    );
     expect(found.map((group) => [group.name, group.sessions.map((session) => session.id).join()])).toEqual([
       ['sessions.pinned', 'p'],
       ['sessions.today', 'a'],
@@ -41,7 +44,9 @@ describe('references to files', () => {
     return JSON.stringify(tree);
   };
   test('in plain words become links', () => {
-    expect(link([{ type: 'text', value: `see workspace://${id}#image/png there` }])).toContain(`"href":"/api/files/${id}/content"`);
+    expect(link([{ type: 'text', value: `see workspace://${id}#image/png there` }])).toContain(
+      `"href":"/api/files/${id}/content"`,
+    );
   });
   test('in pictures become addresses', () => {
     const picture = { type: 'element', tagName: 'img', properties: { src: `workspace://${id}` }, children: [] };
@@ -56,7 +61,13 @@ describe('references to files', () => {
 });
 
 test('HTML is words', () => {
-  const tree = { type: 'root', children: [{ type: 'raw', value: '<script>x</script>' }, { type: 'element', tagName: 'p', children: [{ type: 'raw', value: '<b>' }] }] };
+  const tree = {
+    type: 'root',
+    children: [
+      { type: 'raw', value: '<script>x</script>' },
+      { type: 'element', tagName: 'p', children: [{ type: 'raw', value: '<b>' }] },
+    ],
+  };
   rawAsText()(tree);
   expect(JSON.stringify(tree)).not.toContain('raw');
   expect(tree.children[0]).toMatchObject({ tagName: 'p', children: [{ type: 'text', value: '<script>x</script>' }] });
@@ -76,7 +87,10 @@ test('sizes, spans and sums as people write them', () => {
 
 test('addresses of our own pages become links, those of others and of code do not', () => {
   const text = (value: string) => {
-    const tree = { type: 'root', children: [{ type: 'element', tagName: 'p', properties: {}, children: [{ type: 'text', value }] }] };
+    const tree = {
+      type: 'root',
+      children: [{ type: 'element', tagName: 'p', properties: {}, children: [{ type: 'text', value }] }],
+    };
     workspaceLinks()(tree);
     return JSON.stringify(tree);
   };

@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { singleFlight } from '../src/messages/singleFlight';
 import { ApiError } from '../src/api/http';
-import { type MessageEvent, type MessageState, nextState, type PendingMessage, reduce } from '../src/messages/messageState';
+import {
+  type MessageEvent,
+  type MessageState,
+  nextState,
+  type PendingMessage,
+  reduce,
+} from '../src/messages/messageState';
 import { Outbox } from '../src/messages/outbox';
 import { arrange } from '../src/messages/pendingEntries';
 import type { QueuedTurn, Turn } from '../src/api/types';
@@ -16,18 +22,25 @@ function storage() {
   };
 }
 const turn = (id: string): Turn => ({ id, status: 'queued', end_reason: null, error: null, while_running: 'queue' });
-const queued = (id: string, content = id): QueuedTurn => ({ ...turn(id), message: { id: `m${id}`, content, attachments: [] } });
+const queued = (id: string, content = id): QueuedTurn => ({
+  ...turn(id),
+  message: { id: `m${id}`, content, attachments: [] },
+});
 const offline = new ApiError(0, 'offline', '');
 
 describe('the outbox', () => {
   test('sends a message again under the same id when the connection is back', async () => {
     const sent: string[] = [];
     let reachable = false;
-    const outbox = new Outbox('s', async (message) => {
-      sent.push(message.client_id);
-      if (!reachable) throw offline;
-      return turn('t');
-    }, storage());
+    const outbox = new Outbox(
+      's',
+      async (message) => {
+        sent.push(message.client_id);
+        if (!reachable) throw offline;
+        return turn('t');
+      },
+      storage(),
+    );
     expect(await outbox.send('hello', [], 'queue')).toBeUndefined();
     expect(outbox.messages[0]?.state).toBe('unsent');
     reachable = true;
@@ -79,7 +92,16 @@ describe('the outbox', () => {
 });
 
 describe('the state of a message', () => {
-  const EVENTS: MessageEvent[] = ['attempted', 'unreachable', 'refused', 'accepted', 'queued', 'started', 'ended', 'discarded'];
+  const EVENTS: MessageEvent[] = [
+    'attempted',
+    'unreachable',
+    'refused',
+    'accepted',
+    'queued',
+    'started',
+    'ended',
+    'discarded',
+  ];
   // One row per state, one column per event; a dot is an event that changes nothing.
   const TABLE: [MessageState, string][] = [
     ['sending', '. unsent refused accepted . . . discarded'],
@@ -91,12 +113,21 @@ describe('the state of a message', () => {
     ['ended', '. . . . . . . .'],
     ['discarded', '. . . . . . . .'],
   ];
-  const rows = TABLE.flatMap(([state, row]) => row.split(' ').map((then, place) => [state, EVENTS[place]!, then === '.' ? state : then] as const));
+  const rows = TABLE.flatMap(([state, row]) =>
+    row.split(' ').map((then, place) => [state, EVENTS[place]!, then === '.' ? state : then] as const),
+  );
   test.each(rows)('%s, then %s: %s', (state, event, then) => {
     expect(nextState(state, event)).toBe(then);
   });
 
-  const message = (state: MessageState, more: Partial<PendingMessage> = {}): PendingMessage => ({ client_id: 'a', text: 'a', files: [], mode: 'queue', state, ...more });
+  const message = (state: MessageState, more: Partial<PendingMessage> = {}): PendingMessage => ({
+    client_id: 'a',
+    text: 'a',
+    files: [],
+    mode: 'queue',
+    state,
+    ...more,
+  });
   test('is the same list when nothing changed', () => {
     const messages = [message('accepted', { turn: turn('t') })];
     expect(reduce(messages, { type: 'unreachable', id: 'a', problem: offline })).toBe(messages);
@@ -123,14 +154,24 @@ describe('the state of a message', () => {
 });
 
 describe('what waits', () => {
-  const message = (id: string, change: Partial<PendingMessage> = {}): PendingMessage => ({ client_id: id, text: id, files: [], mode: 'queue', state: 'sending', ...change });
+  const message = (id: string, change: Partial<PendingMessage> = {}): PendingMessage => ({
+    client_id: id,
+    text: id,
+    files: [],
+    mode: 'queue',
+    state: 'sending',
+    ...change,
+  });
   const none = new Set<string>();
 
   test('on an idle conversation a message on its way stands as the next one', () => {
     expect(arrange([message('a')], [], null, none)).toMatchObject({ next: { text: 'a' }, queued: [] });
   });
   test('while something else is answered it is queued', () => {
-    expect(arrange([message('a')], [queued('q')], 'running', none)).toMatchObject({ next: null, queued: [{ turn: 'q' }, { text: 'a' }] });
+    expect(arrange([message('a')], [queued('q')], 'running', none)).toMatchObject({
+      next: null,
+      queued: [{ turn: 'q' }, { text: 'a' }],
+    });
   });
   test('a message whose own turn runs stands as the next one until the conversation has it', () => {
     const sent = message('a', { state: 'accepted', turn: turn('t') });
@@ -139,7 +180,10 @@ describe('what waits', () => {
   });
   test('a queued turn and its message are one', () => {
     const sent = message('a', { state: 'accepted', turn: turn('q') });
-    expect(arrange([sent], [queued('q')], null, none)).toMatchObject({ next: { turn: 'q', clientId: 'a' }, queued: [] });
+    expect(arrange([sent], [queued('q')], null, none)).toMatchObject({
+      next: { turn: 'q', clientId: 'a' },
+      queued: [],
+    });
   });
   test('queued turns without words of a person are not shown', () => {
     expect(arrange([], [{ ...turn('c'), message: null }], 'running', none)).toEqual({ next: null, queued: [] });

@@ -18,12 +18,21 @@ describe('the style guide', () => {
   });
   test('has what its examples speak of', () => {
     const known = new Set([...EXECUTIONS, ...OPERATIONS, ...REVIEWS].map(({ id }) => id));
-    const named = calls.flatMap(({ result }) => [result?.execution_id, result?.operation_id, result?.review_id].filter((id) => id !== undefined));
+    const named = calls.flatMap(({ result }) =>
+      [result?.execution_id, result?.operation_id, result?.review_id].filter((id) => id !== undefined),
+    );
     expect(named.filter((id) => !known.has(id as string))).toEqual([]);
   });
   test('shows executions and sub-sessions in every state', () => {
-    const states = (type: string) => new Set(calls.filter(({ result }) => result?.type === type).map(({ result }) => result?.status));
-    expect([...states('execution_started')].toSorted(byName)).toEqual(['COMPLETED', 'FAILED', 'REVIEW', 'RUNNING', 'SCHEDULED']);
+    const states = (type: string) =>
+      new Set(calls.filter(({ result }) => result?.type === type).map(({ result }) => result?.status));
+    expect([...states('execution_started')].toSorted(byName)).toEqual([
+      'COMPLETED',
+      'FAILED',
+      'REVIEW',
+      'RUNNING',
+      'SCHEDULED',
+    ]);
     expect([...states('sub_session_status')].toSorted(byName)).toEqual(['cancelled', 'completed', 'failed', 'running']);
   });
 });

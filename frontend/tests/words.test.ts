@@ -31,7 +31,9 @@ describe('the catalogues', () => {
     }
   });
   test('are used: no text is left over', () => {
-    const sources = files().map((path) => readFileSync(path, 'utf8')).join('\n');
+    const sources = files()
+      .map((path) => readFileSync(path, 'utf8'))
+      .join('\n');
     const named = keys.filter((key) => !key.startsWith('tool.') && !sources.includes(`'${key}'`));
     expect(named).toEqual([]);
   });
@@ -44,7 +46,7 @@ test('a count chooses the form, and numbers are written as the language does', (
   expect(translator(de, 'de')('chat.fileCount', { count: 1200 })).toBe('1.200 angehängte Dateien');
 });
 
-test('what the server refuses is said in the person\'s language, and only words of the server keep its hint', () => {
+test("what the server refuses is said in the person's language, and only words of the server keep its hint", () => {
   const t = translator(de, 'de');
   const full = new ApiError(409, 'too_many_keys', 'You have as many API keys as one person may have.', 'Delete one.');
   expect(errorText(full, t)).toBe(de['problem.too_many_keys']);
@@ -63,12 +65,19 @@ type Node = { type: string; [field: string]: unknown };
 test('no component has words of its own', () => {
   const found = files()
     .filter((path) => path.endsWith('.tsx') && !path.includes('styleguide'))
-    .flatMap((path) => wordsIn(parseSync(path, readFileSync(path, 'utf8')).program as unknown as Node).map((words) => `${path.slice(SOURCES.length + 1)}: ${words}`));
+    .flatMap((path) =>
+      wordsIn(parseSync(path, readFileSync(path, 'utf8')).program as unknown as Node).map(
+        (words) => `${path.slice(SOURCES.length + 1)}: ${words}`,
+      ),
+    );
   expect(found).toEqual([]);
 });
 
 test('words in a component would be found', () => {
-  const program = parseSync('x.tsx', 'const x = <p title="Read this">{y} and this <b aria-label={`or ${z}`} /></p>;').program;
+  const program = parseSync(
+    'x.tsx',
+    'const x = <p title="Read this">{y} and this <b aria-label={`or ${z}`} /></p>;',
+  ).program;
   expect(wordsIn(program as unknown as Node)).toEqual(['Read this', 'and this', 'or']);
   const said = parseSync('x.tsx', "say('Run it'); say(`Go on with ${x}`); say(words);").program;
   expect(wordsIn(said as unknown as Node)).toEqual(['Run it', 'Go on with']);
@@ -77,8 +86,10 @@ test('words in a component would be found', () => {
 function wordsIn(node: Node): string[] {
   const own: string[] = [];
   if (node.type === 'JSXText') own.push(String(node.value));
-  if (node.type === 'JSXAttribute' && SPOKEN.has(String((node.name as Node).name))) own.push(...literalsIn(node.value as Node | null));
-  if (node.type === 'CallExpression' && (node.callee as Node).name === 'say') own.push(...(node.arguments as Node[]).flatMap(textsIn));
+  if (node.type === 'JSXAttribute' && SPOKEN.has(String((node.name as Node).name)))
+    own.push(...literalsIn(node.value as Node | null));
+  if (node.type === 'CallExpression' && (node.callee as Node).name === 'say')
+    own.push(...(node.arguments as Node[]).flatMap(textsIn));
   const inner = node.type === 'JSXAttribute' && own.length ? [] : children(node).flatMap(wordsIn);
   return [...own.map((text) => text.trim()).filter((text) => LETTERS.test(text) && !NAMES.has(text)), ...inner];
 }
@@ -96,12 +107,15 @@ function literal({ value }: Node): string {
 
 function textsIn(inside: Node): string[] {
   if (inside.type === 'Literal') return [literal(inside)];
-  if (inside.type === 'TemplateLiteral') return (inside.quasis as { value: { raw: string } }[]).map((piece) => piece.value.raw);
+  if (inside.type === 'TemplateLiteral')
+    return (inside.quasis as { value: { raw: string } }[]).map((piece) => piece.value.raw);
   return [];
 }
 
 function children(node: Node): Node[] {
-  return Object.values(node).flatMap((value): unknown[] => (Array.isArray(value) ? value : [value])).filter((value): value is Node => typeof value === 'object' && value !== null && 'type' in value);
+  return Object.values(node)
+    .flatMap((value): unknown[] => (Array.isArray(value) ? value : [value]))
+    .filter((value): value is Node => typeof value === 'object' && value !== null && 'type' in value);
 }
 
 function files(): string[] {

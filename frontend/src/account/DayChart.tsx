@@ -21,14 +21,35 @@ export function DayChart({ title, days, valueOf, show }: Props) {
       <figcaption className="flex items-baseline justify-between gap-4 pb-4">
         <span className="text-sm font-medium">{title}</span>
         <span className="text-[13px] text-quiet tabular-nums">
-          {day ? `${format.shortDay(`${day.date}T12:00`)}: ${show(valueOf(day))}` : show(values.reduce((sum, value) => sum + value, 0))}
+          {day
+            ? `${format.shortDay(`${day.date}T12:00`)}: ${show(valueOf(day))}`
+            : show(values.reduce((sum, value) => sum + value, 0))}
         </span>
       </figcaption>
-      <svg viewBox={`0 -8 ${LEFT + WIDTH + 12} ${HEIGHT + FOOT + 8}`} className="w-full" aria-hidden="true" onMouseLeave={() => setChosen(null)}>
+      <svg
+        viewBox={`0 -8 ${LEFT + WIDTH + 12} ${HEIGHT + FOOT + 8}`}
+        className="w-full"
+        aria-hidden="true"
+        onMouseLeave={() => setChosen(null)}
+      >
         {[0, 0.5, 1].map((share) => (
           <g key={share}>
-            <line x1={LEFT} x2={LEFT + WIDTH} y1={HEIGHT * (1 - share)} y2={HEIGHT * (1 - share)} stroke="var(--color-line)" strokeDasharray={share ? '3 4' : undefined} />
-            <text x={LEFT - 8} y={HEIGHT * (1 - share)} textAnchor="end" dominantBaseline="middle" fontSize="11" fill="var(--color-quiet)">
+            <line
+              x1={LEFT}
+              x2={LEFT + WIDTH}
+              y1={HEIGHT * (1 - share)}
+              y2={HEIGHT * (1 - share)}
+              stroke="var(--color-line)"
+              strokeDasharray={share ? '3 4' : undefined}
+            />
+            <text
+              x={LEFT - 8}
+              y={HEIGHT * (1 - share)}
+              textAnchor="end"
+              dominantBaseline="middle"
+              fontSize="11"
+              fill="var(--color-quiet)"
+            >
               {show(top * share)}
             </text>
           </g>
@@ -46,7 +67,13 @@ export function DayChart({ title, days, valueOf, show }: Props) {
               opacity={chosen === null || chosen === place ? 1 : 0.45}
             />
             {labels.has(place) && (
-              <text x={LEFT + bar.x + bar.width / 2} y={HEIGHT + 16} textAnchor="middle" fontSize="11" fill="var(--color-quiet)">
+              <text
+                x={LEFT + bar.x + bar.width / 2}
+                y={HEIGHT + 16}
+                textAnchor="middle"
+                fontSize="11"
+                fill="var(--color-quiet)"
+              >
                 {format.shortDay(`${days[place]!.date}T12:00`)}
               </text>
             )}

@@ -60,7 +60,13 @@ function NewKeyForm({ onMade }: { onMade: (key: NewKey) => void }) {
   return (
     <form action={make} className="flex items-end gap-2">
       <div className="max-w-xs flex-1">
-        <TextField label={t('keys.name')} placeholder={t('keys.namePlaceholder')} value={name} maxLength={100} onChange={(event) => setName(event.target.value)} />
+        <TextField
+          label={t('keys.name')}
+          placeholder={t('keys.namePlaceholder')}
+          value={name}
+          maxLength={100}
+          onChange={(event) => setName(event.target.value)}
+        />
       </div>
       <Button look="strong" icon="plus" type="submit" disabled={!name.trim()}>
         {t('keys.make')}
@@ -81,8 +87,8 @@ function KeyRow({ row }: { row: ApiKey }) {
       <div className="min-w-0 flex-1">
         <p className="truncate font-medium">{row.name}</p>
         <p className="text-[13px] text-quiet">
-          <code>{row.prefix}…</code> · {t('keys.made')} <Ago when={row.created_at} /> · {t(row.last_used_at ? 'keys.used' : 'keys.neverUsed')}{' '}
-          {row.last_used_at && <Ago when={row.last_used_at} />}
+          <code>{row.prefix}…</code> · {t('keys.made')} <Ago when={row.created_at} /> ·{' '}
+          {t(row.last_used_at ? 'keys.used' : 'keys.neverUsed')} {row.last_used_at && <Ago when={row.last_used_at} />}
         </p>
       </div>
       <IconButton icon="trash" label={t('keys.revoke', { name: row.name })} onClick={() => setAsking(true)} />

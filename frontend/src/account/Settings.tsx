@@ -62,8 +62,17 @@ function ThemeChoice() {
       <legend className="pb-1.5 text-sm font-medium">{t('settings.theme')}</legend>
       <div className="grid grid-cols-3 gap-2">
         {THEMES.map(([value, icon, name]) => (
-          <label key={value} className="panel flex cursor-pointer flex-col items-center gap-2 rounded-xl px-3 py-3 text-sm hover:bg-hover has-checked:border-accent has-checked:bg-accent-soft has-focus-visible:outline-2 has-focus-visible:outline-accent">
-            <input type="radio" name="theme" className="sr-only" checked={theme === value} onChange={() => choose(value)} />
+          <label
+            key={value}
+            className="panel flex cursor-pointer flex-col items-center gap-2 rounded-xl px-3 py-3 text-sm hover:bg-hover has-checked:border-accent has-checked:bg-accent-soft has-focus-visible:outline-2 has-focus-visible:outline-accent"
+          >
+            <input
+              type="radio"
+              name="theme"
+              className="sr-only"
+              checked={theme === value}
+              onChange={() => choose(value)}
+            />
             <Icon name={icon} size={20} />
             {t(name)}
           </label>
@@ -76,7 +85,14 @@ function ThemeChoice() {
 function LanguageChoice() {
   const { t, language, choose } = useSpeech();
   const choices = Object.entries(LANGUAGES).map(([value, label]) => ({ value, label }));
-  return <SelectField label={t('settings.language')} choices={choices} value={language} onChange={(event) => void choose(event.target.value as Language)} />;
+  return (
+    <SelectField
+      label={t('settings.language')}
+      choices={choices}
+      value={language}
+      onChange={(event) => void choose(event.target.value as Language)}
+    />
+  );
 }
 
 function Profile({ me }: { me: Me }) {
@@ -106,7 +122,14 @@ function Profile({ me }: { me: Me }) {
         void save();
       }}
     >
-      <TextField label={t('settings.email')} type="email" autoComplete="email" value={email} problem={problem?.fields.email?.[0]} onChange={(event) => setEmail(event.target.value)} />
+      <TextField
+        label={t('settings.email')}
+        type="email"
+        autoComplete="email"
+        value={email}
+        problem={problem?.fields.email?.[0]}
+        onChange={(event) => setEmail(event.target.value)}
+      />
       <TextField
         label={t('settings.timeZone')}
         list="time-zones"

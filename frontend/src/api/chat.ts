@@ -33,7 +33,8 @@ export const api = {
   claim: (id: string) => call<SessionRow>('PATCH', `/api/sessions/${id}/assign-user`, {}),
   exportUrl: (id: string, form: 'json' | 'markdown') => `/api/sessions/${id}/export?as=${form}`,
 
-  send: (id: string, turn: NewTurn) => call<{ turn: Turn }>('POST', `/api/sessions/${id}/turns`, turn, { repeatable: true }),
+  send: (id: string, turn: NewTurn) =>
+    call<{ turn: Turn }>('POST', `/api/sessions/${id}/turns`, turn, { repeatable: true }),
   cancel: (id: string) => call<Schemas['Cancelled']>('POST', `/api/sessions/${id}/cancel`, {}),
   cancelCall: (turn: string, toolCall: string) =>
     call<Schemas['Cancelled']>('POST', `/api/turns/${turn}/tools/${encodeURIComponent(toolCall)}/cancel`, {}),

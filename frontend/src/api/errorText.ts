@@ -45,10 +45,13 @@ const ENDINGS: Record<string, Key> = {
 };
 
 export function errorText(error: unknown, t: Translate): string {
-  if (!(error instanceof ApiError)) return error instanceof Error && error.message ? error.message : t('problem.unknown');
+  if (!(error instanceof ApiError))
+    return error instanceof Error && error.message ? error.message : t('problem.unknown');
   const known = CODES[error.code] ?? CODES[`http_${error.status}`];
   const text = known ? t(known) : error.message || t('problem.unknown');
-  const fields = Object.values(error.fields).flat().filter((line) => !text.includes(line));
+  const fields = Object.values(error.fields)
+    .flat()
+    .filter((line) => !text.includes(line));
   return [text, ...fields, known ? '' : error.hint].filter(Boolean).join(' '); // ours say what to do themselves
 }
 

@@ -29,7 +29,12 @@ const unanswered = new Set<AbortController>(); // of what may be asked again
 type Problem = { error?: { code?: string; message?: string; hint?: string; fields?: Record<string, string[]> } };
 
 /** What may be asked again (`repeatable`) has a deadline: a connection can die without anybody being told. */
-export async function call<T>(method: string, path: string, body?: unknown, { repeatable = method === 'GET' } = {}): Promise<T> {
+export async function call<T>(
+  method: string,
+  path: string,
+  body?: unknown,
+  { repeatable = method === 'GET' } = {},
+): Promise<T> {
   const { response, answer } = await reach(path, repeatable, {
     method,
     cache: 'no-store',
@@ -54,7 +59,11 @@ export function goToLogin(): void {
   location.assign(`/login/?next=${encodeURIComponent(location.pathname)}`);
 }
 
-async function reach(path: string, repeatable: boolean, init: RequestInit): Promise<{ response: Response; answer: unknown }> {
+async function reach(
+  path: string,
+  repeatable: boolean,
+  init: RequestInit,
+): Promise<{ response: Response; answer: unknown }> {
   const stop = new AbortController();
   const timer = repeatable ? window.setTimeout(() => stop.abort(), DEADLINE) : 0;
   if (repeatable) unanswered.add(stop);

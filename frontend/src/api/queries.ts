@@ -29,7 +29,11 @@ export function useSessions(search: string) {
 }
 
 /** A list of the API: the pages asked for so far as one, and `more` where there are others. `steady`: a new search shows the old rows until it has its own. */
-export function usePages<T>(queryKey: readonly unknown[], fetch: (cursor: string | null) => Promise<Page<T>>, { steady = false } = {}) {
+export function usePages<T>(
+  queryKey: readonly unknown[],
+  fetch: (cursor: string | null) => Promise<Page<T>>,
+  { steady = false } = {},
+) {
   const found = useInfiniteQuery({
     queryKey,
     queryFn: ({ pageParam }) => fetch(pageParam),
@@ -47,12 +51,23 @@ function unique(rows: SessionRow[]): SessionRow[] {
   return [...new Map(rows.map((row) => [row.id, row])).values()];
 }
 
-const LISTED = new Set(['session.updated', 'turn.queued', 'turn.running', 'turn.finished', 'review.requested', 'review.decided', 'reconnected']);
+const LISTED = new Set([
+  'session.updated',
+  'turn.queued',
+  'turn.running',
+  'turn.finished',
+  'review.requested',
+  'review.decided',
+  'reconnected',
+]);
 const GATHER = 200; // ms: hints come in swarms
 
 /** Keep the list of sessions true while the component is there. */
 export function useFreshSessions(): void {
-  useGathered((hint) => LISTED.has(hint.type), () => void queryClient.invalidateQueries({ queryKey: ['sessions'] }));
+  useGathered(
+    (hint) => LISTED.has(hint.type),
+    () => void queryClient.invalidateQueries({ queryKey: ['sessions'] }),
+  );
 }
 
 /** Do something once for a swarm of hints. */

@@ -12,7 +12,9 @@ export function upload(file: File, onProgress: (share: number) => void, signal: 
     request.responseType = 'json';
     request.upload.onprogress = (event) => event.lengthComputable && onProgress(event.loaded / event.total);
     request.onload = () =>
-      request.status === 201 ? resolve(request.response as WorkspaceFile) : reject(problemIn(request.status, request.response));
+      request.status === 201
+        ? resolve(request.response as WorkspaceFile)
+        : reject(problemIn(request.status, request.response));
     request.onerror = () => reject(new ApiError(0, 'offline', ''));
     request.onabort = () => reject(new DOMException('', 'AbortError'));
     signal.addEventListener('abort', () => request.abort());

@@ -34,7 +34,9 @@ export function App() {
             <Route path="/library/*?">
               <Library />
             </Route>
-            <Route path="/store/:username/:slug">{({ username, slug }) => <Redirect to={`/library/store?search=${username}/${slug}`} />}</Route>
+            <Route path="/store/:username/:slug">
+              {({ username, slug }) => <Redirect to={`/library/store?search=${username}/${slug}`} />}
+            </Route>
             <Route path="/account/credentials">
               <Redirect to="/library/credentials" />
             </Route>

@@ -16,8 +16,19 @@ export function Bar({ title, name, children }: BarProps) {
     document.title = name ? `${name} · Ratchet` : 'Ratchet';
   }, [name]);
   return (
-    <header className={classes('flex h-14 shrink-0 items-center gap-2 px-3 md:px-5', title !== null && 'border-b border-line')}>
-      <IconButton icon="menu" label={t('app.openMenu')} className="md:hidden" aria-expanded={drawer.open} onClick={() => drawer.set(true)} />
+    <header
+      className={classes(
+        'flex h-14 shrink-0 items-center gap-2 px-3 md:px-5',
+        title !== null && 'border-b border-line',
+      )}
+    >
+      <IconButton
+        icon="menu"
+        label={t('app.openMenu')}
+        className="md:hidden"
+        aria-expanded={drawer.open}
+        onClick={() => drawer.set(true)}
+      />
       <div className="min-w-0 flex-1">{title}</div>
       <Connection />
       {children}

@@ -7,7 +7,11 @@ export function Toasts() {
   const t = useT();
   const toasts = useToasts();
   return (
-    <div className="pointer-events-none fixed inset-x-4 bottom-4 z-50 flex flex-col items-center gap-2" role="status" aria-live="polite">
+    <div
+      className="pointer-events-none fixed inset-x-4 bottom-4 z-50 flex flex-col items-center gap-2"
+      role="status"
+      aria-live="polite"
+    >
       {toasts.map((entry) => (
         <div
           key={entry.id}
@@ -17,7 +21,13 @@ export function Toasts() {
           )}
         >
           <span className="min-w-0 break-words">{entry.text}</span>
-          <IconButton icon="close" size="small" className="text-inherit" label={t('common.close')} onClick={() => dismiss(entry.id)} />
+          <IconButton
+            icon="close"
+            size="small"
+            className="text-inherit"
+            label={t('common.close')}
+            onClick={() => dismiss(entry.id)}
+          />
         </div>
       ))}
     </div>

@@ -28,16 +28,40 @@ export const ToolCard = memo(function ToolCard({ part, turn, message, live, open
   const asks = outcome?.asks && open && !live;
   const line = outcome?.quiet ? '' : call.line;
   return (
-    <section className={classes('panel overflow-hidden text-sm', failed && 'border-wrong/40')} aria-label={label} aria-busy={working}>
+    <section
+      className={classes('panel overflow-hidden text-sm', failed && 'border-wrong/40')}
+      aria-label={label}
+      aria-busy={working}
+    >
       <div className="flex flex-wrap items-center gap-2.5 px-3.5 py-2.5">
-        <span className={classes('rounded-lg p-1.5', failed ? 'bg-wrong-soft text-wrong' : asks ? 'bg-notice text-on-notice' : 'bg-hover text-quiet')}>
-          {working && live ? <Spinner size={18} /> : <Icon name={failed ? 'warning' : (outcome?.icon ?? iconOf(call.tool))} />}
+        <span
+          className={classes(
+            'rounded-lg p-1.5',
+            failed ? 'bg-wrong-soft text-wrong' : asks ? 'bg-notice text-on-notice' : 'bg-hover text-quiet',
+          )}
+        >
+          {working && live ? (
+            <Spinner size={18} />
+          ) : (
+            <Icon name={failed ? 'warning' : (outcome?.icon ?? iconOf(call.tool))} />
+          )}
         </span>
         <div className="min-w-0 flex-1">
           <p className="line-clamp-2 font-medium">{label}</p>
-          {line && <p className={classes('text-[13px] break-words', failed ? 'text-wrong' : 'line-clamp-2 text-quiet')}>{line}</p>}
+          {line && (
+            <p className={classes('text-[13px] break-words', failed ? 'text-wrong' : 'line-clamp-2 text-quiet')}>
+              {line}
+            </p>
+          )}
         </div>
-        {working && live && <IconButton icon="close" size="small" label={t('card.stop')} onClick={() => stopCall(turn, part.toolCallId)} />}
+        {working && live && (
+          <IconButton
+            icon="close"
+            size="small"
+            label={t('card.stop')}
+            onClick={() => stopCall(turn, part.toolCallId)}
+          />
+        )}
         {failed && !Body && !busy && !live && open && (
           <Button small icon="refresh" className="max-sm:order-last max-sm:ml-10" onClick={() => regenerate(message)}>
             {t('common.tryAgain')}
@@ -75,7 +99,11 @@ export const ToolCard = memo(function ToolCard({ part, turn, message, live, open
 /** Every word of a growing answer makes its parts anew; what is inside them stays the same. */
 function same(before: Props, now: Props): boolean {
   const [old, part] = [before.part as ToolUIPart, now.part as ToolUIPart];
-  const shown = old.state === part.state && old.input === part.input && old.output === part.output && old.errorText === part.errorText;
+  const shown =
+    old.state === part.state &&
+    old.input === part.input &&
+    old.output === part.output &&
+    old.errorText === part.errorText;
   return shown && before.live === now.live && before.open === now.open && before.message === now.message;
 }
 

@@ -5,7 +5,11 @@ import type { Result } from './call';
 
 type ToolInfo = { icon: IconName; doing: Key; done: Key };
 
-const info = (icon: IconName, name: string): ToolInfo => ({ icon, doing: `tool.${name}.doing` as Key, done: `tool.${name}.done` as Key });
+const info = (icon: IconName, name: string): ToolInfo => ({
+  icon,
+  doing: `tool.${name}.doing` as Key,
+  done: `tool.${name}.done` as Key,
+});
 
 export const TOOLS: Record<string, ToolInfo> = {
   find_agent: info('store', 'find_agent'),
@@ -81,7 +85,11 @@ const SPEAKS_FOR_ITSELF = new Set([
 const NOT_DONE = new Set(['error', 'operation_accepted', 'operation_in_progress', 'operation_started']);
 
 /** How a card with this result is headed. */
-export function outcomeOf(tool: string, { type, status }: Result, t: Translate): { icon: IconName; label: string; asks: boolean; quiet: boolean } {
+export function outcomeOf(
+  tool: string,
+  { type, status }: Result,
+  t: Translate,
+): { icon: IconName; label: string; asks: boolean; quiet: boolean } {
   const known = status === 'SCHEDULED' ? SCHEDULED : OUTCOMES[type];
   return {
     icon: known?.icon ?? iconOf(tool),

@@ -43,16 +43,27 @@ type PartProps = { part: Part; live: boolean; open: boolean; turn: string; messa
 
 function OnePart({ part, live, open, turn, message }: PartProps) {
   const t = useT();
-  if (part.type === 'text') return part.text ? <Markdown text={part.text} live={live && part.state === 'streaming'} /> : null;
+  if (part.type === 'text')
+    return part.text ? <Markdown text={part.text} live={live && part.state === 'streaming'} /> : null;
   if (part.type === 'reasoning') return <Reasoning text={part.text} live={live && part.state === 'streaming'} />;
-  if (part.type.startsWith('tool-')) return <ToolCard part={part as ToolUIPart} turn={turn} message={message} live={live} open={open} />;
+  if (part.type.startsWith('tool-'))
+    return <ToolCard part={part as ToolUIPart} turn={turn} message={message} live={live} open={open} />;
   if (part.type === 'file') {
     const name = part.filename ?? '';
-    return part.mediaType.startsWith('image/') && part.url.startsWith('/') ? <Picture url={part.url} name={name} /> : <FileLink url={part.url} name={name} />;
+    return part.mediaType.startsWith('image/') && part.url.startsWith('/') ? (
+      <Picture url={part.url} name={name} />
+    ) : (
+      <FileLink url={part.url} name={name} />
+    );
   }
   if (part.type === 'source-url') {
     return (
-      <a href={part.url} target="_blank" rel="noreferrer noopener" className="link flex w-fit items-center gap-1.5 text-sm">
+      <a
+        href={part.url}
+        target="_blank"
+        rel="noreferrer noopener"
+        className="link flex w-fit items-center gap-1.5 text-sm"
+      >
         <Icon name="globe" size={15} /> {part.title || part.url}
       </a>
     );
@@ -100,11 +111,22 @@ function Foot({ message, last }: { message: ChatMessage; last: boolean }) {
   const { usage, created_at: at } = message.metadata ?? {};
   const tokens = usage ? usage.input_tokens + usage.output_tokens : 0;
   const cost = Number(usage?.cost ?? 0);
-  const facts = [tokens > 0 && t('chat.tokens', { count: tokens }), cost > 0 && format.money(cost), at && format.clock(at)].filter(Boolean);
+  const facts = [
+    tokens > 0 && t('chat.tokens', { count: tokens }),
+    cost > 0 && format.money(cost),
+    at && format.clock(at),
+  ].filter(Boolean);
   return (
-    <div className={classes('mt-1.5 -ml-1.5 flex h-7 items-center gap-0.5 text-quiet', !last && 'on-hover [article:hover>&]:opacity-100')}>
+    <div
+      className={classes(
+        'mt-1.5 -ml-1.5 flex h-7 items-center gap-0.5 text-quiet',
+        !last && 'on-hover [article:hover>&]:opacity-100',
+      )}
+    >
       <CopyButton text={() => textOf(message)} />
-      {!busy && <IconButton icon="refresh" size="small" label={t('chat.regenerate')} onClick={() => regenerate(message.id)} />}
+      {!busy && (
+        <IconButton icon="refresh" size="small" label={t('chat.regenerate')} onClick={() => regenerate(message.id)} />
+      )}
       <span className="px-1.5 text-xs">{facts.join(' · ')}</span>
     </div>
   );

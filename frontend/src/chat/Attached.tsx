@@ -36,7 +36,12 @@ export function Picture({ url, name, unseen }: { url: string; name: string; unse
   const alt = name || t('chat.picture');
   return (
     <figure className="flex flex-col gap-1">
-      <button type="button" className="cursor-zoom-in overflow-hidden rounded-xl border border-line" onClick={() => setOpen(true)} aria-label={t('chat.enlarge', { name: alt })}>
+      <button
+        type="button"
+        className="cursor-zoom-in overflow-hidden rounded-xl border border-line"
+        onClick={() => setOpen(true)}
+        aria-label={t('chat.enlarge', { name: alt })}
+      >
         <img src={url} alt={alt} loading="lazy" className="max-h-64 max-w-full object-contain" />
       </button>
       {unseen && (
@@ -54,7 +59,12 @@ export function Picture({ url, name, unseen }: { url: string; name: string; unse
 export function FileLink({ url, name, about }: { url: string; name: string; about?: string }) {
   const t = useT();
   return (
-    <a href={url} target="_blank" rel="noreferrer" className="flex max-w-64 items-center gap-2.5 rounded-xl border border-line bg-card px-3 py-2 text-sm hover:bg-hover">
+    <a
+      href={url}
+      target="_blank"
+      rel="noreferrer"
+      className="flex max-w-64 items-center gap-2.5 rounded-xl border border-line bg-card px-3 py-2 text-sm hover:bg-hover"
+    >
       <Icon name="file" className="text-quiet" />
       <span className="min-w-0">
         <span className="block truncate">{name || t('chat.file')}</span>

@@ -97,8 +97,19 @@ export function Composer({ ref, draftName, busy, onSend, onStop }: Props) {
             }}
           />
           <IconButton icon="clip" label={t('chat.attach')} onClick={() => picker.current?.click()} />
-          <span className="min-w-0 flex-1 truncate px-2 text-xs text-quiet">{config?.model === OFFLINE ? t('chat.offlineModel') : config?.model}</span>
-          {busy && <IconButton icon="stop" look="plain" label={t('chat.stop')} disabled={stopping} onClick={() => void stop()} round />}
+          <span className="min-w-0 flex-1 truncate px-2 text-xs text-quiet">
+            {config?.model === OFFLINE ? t('chat.offlineModel') : config?.model}
+          </span>
+          {busy && (
+            <IconButton
+              icon="stop"
+              look="plain"
+              label={t('chat.stop')}
+              disabled={stopping}
+              onClick={() => void stop()}
+              round
+            />
+          )}
           {busy && ready && (
             <Menu
               side="top"

@@ -11,7 +11,11 @@ import { ConversationView } from './ConversationView';
 /** A conversation by its address. What is known of it from before is shown at once; the view itself looks for news. */
 export default function ConversationPage({ id }: { id: string }) {
   const t = useT();
-  const { data, error, refetch } = useQuery({ queryKey: ['session', id], queryFn: () => openSession(id), staleTime: Infinity });
+  const { data, error, refetch } = useQuery({
+    queryKey: ['session', id],
+    queryFn: () => openSession(id),
+    staleTime: Infinity,
+  });
   if (data) return <ConversationView detail={data} />;
   if (!error) return <LoadingPage />;
   return (

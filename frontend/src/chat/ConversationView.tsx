@@ -41,23 +41,55 @@ export function ConversationView({ detail }: { detail: SessionDetail }) {
     <ConversationContext value={actions}>
       <Dropzone onFiles={(files) => composer.current?.attach(files)}>
         <ConversationBar session={conversation.session} />
-        <Thread ref={thread} count={messages.length} firstKey={messages[0] ? keyOf(messages[0]) : ''} hasOlder={conversation.hasOlder} onOlder={conversation.loadOlder}>
+        <Thread
+          ref={thread}
+          count={messages.length}
+          firstKey={messages[0] ? keyOf(messages[0]) : ''}
+          hasOlder={conversation.hasOlder}
+          onOlder={conversation.loadOlder}
+        >
           {withNext(
             messages.map((message, place) =>
               message.role === 'user' ? (
-                <UserMessage key={keyOf(message)} message={message} far={place < messages.length - NEAR} seen={seen} answered={place < messages.length - (live ? 2 : 1)} />
+                <UserMessage
+                  key={keyOf(message)}
+                  message={message}
+                  far={place < messages.length - NEAR}
+                  seen={seen}
+                  answered={place < messages.length - (live ? 2 : 1)}
+                />
               ) : (
-                <Answer key={message.id} message={message} far={place < messages.length - NEAR} live={message === answering} last={message === last} open={place > unanswered && !pending.next} cameBack={messages[place - 1]?.role === 'assistant'} />
+                <Answer
+                  key={message.id}
+                  message={message}
+                  far={place < messages.length - NEAR}
+                  live={message === answering}
+                  last={message === last}
+                  open={place > unanswered && !pending.next}
+                  cameBack={messages[place - 1]?.role === 'assistant'}
+                />
               ),
             ),
             answering !== null,
             pending.next && (
-              <NextMessage key={`user:${pending.next.key}`} pending={pending.next} onResend={(id) => void conversation.resend(id)} onDiscard={conversation.discard} onEdit={(text) => composer.current?.fill(text)} />
+              <NextMessage
+                key={`user:${pending.next.key}`}
+                pending={pending.next}
+                onResend={(id) => void conversation.resend(id)}
+                onDiscard={conversation.discard}
+                onEdit={(text) => composer.current?.fill(text)}
+              />
             ),
           )}
           {live && <Thinking waiting={conversation.submitted} note={conversation.note} />}
           {conversation.problem && (
-            <Notice tone="wrong" icon="warning" action={<IconButton icon="close" size="small" label={t('common.close')} onClick={conversation.dismissProblem} />}>
+            <Notice
+              tone="wrong"
+              icon="warning"
+              action={
+                <IconButton icon="close" size="small" label={t('common.close')} onClick={conversation.dismissProblem} />
+              }
+            >
               {conversation.problem}
             </Notice>
           )}
@@ -139,7 +171,10 @@ function ConversationBar({ session }: { session: SessionDetail }) {
   ) : (
     <div className="flex min-w-0 items-center gap-2">
       {session.parent && (
-        <Link href={`/c/${session.parent}`} className="inline-flex shrink-0 items-center gap-1 text-sm text-quiet hover:text-ink">
+        <Link
+          href={`/c/${session.parent}`}
+          className="inline-flex shrink-0 items-center gap-1 text-sm text-quiet hover:text-ink"
+        >
           <Icon name="branch" size={15} /> {t('chat.parent')}
         </Link>
       )}

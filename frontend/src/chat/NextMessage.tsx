@@ -18,11 +18,18 @@ const NOBODY = new Set<string>();
 export function NextMessage({ pending, onResend, onDiscard, onEdit }: Props) {
   const t = useT();
   const { clientId, state } = pending;
-  const files = pending.files.map((file) => ({ type: 'file' as const, mediaType: file.media_type, filename: file.name, url: file.content_url }));
+  const files = pending.files.map((file) => ({
+    type: 'file' as const,
+    mediaType: file.media_type,
+    filename: file.name,
+    url: file.content_url,
+  }));
   return (
     <div className="ml-auto flex max-w-[85%] flex-col items-end gap-1.5">
       {files.length > 0 && <Attached files={files} seen={NOBODY} answered={false} />}
-      {files.length === 0 && pending.fileCount > 0 && <p className="text-sm text-quiet">{t('chat.fileCount', { count: pending.fileCount })}</p>}
+      {files.length === 0 && pending.fileCount > 0 && (
+        <p className="text-sm text-quiet">{t('chat.fileCount', { count: pending.fileCount })}</p>
+      )}
       {pending.text && <Bubble text={pending.text} faded={state === 'unsent'} />}
       {state === 'unsent' && (
         <p role="status" className="text-[13px] text-quiet">

@@ -15,7 +15,10 @@ export function Queue({ pending, conversation, onEdit }: Props) {
   if (pending.length === 0) return null;
   return (
     <div className="mx-auto w-full max-w-3xl px-4 md:px-6">
-      <ul aria-label={t('queue.title')} className="flex flex-col gap-1 rounded-t-xl border border-b-0 border-line bg-side p-1.5">
+      <ul
+        aria-label={t('queue.title')}
+        className="flex flex-col gap-1 rounded-t-xl border border-b-0 border-line bg-side p-1.5"
+      >
         {pending.map((entry) => (
           <Waiting key={entry.key} entry={entry} conversation={conversation} onEdit={onEdit} />
         ))}
@@ -27,7 +30,15 @@ export function Queue({ pending, conversation, onEdit }: Props) {
 const MODE_ICONS: Record<SentMode, IconName> = { queue: 'clock', steer: 'steer', interrupt: 'bolt' };
 const MODES: Record<SentMode, Key> = { queue: 'queue.waits', steer: 'queue.steers', interrupt: 'queue.interrupts' };
 
-function Waiting({ entry, conversation, onEdit }: { entry: Entry; conversation: Changes; onEdit: (text: string) => void }) {
+function Waiting({
+  entry,
+  conversation,
+  onEdit,
+}: {
+  entry: Entry;
+  conversation: Changes;
+  onEdit: (text: string) => void;
+}) {
   const t = useT();
   const [text, setText] = useState<string | null>(null);
   const { turn, clientId } = entry;
@@ -60,12 +71,28 @@ function Waiting({ entry, conversation, onEdit }: { entry: Entry; conversation: 
   return (
     <li className="flex items-center gap-1 rounded-lg pl-2 text-sm hover:bg-hover">
       <Icon name={MODE_ICONS[entry.mode]} size={15} className="text-quiet" />
-      <span className="min-w-0 flex-1 truncate px-1.5">{entry.text || t('chat.fileCount', { count: entry.fileCount })}</span>
-      <span className="hidden text-xs whitespace-nowrap text-quiet sm:inline">{t(turn ? MODES[entry.mode] : entry.state === 'refused' ? 'queue.refused' : 'queue.sending')}</span>
+      <span className="min-w-0 flex-1 truncate px-1.5">
+        {entry.text || t('chat.fileCount', { count: entry.fileCount })}
+      </span>
+      <span className="hidden text-xs whitespace-nowrap text-quiet sm:inline">
+        {t(turn ? MODES[entry.mode] : entry.state === 'refused' ? 'queue.refused' : 'queue.sending')}
+      </span>
       {turn && (
         <>
-          {entry.mode !== 'steer' && <IconButton icon="steer" size="small" label={t('queue.steer')} onClick={() => void conversation.changeQueued(turn, { while_running: 'steer' })} />}
-          <IconButton icon="bolt" size="small" label={t('queue.interrupt')} onClick={() => void conversation.changeQueued(turn, { while_running: 'interrupt' })} />
+          {entry.mode !== 'steer' && (
+            <IconButton
+              icon="steer"
+              size="small"
+              label={t('queue.steer')}
+              onClick={() => void conversation.changeQueued(turn, { while_running: 'steer' })}
+            />
+          )}
+          <IconButton
+            icon="bolt"
+            size="small"
+            label={t('queue.interrupt')}
+            onClick={() => void conversation.changeQueued(turn, { while_running: 'interrupt' })}
+          />
           <IconButton icon="pencil" size="small" label={t('queue.edit')} onClick={() => setText(entry.text)} />
         </>
       )}

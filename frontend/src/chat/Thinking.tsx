@@ -8,7 +8,12 @@ export function Thinking({ waiting, note }: { waiting: boolean; note: string }) 
     <p role="status" className="flex items-center gap-2.5 text-sm text-quiet">
       <span className="flex gap-1" aria-hidden="true">
         {[0, 1, 2].map((place) => (
-          <span key={place} className="dot size-1.5!" data-status="running" style={{ animationDelay: `${place * 0.2}s` }} />
+          <span
+            key={place}
+            className="dot size-1.5!"
+            data-status="running"
+            style={{ animationDelay: `${place * 0.2}s` }}
+          />
         ))}
       </span>
       {note || t('chat.thinking')}

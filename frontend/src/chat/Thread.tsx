@@ -1,4 +1,13 @@
-import { type ReactNode, type Ref, type SyntheticEvent, useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from 'react';
+import {
+  type ReactNode,
+  type Ref,
+  type SyntheticEvent,
+  useEffect,
+  useImperativeHandle,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react';
 import { IconButton, Spinner } from '../components/Button';
 import { useT } from '../i18n';
 
@@ -65,7 +74,8 @@ export function Thread({ ref, count, firstKey, hasOlder, onOlder, children }: Pr
     height.current = found.scrollHeight;
   };
   // What shrinks and grows again moves the place as well, and so does the rest of a movement from before the end was wanted.
-  const byPerson = (found: HTMLElement) => isMoving() || (found.scrollHeight === height.current && Date.now() - wanted.current > MOVING);
+  const byPerson = (found: HTMLElement) =>
+    isMoving() || (found.scrollHeight === height.current && Date.now() - wanted.current > MOVING);
   const isMoving = () => moved.current > wanted.current && Date.now() - moved.current < MOVING;
   const moves = () => {
     moved.current = Date.now();
@@ -136,7 +146,9 @@ function Older({ onSeen }: { onSeen: () => Promise<void> }) {
   const latest = useRef(onSeen);
   latest.current = onSeen;
   useEffect(() => {
-    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && void latest.current(), { rootMargin: AHEAD });
+    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && void latest.current(), {
+      rootMargin: AHEAD,
+    });
     if (mark.current) observer.observe(mark.current);
     return () => observer.disconnect();
   }, []);

@@ -46,7 +46,12 @@ export const UserMessage = memo(function UserMessage({ message, seen, answered, 
 
 export function Bubble({ text, faded }: { text: string; faded?: boolean }) {
   return (
-    <div className={classes('rounded-2xl rounded-br-md bg-mine px-4 py-2.5 whitespace-pre-wrap [overflow-wrap:anywhere]', faded && 'opacity-60')}>
+    <div
+      className={classes(
+        'rounded-2xl rounded-br-md bg-mine px-4 py-2.5 whitespace-pre-wrap [overflow-wrap:anywhere]',
+        faded && 'opacity-60',
+      )}
+    >
       {text}
     </div>
   );
@@ -89,5 +94,9 @@ function EditForm({ text, onCancel, onSend }: { text: string; onCancel: () => vo
 
 function same(before: Props, now: Props): boolean {
   const files = now.message.parts.some((part) => part.type === 'file');
-  return before.message === now.message && before.far === now.far && (!files || (before.answered === now.answered && before.seen.size === now.seen.size));
+  return (
+    before.message === now.message &&
+    before.far === now.far &&
+    (!files || (before.answered === now.answered && before.seen.size === now.seen.size))
+  );
 }

@@ -69,7 +69,13 @@ export function Welcome() {
           </ul>
         </div>
       </div>
-      <Composer ref={composer} draftName="new" busy={false} onSend={(text, files) => void begin(text, files)} onStop={async () => undefined} />
+      <Composer
+        ref={composer}
+        draftName="new"
+        busy={false}
+        onSend={(text, files) => void begin(text, files)}
+        onStop={async () => undefined}
+      />
     </Dropzone>
   );
 }

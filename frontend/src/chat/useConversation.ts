@@ -23,7 +23,9 @@ export function useConversation(detail: SessionDetail) {
 
   const running = stream.turn ?? server.active_turn?.id ?? null;
   const pending = useMemo(() => {
-    const shown = new Set(messages.filter((message) => message.role === 'user').map((message) => message.metadata?.turn_id ?? ''));
+    const shown = new Set(
+      messages.filter((message) => message.role === 'user').map((message) => message.metadata?.turn_id ?? ''),
+    );
     return arrange(sent, server.queued_turns, running, shown);
   }, [sent, server.queued_turns, running, messages]);
 
@@ -56,8 +58,13 @@ export function useConversation(detail: SessionDetail) {
     stopCall: (turn: string, call: string) => attempt(() => api.cancelCall(turn, call)),
     regenerate: (message: string) => ask(() => chat.regenerate({ messageId: message })),
     edit: (message: ChatMessage, text: string) =>
-      ask(() => (textOf(message) === text ? chat.regenerate({ messageId: message.id }) : chat.sendMessage({ text, messageId: message.id }))),
-    changeQueued: (turn: string, change: { message?: string; while_running?: SentMode }) => attempt(() => api.editQueued(turn, change)),
+      ask(() =>
+        textOf(message) === text
+          ? chat.regenerate({ messageId: message.id })
+          : chat.sendMessage({ text, messageId: message.id }),
+      ),
+    changeQueued: (turn: string, change: { message?: string; while_running?: SentMode }) =>
+      attempt(() => api.editQueued(turn, change)),
     removeQueued: (turn: string) => attempt(() => api.removeQueued(turn)),
   };
 }

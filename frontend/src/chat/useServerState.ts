@@ -16,7 +16,11 @@ const PAUSES = [150, 500, 1000, 2000, 4000]; // ms before a stream that broke of
 const TURNS = new Set(['turn.queued', 'turn.running', 'turn.finished', 'session.updated']);
 
 /** The database is right, the stream is early: this keeps the two together. */
-export function useServerState(detail: SessionDetail, { chat, status, misses, join, requestGeneration }: Stream, outbox: Outbox) {
+export function useServerState(
+  detail: SessionDetail,
+  { chat, status, misses, join, requestGeneration }: Stream,
+  outbox: Outbox,
+) {
   const id = detail.id;
   const cache = useQueryClient();
   const [server, setServer] = useState(detail);
@@ -92,7 +96,9 @@ function furtherThan(now: SessionDetail, chat: Chat<ChatMessage>): ChatMessage |
 
 /** Turns that wait or run, without those whose message the conversation shows. */
 function liveTurns(now: SessionDetail): LiveTurns {
-  const shown = new Set(now.messages.filter((message) => message.role === 'user').map((message) => message.metadata?.turn_id));
+  const shown = new Set(
+    now.messages.filter((message) => message.role === 'user').map((message) => message.metadata?.turn_id),
+  );
   const live = now.queued_turns.map((turn) => [turn.id, 'queued'] as [string, 'queued' | 'running']);
   if (now.active_turn) live.push([now.active_turn.id, 'running']);
   return new Map(live.filter(([turn]) => !shown.has(turn)));

@@ -59,7 +59,10 @@ export function useStream(detail: SessionDetail) {
     });
   };
   /** A number that stands while what the server says can be taken over; null while it cannot. */
-  const requestGeneration = useCallback(() => (asked.current.open && chat.status !== 'streaming' ? null : asked.current.count), [chat]);
+  const requestGeneration = useCallback(
+    () => (asked.current.open && chat.status !== 'streaming' ? null : asked.current.count),
+    [chat],
+  );
 
   const last = messages.at(-1);
   const shown = useHeld(messages, live);

@@ -8,7 +8,15 @@ import type { WorkspaceFile } from '../api/types';
 import { upload } from '../api/upload';
 import { errorText } from '../api/errorText';
 
-export type Upload = { key: string; name: string; type: string; share: number; done?: WorkspaceFile; problem?: string; stop: AbortController };
+export type Upload = {
+  key: string;
+  name: string;
+  type: string;
+  share: number;
+  done?: WorkspaceFile;
+  problem?: string;
+  stop: AbortController;
+};
 
 export function useUploads() {
   const t = useT();
@@ -20,7 +28,8 @@ export function useUploads() {
 
   const add = (files: File[]) => {
     for (const file of files) {
-      if (limits && count.current >= limits.attachments) return toast(t('chat.tooManyFiles', { count: limits.attachments }), 'wrong');
+      if (limits && count.current >= limits.attachments)
+        return toast(t('chat.tooManyFiles', { count: limits.attachments }), 'wrong');
       if (limits && file.size > limits.file_bytes) {
         toast(t('chat.fileTooLarge', { name: file.name, megabytes: Math.floor(limits.file_bytes / 2 ** 20) }), 'wrong');
         continue;

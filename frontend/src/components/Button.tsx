@@ -35,7 +35,13 @@ export function Button({ look = 'plain', icon, small, busy, className, children,
   );
 }
 
-type IconProps = ComponentProps<'button'> & { icon: IconName; label: string; look?: Look; size?: 'small' | 'normal'; round?: boolean };
+type IconProps = ComponentProps<'button'> & {
+  icon: IconName;
+  label: string;
+  look?: Look;
+  size?: 'small' | 'normal';
+  round?: boolean;
+};
 
 /** A button that is only a drawing; its label is read out and shown on hover and focus. */
 export function IconButton({ icon, label, look = 'quiet', size = 'normal', round, className, ...rest }: IconProps) {

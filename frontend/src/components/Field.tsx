@@ -27,7 +27,13 @@ function Labelled({ label, about, problem, children }: Around & { children: (ids
 
 type FieldIds = { id: string; 'aria-describedby': string | undefined; 'aria-invalid': true | undefined };
 
-export function TextField({ label, about, problem, className, ...rest }: Around & Omit<ComponentProps<'input'>, 'about'>) {
+export function TextField({
+  label,
+  about,
+  problem,
+  className,
+  ...rest
+}: Around & Omit<ComponentProps<'input'>, 'about'>) {
   return (
     <Labelled label={label} about={about} problem={problem}>
       {(ids) => <input {...rest} {...ids} className={classes(FIELD, className)} />}
@@ -35,7 +41,13 @@ export function TextField({ label, about, problem, className, ...rest }: Around 
   );
 }
 
-export function TextArea({ label, about, problem, className, ...rest }: Around & Omit<ComponentProps<'textarea'>, 'about'>) {
+export function TextArea({
+  label,
+  about,
+  problem,
+  className,
+  ...rest
+}: Around & Omit<ComponentProps<'textarea'>, 'about'>) {
   return (
     <Labelled label={label} about={about} problem={problem}>
       {(ids) => <textarea rows={3} {...rest} {...ids} className={classes(FIELD, 'field-sizing-content', className)} />}
@@ -45,7 +57,14 @@ export function TextArea({ label, about, problem, className, ...rest }: Around &
 
 export type Choice = { value: string; label: string };
 
-export function SelectField({ label, about, problem, choices, className, ...rest }: Around & Omit<ComponentProps<'select'>, 'about'> & { choices: Choice[] }) {
+export function SelectField({
+  label,
+  about,
+  problem,
+  choices,
+  className,
+  ...rest
+}: Around & Omit<ComponentProps<'select'>, 'about'> & { choices: Choice[] }) {
   return (
     <Labelled label={label} about={about} problem={problem}>
       {(ids) => (

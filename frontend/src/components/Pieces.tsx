@@ -19,15 +19,33 @@ const TONES: Record<Tone, string> = {
 
 export function Badge({ tone = 'calm', children }: { tone?: Tone; children: ReactNode }) {
   return (
-    <span className={classes('inline-flex items-center gap-1 rounded-full px-2 py-0.5 text-xs font-medium whitespace-nowrap', TONES[tone])}>
+    <span
+      className={classes(
+        'inline-flex items-center gap-1 rounded-full px-2 py-0.5 text-xs font-medium whitespace-nowrap',
+        TONES[tone],
+      )}
+    >
       {children}
     </span>
   );
 }
 
-export function Notice({ tone = 'attention', icon = 'info', children, action }: { tone?: Tone; icon?: IconName; children: ReactNode; action?: ReactNode }) {
+export function Notice({
+  tone = 'attention',
+  icon = 'info',
+  children,
+  action,
+}: {
+  tone?: Tone;
+  icon?: IconName;
+  children: ReactNode;
+  action?: ReactNode;
+}) {
   return (
-    <div className={classes('flex flex-wrap items-start gap-3 rounded-xl px-4 py-3 text-sm', TONES[tone])} role={tone === 'wrong' ? 'alert' : 'status'}>
+    <div
+      className={classes('flex flex-wrap items-start gap-3 rounded-xl px-4 py-3 text-sm', TONES[tone])}
+      role={tone === 'wrong' ? 'alert' : 'status'}
+    >
       <Icon name={icon} className="mt-px" />
       <div className="min-w-0 flex-1 basis-44 break-words">{children}</div>
       {action && <div className="max-sm:ml-[30px]">{action}</div>}
@@ -99,7 +117,14 @@ export function CopyButton({ text, label }: { text: string | (() => string); lab
     return () => window.clearTimeout(timer);
   }, [done]);
   const take = async () => setDone(await copy(typeof text === 'string' ? text : text()));
-  return <IconButton size="small" icon={done ? 'check' : 'copy'} label={done ? t('common.copied') : (label ?? t('common.copy'))} onClick={() => void take()} />;
+  return (
+    <IconButton
+      size="small"
+      icon={done ? 'check' : 'copy'}
+      label={done ? t('common.copied') : (label ?? t('common.copy'))}
+      onClick={() => void take()}
+    />
+  );
 }
 
 export function Fold({ title, open, children }: { title: ReactNode; open?: boolean; children: ReactNode }) {
@@ -119,7 +144,10 @@ export function Raw({ value }: { value: unknown }) {
   const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2);
   return (
     <div className="group/raw relative">
-      <pre className="max-h-80 overflow-auto rounded-lg bg-code p-3 text-xs leading-relaxed whitespace-pre-wrap" tabIndex={0}>
+      <pre
+        className="max-h-80 overflow-auto rounded-lg bg-code p-3 text-xs leading-relaxed whitespace-pre-wrap"
+        tabIndex={0}
+      >
         {text}
       </pre>
       <span className="absolute top-1.5 right-1.5 rounded-lg bg-code">

@@ -21,12 +21,19 @@ export function Progress({ share, label, since }: { share?: number | null; label
         className="h-1.5 flex-1 overflow-hidden rounded-full bg-hover"
       >
         {known ? (
-          <div className="h-full rounded-full bg-accent transition-[width] duration-300" style={{ width: `${percent}%` }} />
+          <div
+            className="h-full rounded-full bg-accent transition-[width] duration-300"
+            style={{ width: `${percent}%` }}
+          />
         ) : (
           <div className="slowing h-full rounded-full bg-accent" style={{ animationDelay: `-${gone}s` }} />
         )}
       </div>
-      {known && <span className="w-10 text-right text-xs text-quiet tabular-nums">{t('common.percent', { percent: percent! })}</span>}
+      {known && (
+        <span className="w-10 text-right text-xs text-quiet tabular-nums">
+          {t('common.percent', { percent: percent! })}
+        </span>
+      )}
     </div>
   );
 }

@@ -10,7 +10,10 @@ export function Tabs({ tabs, base, label }: { tabs: Tab[]; base: string; label: 
   const first = tabs[0]?.id ?? '';
   const asked = path.slice(base.length + 1);
   return (
-    <Radix.Root value={tabs.some((tab) => tab.id === asked) ? asked : first} onValueChange={(id) => go(id === first ? base : `${base}/${id}`, { replace: true })}>
+    <Radix.Root
+      value={tabs.some((tab) => tab.id === asked) ? asked : first}
+      onValueChange={(id) => go(id === first ? base : `${base}/${id}`, { replace: true })}
+    >
       <Radix.List aria-label={label} className="flex gap-1 overflow-x-auto border-b border-line">
         {tabs.map((tab) => (
           <Radix.Trigger

@@ -1,4 +1,15 @@
-import { Background, Controls, type Edge, Handle, type Node, type NodeProps, Position, ReactFlow, useReactFlow, useStore } from '@xyflow/react';
+import {
+  Background,
+  Controls,
+  type Edge,
+  Handle,
+  type Node,
+  type NodeProps,
+  Position,
+  ReactFlow,
+  useReactFlow,
+  useStore,
+} from '@xyflow/react';
 import '@xyflow/react/dist/base.css';
 import './graph.css';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
@@ -36,7 +47,10 @@ export default function GraphView({ graph, names, states, chosen, onChoose, comp
     measure();
     return () => observer.disconnect();
   }, []);
-  const at = useMemo(() => (compact || downward ? columns(graph, downward) : places(graph)), [graph, compact, downward]);
+  const at = useMemo(
+    () => (compact || downward ? columns(graph, downward) : places(graph)),
+    [graph, compact, downward],
+  );
   const boxes = useMemo(
     () =>
       graph.nodes.map((node): Box => {
@@ -70,7 +84,13 @@ export default function GraphView({ graph, names, states, chosen, onChoose, comp
     [graph, states],
   );
   return (
-    <div className="graph overflow-hidden rounded-xl border border-line" ref={frame} style={{ height: frameHeight(sizeOf(at), width, compact) }} role="group" aria-label={t('graph.label', { count: graph.nodes.length })}>
+    <div
+      className="graph overflow-hidden rounded-xl border border-line"
+      ref={frame}
+      style={{ height: frameHeight(sizeOf(at), width, compact) }}
+      role="group"
+      aria-label={t('graph.label', { count: graph.nodes.length })}
+    >
       {width > 0 && (
         <ReactFlow
           key={String(downward)}
@@ -122,10 +142,30 @@ function frameHeight(drawing: { width: number; height: number }, width: number, 
 
 function BoxNode({ data, selected }: NodeProps<Box>) {
   return (
-    <div className={classes('flex size-full items-center gap-2.5 rounded-xl border bg-card px-3 text-left shadow-sm', selected ? 'border-accent ring-3 ring-accent-soft' : 'border-line')}>
+    <div
+      className={classes(
+        'flex size-full items-center gap-2.5 rounded-xl border bg-card px-3 text-left shadow-sm',
+        selected ? 'border-accent ring-3 ring-accent-soft' : 'border-line',
+      )}
+    >
       <Handle type="target" position={data.downward ? Position.Top : Position.Left} />
-      <span className="node-state" data-tone={data.status ? toneOf(data.status) : undefined} data-running={data.status === 'RUNNING' || undefined}>
-        <Icon name={data.status === 'COMPLETED' ? 'check' : data.status === 'FAILED' ? 'warning' : data.status === 'REVIEW' ? 'question' : 'block'} size={16} />
+      <span
+        className="node-state"
+        data-tone={data.status ? toneOf(data.status) : undefined}
+        data-running={data.status === 'RUNNING' || undefined}
+      >
+        <Icon
+          name={
+            data.status === 'COMPLETED'
+              ? 'check'
+              : data.status === 'FAILED'
+                ? 'warning'
+                : data.status === 'REVIEW'
+                  ? 'question'
+                  : 'block'
+          }
+          size={16}
+        />
       </span>
       <span className="min-w-0 flex-1">
         <span className="block truncate text-[13px] font-medium">{data.title}</span>

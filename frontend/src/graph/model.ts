@@ -1,8 +1,20 @@
 // An agent's graph as it is drawn: boxes with titles at places, and lines between them. Pure functions.
 import { field, list, number, record, text } from '../api/looseValues';
 
-export type GraphNode = { id: string; block_id: string; input_default: Record<string, unknown>; position: Point | null };
-export type GraphLink = { id: string; source: string; sourceName: string; sink: string; sinkName: string; isStatic: boolean };
+export type GraphNode = {
+  id: string;
+  block_id: string;
+  input_default: Record<string, unknown>;
+  position: Point | null;
+};
+export type GraphLink = {
+  id: string;
+  source: string;
+  sourceName: string;
+  sink: string;
+  sinkName: string;
+  isStatic: boolean;
+};
 export type Graph = { nodes: GraphNode[]; links: GraphLink[] };
 export type Point = { x: number; y: number };
 export type BlockNames = ReadonlyMap<string, { name: string; category: string }>;
@@ -99,19 +111,25 @@ function overlaps(points: Point[]): boolean {
 export function sizeOf(places: ReadonlyMap<string, Point>): { width: number; height: number } {
   const extent = (values: number[]) => (values.length ? Math.max(...values) - Math.min(...values) : 0);
   const points = [...places.values()];
-  return { width: extent(points.map((point) => point.x)) + BOX.width, height: extent(points.map((point) => point.y)) + BOX.height };
+  return {
+    width: extent(points.map((point) => point.x)) + BOX.width,
+    height: extent(points.map((point) => point.y)) + BOX.height,
+  };
 }
 
 /** Each node one column (or row) after the furthest node before it; a cycle is cut where it closes. */
 export function columns(graph: Graph, downward = false): Map<string, Point> {
   const before = new Map<string, string[]>(graph.nodes.map((node) => [node.id, []]));
-  for (const link of graph.links) if (before.has(link.sink) && before.has(link.source)) before.get(link.sink)!.push(link.source);
+  for (const link of graph.links)
+    if (before.has(link.sink) && before.has(link.source)) before.get(link.sink)!.push(link.source);
   const column = new Map<string, number>();
   const depth = (id: string, path: ReadonlySet<string>): number => {
     const known = column.get(id);
     if (known !== undefined) return known;
     const sources = before.get(id)!.filter((source) => !path.has(source));
-    const found = sources.length ? 1 + Math.max(...sources.map((source) => depth(source, new Set([...path, source])))) : 0;
+    const found = sources.length
+      ? 1 + Math.max(...sources.map((source) => depth(source, new Set([...path, source]))))
+      : 0;
     column.set(id, found);
     return found;
   };

@@ -37,13 +37,23 @@ export function formatter(language: string) {
     size: (bytes: number) => {
       const names = ['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const;
       const power = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), names.length - 1);
-      const style = { style: 'unit', unit: names[power]!, unitDisplay: power ? 'short' : 'long', maximumFractionDigits: power ? 1 : 0 } as const;
+      const style = {
+        style: 'unit',
+        unit: names[power]!,
+        unitDisplay: power ? 'short' : 'long',
+        maximumFractionDigits: power ? 1 : 0,
+      } as const;
       return new Intl.NumberFormat(language, style).format(bytes / 1000 ** power);
     },
     span: (seconds: number) => {
       const unit = seconds < 1 ? 'millisecond' : seconds < 90 ? 'second' : seconds < 5400 ? 'minute' : 'hour';
       const value = seconds / { millisecond: 0.001, second: 1, minute: 60, hour: 3600 }[unit];
-      const style = { style: 'unit', unit, unitDisplay: 'short', maximumFractionDigits: value < 10 && unit !== 'millisecond' ? 1 : 0 } as const;
+      const style = {
+        style: 'unit',
+        unit,
+        unitDisplay: 'short',
+        maximumFractionDigits: value < 10 && unit !== 'millisecond' ? 1 : 0,
+      } as const;
       return new Intl.NumberFormat(language, style).format(value);
     },
   };

@@ -43,7 +43,13 @@ export function Run({ agent }: { agent: AgentDetail }) {
         {t('agent.run')}
       </Button>
       <Dialog open={wish !== null} onClose={() => setWish(null)} title={t('agent.runTitle', { name: agent.name })}>
-        <SchemaForm schema={agent.input_schema} action={t('agent.run')} busy={busy} problems={problems} onSubmit={(values) => void run(values)} />
+        <SchemaForm
+          schema={agent.input_schema}
+          action={t('agent.run')}
+          busy={busy}
+          problems={problems}
+          onSubmit={(values) => void run(values)}
+        />
       </Dialog>
     </>
   );
@@ -82,7 +88,14 @@ export function More({ agent }: { agent: AgentDetail }) {
       {open === 'describe' && <Describe agent={agent} onClose={close} />}
       {open === 'schedule' && <NewSchedule agent={agent} onClose={close} />}
       {open === 'trigger' && <NewTrigger agent={agent} onClose={close} />}
-      <Confirm open={open === 'delete'} onClose={close} onConfirm={() => void remove()} title={t('agent.deleteTitle')} about={t('agent.deleteAbout', { name: agent.name })} action={t('agent.delete')} />
+      <Confirm
+        open={open === 'delete'}
+        onClose={close}
+        onConfirm={() => void remove()}
+        title={t('agent.deleteTitle')}
+        about={t('agent.deleteAbout', { name: agent.name })}
+        action={t('agent.delete')}
+      />
     </>
   );
 }
@@ -100,8 +113,17 @@ function Describe({ agent, onClose }: { agent: AgentDetail; onClose: () => void 
   return (
     <Dialog open onClose={onClose} title={t('agent.describe')}>
       <form action={save} className="flex flex-col gap-4">
-        <TextField label={t('common.name')} value={name} maxLength={200} onChange={(event) => setName(event.target.value)} />
-        <TextArea label={t('agent.description')} value={description} onChange={(event) => setDescription(event.target.value)} />
+        <TextField
+          label={t('common.name')}
+          value={name}
+          maxLength={200}
+          onChange={(event) => setName(event.target.value)}
+        />
+        <TextArea
+          label={t('agent.description')}
+          value={description}
+          onChange={(event) => setDescription(event.target.value)}
+        />
         <Button look="strong" type="submit" disabled={!name.trim()} className="self-start">
           {t('common.save')}
         </Button>

@@ -59,7 +59,9 @@ function Shown({ agent }: { agent: AgentDetail }) {
             <p className="max-w-2xl pb-2">{agent.description || t('agents.noDescription')}</p>
             <span className="flex flex-wrap gap-2">
               <Badge>{t('agents.version', { version: agent.version })}</Badge>
-              <Badge tone={agent.valid ? 'good' : 'attention'}>{t(agent.valid ? 'agents.valid' : 'agents.invalid')}</Badge>
+              <Badge tone={agent.valid ? 'good' : 'attention'}>
+                {t(agent.valid ? 'agents.valid' : 'agents.invalid')}
+              </Badge>
             </span>
           </>
         }

@@ -18,14 +18,22 @@ export function Agents() {
   const [search, setSearch] = useState('');
   const words = useServerState(search.trim(), 250);
   const found = usePages(['agents', words], (cursor) => libraryApi.agents(words, cursor), { steady: true });
-  useGathered((hint) => NEWS.has(hint.type), () => void found.refetch()); // agents are built in chats
+  useGathered(
+    (hint) => NEWS.has(hint.type),
+    () => void found.refetch(),
+  ); // agents are built in chats
   return (
     <>
       <Heading title={t('library.agents')} about={t('agents.about')}>
         <SearchField label={t('agents.search')} value={search} onChange={setSearch} />
         <Import />
       </Heading>
-      <Listed answer={found} icon="agent" empty={t(words ? 'agents.nothingFound' : 'agents.none')} hint={t('agents.hint')}>
+      <Listed
+        answer={found}
+        icon="agent"
+        empty={t(words ? 'agents.nothingFound' : 'agents.none')}
+        hint={t('agents.hint')}
+      >
         {(rows) => (
           <ul className="grid gap-4 sm:grid-cols-2 lg:grid-cols-3">
             {rows.map((agent) => (
@@ -42,7 +50,10 @@ function Card({ agent }: { agent: Agent }) {
   const t = useT();
   return (
     <li>
-      <Link href={`/library/agents/${agent.id}`} className="panel flex h-full flex-col gap-2 p-4 transition-colors hover:border-accent">
+      <Link
+        href={`/library/agents/${agent.id}`}
+        className="panel flex h-full flex-col gap-2 p-4 transition-colors hover:border-accent"
+      >
         <span className="flex items-center gap-2.5">
           <span className="rounded-lg bg-accent-soft p-1.5 text-accent-text">
             <Icon name="agent" />

@@ -12,14 +12,22 @@ import { useBlockNames } from './useBlockNames';
 export function DifferenceView({ agent, from, to }: { agent: string; from: number; to: number }) {
   const t = useT();
   const names = useBlockNames();
-  const { data, error } = useQuery({ queryKey: ['agent', agent, 'diff', from, to], queryFn: () => libraryApi.difference(agent, from, to), staleTime: Infinity });
+  const { data, error } = useQuery({
+    queryKey: ['agent', agent, 'diff', from, to],
+    queryFn: () => libraryApi.difference(agent, from, to),
+    staleTime: Infinity,
+  });
   const graphs = [useGraph(agent, from), useGraph(agent, to)];
   if (error) return <Failed words={errorText(error, t)} />;
   if (!data) return <Loading />;
-  const titles = new Map(graphs.flatMap((graph) => graph.nodes.map((node) => [node.id, titleOf(node, names).title] as const)));
-  const nodeName = (node: Record<string, unknown>) => titles.get(text(node.id)) ?? names.get(text(node.block_id))?.name ?? text(node.id).slice(0, 8);
+  const titles = new Map(
+    graphs.flatMap((graph) => graph.nodes.map((node) => [node.id, titleOf(node, names).title] as const)),
+  );
+  const nodeName = (node: Record<string, unknown>) =>
+    titles.get(text(node.id)) ?? names.get(text(node.block_id))?.name ?? text(node.id).slice(0, 8);
   const end = (node: unknown, pin: unknown) => [titles.get(text(node)), text(pin)].filter(Boolean).join(' · ');
-  const linkName = (link: Record<string, unknown>) => `${end(link.source_id, link.source_name)} → ${end(link.sink_id, link.sink_name)}`;
+  const linkName = (link: Record<string, unknown>) =>
+    `${end(link.source_id, link.source_name)} → ${end(link.sink_id, link.sink_name)}`;
   const nothing = empty(data.nodes) && empty(data.links) && data.graph.length === 0;
   return (
     <div className="mt-3 flex flex-col gap-3 border-t border-line pt-3">
@@ -32,13 +40,22 @@ export function DifferenceView({ agent, from, to }: { agent: string; from: numbe
 }
 
 function useGraph(agent: string, version: number): Graph {
-  const { data } = useQuery({ queryKey: ['agent', agent, 'version', version], queryFn: () => libraryApi.version(agent, version), staleTime: Infinity });
+  const { data } = useQuery({
+    queryKey: ['agent', agent, 'version', version],
+    queryFn: () => libraryApi.version(agent, version),
+    staleTime: Infinity,
+  });
   return useMemo(() => readGraph(data?.graph), [data]);
 }
 
 const empty = (parts: Parts) => parts.added.length + parts.removed.length + parts.changed.length === 0;
 
-type PartsProps = { title: string; parts: Parts; nameOf: (part: Record<string, unknown>) => string; titles: ReadonlyMap<string, string> };
+type PartsProps = {
+  title: string;
+  parts: Parts;
+  nameOf: (part: Record<string, unknown>) => string;
+  titles: ReadonlyMap<string, string>;
+};
 
 function PartList({ title, parts, nameOf, titles }: PartsProps) {
   const t = useT();
@@ -68,7 +85,17 @@ function PartList({ title, parts, nameOf, titles }: PartsProps) {
   );
 }
 
-function Line({ sign, said, className, children }: { sign: string; said: string; className: string; children: ReactNode }) {
+function Line({
+  sign,
+  said,
+  className,
+  children,
+}: {
+  sign: string;
+  said: string;
+  className: string;
+  children: ReactNode;
+}) {
   return (
     <li className={`flex gap-2 rounded-md px-2 py-1 font-mono text-xs ${className}`}>
       <span aria-hidden="true">{sign}</span>

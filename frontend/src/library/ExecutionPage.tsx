@@ -34,7 +34,10 @@ function Shown({ execution, states }: { execution: Execution; states: NodeStates
   return (
     <div className="flex flex-col gap-6">
       <div>
-        <Link href={`/library/agents/${execution.agent_id}`} className="inline-flex items-center gap-1 pb-3 text-sm text-quiet hover:text-ink">
+        <Link
+          href={`/library/agents/${execution.agent_id}`}
+          className="inline-flex items-center gap-1 pb-3 text-sm text-quiet hover:text-ink"
+        >
           <Icon name="left" size={14} /> {execution.agent_name ?? t('run.agent')}
         </Link>
         <Heading
@@ -86,7 +89,10 @@ function Drawn({ execution, states }: { execution: Execution; states: NodeStates
     staleTime: Infinity,
   });
   const graph = useMemo(() => readGraph(data?.graph), [data]);
-  const titles = useMemo(() => new Map(graph.nodes.map((node) => [node.id, titleOf(node, names).title])), [graph, names]);
+  const titles = useMemo(
+    () => new Map(graph.nodes.map((node) => [node.id, titleOf(node, names).title])),
+    [graph, names],
+  );
   const runs = execution.nodes ?? [];
   const runsOfChosen = runs.filter((run) => run.node_id === chosen);
   return (
@@ -96,7 +102,9 @@ function Drawn({ execution, states }: { execution: Execution; states: NodeStates
           <GraphView graph={graph} names={names} states={states} chosen={chosen} onChoose={setChosen} />
         </Suspense>
       )}
-      {runs.length > 0 && <Timeline runs={runs} titles={titles} chosen={chosen} onChoose={setChosen} live={!hasEnded(execution.status)} />}
+      {runs.length > 0 && (
+        <Timeline runs={runs} titles={titles} chosen={chosen} onChoose={setChosen} live={!hasEnded(execution.status)} />
+      )}
       {runsOfChosen.map((run) => (
         <section key={run.id} className="panel p-4 text-sm" aria-label={titles.get(run.node_id)}>
           <p className="flex items-center gap-2 pb-3 font-medium">
@@ -113,7 +121,13 @@ function Drawn({ execution, states }: { execution: Execution; states: NodeStates
   );
 }
 
-type TimelineProps = { runs: NodeRun[]; titles: Map<string, string>; chosen: string | null; onChoose: (node: string) => void; live: boolean };
+type TimelineProps = {
+  runs: NodeRun[];
+  titles: Map<string, string>;
+  chosen: string | null;
+  onChoose: (node: string) => void;
+  live: boolean;
+};
 
 function Timeline({ runs, titles, chosen, onChoose, live }: TimelineProps) {
   const t = useT();
@@ -141,9 +155,15 @@ function Timeline({ runs, titles, chosen, onChoose, live }: TimelineProps) {
                 <span className="truncate">{titles.get(span.run.node_id) ?? span.run.node_id.slice(0, 8)}</span>
               </span>
               <span className="relative h-2.5 rounded-full bg-hover">
-                <span className="timeline-bar absolute inset-y-0 rounded-full" data-tone={toneOf(span.run.status)} style={{ left: `${span.start * 100}%`, width: `${span.width * 100}%` }} />
+                <span
+                  className="timeline-bar absolute inset-y-0 rounded-full"
+                  data-tone={toneOf(span.run.status)}
+                  style={{ left: `${span.start * 100}%`, width: `${span.width * 100}%` }}
+                />
               </span>
-              <span className="text-right text-xs text-quiet tabular-nums">{span.seconds !== null && format.span(span.seconds)}</span>
+              <span className="text-right text-xs text-quiet tabular-nums">
+                {span.seconds !== null && format.span(span.seconds)}
+              </span>
             </button>
           </li>
         ))}

@@ -20,7 +20,10 @@ export function Executions() {
 export function ExecutionList({ agent }: { agent?: string }) {
   const t = useT();
   const found = usePages(['executions', agent ?? ''], (cursor) => libraryApi.executions(agent, cursor));
-  useGathered((hint) => hint.type === 'execution.updated' || hint.type === 'reconnected', () => void found.refetch());
+  useGathered(
+    (hint) => hint.type === 'execution.updated' || hint.type === 'reconnected',
+    () => void found.refetch(),
+  );
   return (
     <>
       <Listed answer={found} icon="play" empty={t('runs.none')} hint={t('runs.hint')}>
@@ -39,7 +42,10 @@ export function ExecutionList({ agent }: { agent?: string }) {
 function Row({ execution }: { execution: Execution }) {
   const t = useT();
   const format = useFormat();
-  const seconds = execution.started_at && execution.ended_at ? (Date.parse(execution.ended_at) - Date.parse(execution.started_at)) / 1000 : null;
+  const seconds =
+    execution.started_at && execution.ended_at
+      ? (Date.parse(execution.ended_at) - Date.parse(execution.started_at)) / 1000
+      : null;
   return (
     <li>
       <Link href={`/library/runs/${execution.id}`} className="flex items-center gap-3 px-4 py-3 text-sm hover:bg-hover">

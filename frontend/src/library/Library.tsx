@@ -36,13 +36,17 @@ export default function Library() {
     <Page title={t('library.title')}>
       <nav ref={places} aria-label={t('library.title')} className="-mx-1 flex gap-1 overflow-x-auto px-1 pb-5">
         {PLACES.map(([href, icon, name]) => {
-          const here = href === '/library' ? path === href || path.startsWith('/library/agents/') : path.startsWith(href);
+          const here =
+            href === '/library' ? path === href || path.startsWith('/library/agents/') : path.startsWith(href);
           return (
             <Link
               key={href}
               href={href}
               aria-current={here ? 'page' : undefined}
-              className={classes('flex items-center gap-2 rounded-lg px-3 py-2 text-sm whitespace-nowrap', here ? 'bg-chosen font-medium' : 'text-quiet hover:bg-hover hover:text-ink')}
+              className={classes(
+                'flex items-center gap-2 rounded-lg px-3 py-2 text-sm whitespace-nowrap',
+                here ? 'bg-chosen font-medium' : 'text-quiet hover:bg-hover hover:text-ink',
+              )}
             >
               <Icon name={icon} size={16} /> {t(name)}
             </Link>

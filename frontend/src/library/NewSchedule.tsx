@@ -41,7 +41,12 @@ export function NewSchedule({ agent, onClose }: { agent: AgentDetail; onClose: (
   return (
     <Dialog open onClose={onClose} title={t('schedules.newTitle', { name: agent.name })}>
       <div className="flex flex-col gap-4">
-        <TextField label={t('common.name')} value={name} problem={problems.name} onChange={(event) => setName(event.target.value)} />
+        <TextField
+          label={t('common.name')}
+          value={name}
+          problem={problems.name}
+          onChange={(event) => setName(event.target.value)}
+        />
         <SelectField
           label={t('schedules.when')}
           choices={TIMES.map(([value, label]) => ({ value, label: t(label) }))}
@@ -51,8 +56,23 @@ export function NewSchedule({ agent, onClose }: { agent: AgentDetail; onClose: (
             if (event.target.value) setCron(event.target.value);
           }}
         />
-        {chosen === '' && <TextField label={t('schedules.cron')} about={t('schedules.cronAbout')} className="font-mono" value={cron} problem={problems.cron} onChange={(event) => setCron(event.target.value)} />}
-        <SchemaForm schema={agent.input_schema} action={t('schedules.make')} busy={busy} problems={problems} onSubmit={(inputs) => void make(inputs)} />
+        {chosen === '' && (
+          <TextField
+            label={t('schedules.cron')}
+            about={t('schedules.cronAbout')}
+            className="font-mono"
+            value={cron}
+            problem={problems.cron}
+            onChange={(event) => setCron(event.target.value)}
+          />
+        )}
+        <SchemaForm
+          schema={agent.input_schema}
+          action={t('schedules.make')}
+          busy={busy}
+          problems={problems}
+          onSubmit={(inputs) => void make(inputs)}
+        />
       </div>
     </Dialog>
   );

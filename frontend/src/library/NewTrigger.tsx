@@ -25,7 +25,12 @@ export function NewTrigger({ agent, onClose }: { agent: AgentDetail; onClose: ()
       ) : (
         <form action={make} className="flex flex-col gap-4">
           <TextField label={t('common.name')} value={name} onChange={(event) => setName(event.target.value)} />
-          <SelectField label={t('triggers.scheme')} choices={Object.entries(SCHEMES).map(([value, name]) => ({ value, label: t(name) }))} value={scheme} onChange={(event) => setScheme(event.target.value)} />
+          <SelectField
+            label={t('triggers.scheme')}
+            choices={Object.entries(SCHEMES).map(([value, name]) => ({ value, label: t(name) }))}
+            value={scheme}
+            onChange={(event) => setScheme(event.target.value)}
+          />
           <Button look="strong" type="submit" className="self-start" disabled={!name.trim()}>
             {t('triggers.make')}
           </Button>

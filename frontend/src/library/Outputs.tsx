@@ -37,7 +37,12 @@ export function Inputs({ inputs }: { inputs: Record<string, unknown> }) {
 function Value({ value }: { value: unknown }) {
   if (typeof value !== 'string') return <Raw value={value} />;
   const address = /^workspace:\/\/\S+$/.test(value) ? addressOf(value) : null;
-  if (address) return /#image\//.test(value) ? <Picture url={address} name="" /> : <FileLink url={address} name="" about={value} />;
+  if (address)
+    return /#image\//.test(value) ? (
+      <Picture url={address} name="" />
+    ) : (
+      <FileLink url={address} name="" about={value} />
+    );
   return (
     <div className="group/value relative rounded-lg bg-code px-3 py-2 pr-10">
       <Suspense fallback={<p className="whitespace-pre-wrap">{value}</p>}>

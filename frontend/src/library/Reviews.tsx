@@ -11,7 +11,10 @@ export function Reviews() {
   const [all, setAll] = useState(false);
   const state = all ? '' : 'waiting';
   const found = usePages(['reviews', state], (cursor) => libraryApi.reviews(state, cursor));
-  useGathered((hint) => hint.type === 'review.requested' || hint.type === 'review.decided' || hint.type === 'reconnected', () => void found.refetch());
+  useGathered(
+    (hint) => hint.type === 'review.requested' || hint.type === 'review.decided' || hint.type === 'reconnected',
+    () => void found.refetch(),
+  );
   return (
     <>
       <Heading title={t('library.reviews')} about={t('reviews.about')}>

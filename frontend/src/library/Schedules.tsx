@@ -53,7 +53,9 @@ function Row({ schedule }: { schedule: Schedule }) {
           · {schedule.words ?? schedule.cron} · {schedule.timezone}
         </p>
         <p className="text-[13px] text-quiet">
-          {schedule.enabled && schedule.next_run_at && t('schedules.next', { when: format.moment(schedule.next_run_at) })}{' '}
+          {schedule.enabled &&
+            schedule.next_run_at &&
+            t('schedules.next', { when: format.moment(schedule.next_run_at) })}{' '}
           {schedule.enabled && schedule.next_run_at && <Ago when={schedule.next_run_at} />}
         </p>
         {schedule.last_error && <p className="text-[13px] text-wrong">{schedule.last_error}</p>}
@@ -61,10 +63,19 @@ function Row({ schedule }: { schedule: Schedule }) {
       <Button small icon="play" onClick={() => void run()}>
         {t('schedules.runNow')}
       </Button>
-      <Button small aria-pressed={schedule.enabled} onClick={() => void change(libraryApi.changeSchedule(schedule.id, { enabled: !schedule.enabled }))}>
+      <Button
+        small
+        aria-pressed={schedule.enabled}
+        onClick={() => void change(libraryApi.changeSchedule(schedule.id, { enabled: !schedule.enabled }))}
+      >
         {t(schedule.enabled ? 'common.switchOff' : 'common.switchOn')}
       </Button>
-      <IconButton icon="trash" size="small" label={t('common.deleteNamed', { name: schedule.name })} onClick={() => void change(libraryApi.removeSchedule(schedule.id))} />
+      <IconButton
+        icon="trash"
+        size="small"
+        label={t('common.deleteNamed', { name: schedule.name })}
+        onClick={() => void change(libraryApi.removeSchedule(schedule.id))}
+      />
     </li>
   );
 }

@@ -1,6 +1,14 @@
 import { Icon } from '../components/icons';
 
-export function SearchField({ label, value, onChange }: { label: string; value: string; onChange: (value: string) => void }) {
+export function SearchField({
+  label,
+  value,
+  onChange,
+}: {
+  label: string;
+  value: string;
+  onChange: (value: string) => void;
+}) {
   return (
     <span className="relative">
       <Icon name="search" size={15} className="absolute top-2.5 left-3 text-quiet" />

@@ -17,13 +17,43 @@ export function ServerFields({ kind, provider, said, set, wrong }: Props) {
   const usual = usualPort(kind, provider);
   return (
     <>
-      <TextField label={t('credentials.host')} about={t(login ? 'credentials.serverAbout' : 'credentials.hostAbout')} required placeholder={t(login ? 'credentials.serverExample' : 'credentials.hostExample')} autoComplete="off" autoCapitalize="none" spellCheck={false} value={said.host ?? ''} problem={wrong('host')} onChange={set('host')} />
-      <TextField label={t(usual ? 'credentials.portOptional' : 'credentials.port')} type="number" min={1} max={65535} required={!usual} placeholder={usual} value={said.port ?? ''} problem={wrong('port')} onChange={set('port')} />
+      <TextField
+        label={t('credentials.host')}
+        about={t(login ? 'credentials.serverAbout' : 'credentials.hostAbout')}
+        required
+        placeholder={t(login ? 'credentials.serverExample' : 'credentials.hostExample')}
+        autoComplete="off"
+        autoCapitalize="none"
+        spellCheck={false}
+        value={said.host ?? ''}
+        problem={wrong('host')}
+        onChange={set('host')}
+      />
+      <TextField
+        label={t(usual ? 'credentials.portOptional' : 'credentials.port')}
+        type="number"
+        min={1}
+        max={65535}
+        required={!usual}
+        placeholder={usual}
+        value={said.port ?? ''}
+        problem={wrong('port')}
+        onChange={set('port')}
+      />
       {login && (
         <details className="text-sm">
           <summary className="cursor-pointer text-quiet">{t('credentials.ownAuthority')}</summary>
           <div className="mt-3">
-            <TextArea label={t('credentials.caCertificate')} about={t('credentials.caCertificateAbout')} spellCheck={false} className="font-mono text-xs" placeholder="-----BEGIN CERTIFICATE-----" value={said.ca_certificate ?? ''} problem={wrong('ca_certificate')} onChange={set('ca_certificate')} />
+            <TextArea
+              label={t('credentials.caCertificate')}
+              about={t('credentials.caCertificateAbout')}
+              spellCheck={false}
+              className="font-mono text-xs"
+              placeholder="-----BEGIN CERTIFICATE-----"
+              value={said.ca_certificate ?? ''}
+              problem={wrong('ca_certificate')}
+              onChange={set('ca_certificate')}
+            />
           </div>
         </details>
       )}
@@ -38,5 +68,9 @@ function usualPort(kind: CredentialKind, provider: string): string {
 }
 
 export function serverOf(said: Record<string, string>): Server {
-  return { host: said.host ?? '', port: said.port ? Number(said.port) : undefined, ca_certificate: said.ca_certificate || undefined };
+  return {
+    host: said.host ?? '',
+    port: said.port ? Number(said.port) : undefined,
+    ca_certificate: said.ca_certificate || undefined,
+  };
 }

@@ -10,8 +10,17 @@ import { errorText } from '../api/errorText';
 import { libraryApi, type Trigger } from './api';
 import { Heading, Listed, More, useAttempt } from './Screen';
 
-export const SCHEMES: Record<string, Key> = { standard_webhooks: 'scheme.standard_webhooks', hmac_sha256: 'scheme.hmac_sha256', none: 'scheme.none' };
-const STATES: Record<string, Key> = { stored: 'delivery.stored', started: 'delivery.started', refused: 'delivery.refused', failed: 'delivery.failed' };
+export const SCHEMES: Record<string, Key> = {
+  standard_webhooks: 'scheme.standard_webhooks',
+  hmac_sha256: 'scheme.hmac_sha256',
+  none: 'scheme.none',
+};
+const STATES: Record<string, Key> = {
+  stored: 'delivery.stored',
+  started: 'delivery.started',
+  refused: 'delivery.refused',
+  failed: 'delivery.failed',
+};
 
 export function Triggers() {
   const t = useT();
@@ -42,7 +51,8 @@ function Row({ trigger }: { trigger: Trigger }) {
     await queryClient.invalidateQueries({ queryKey: ['triggers'] });
     return answer;
   };
-  const rotate = async (what: 'address' | 'secret') => setFresh(((await change(libraryApi.rotateTrigger(trigger.id, what))) as Trigger | undefined) ?? null);
+  const rotate = async (what: 'address' | 'secret') =>
+    setFresh(((await change(libraryApi.rotateTrigger(trigger.id, what))) as Trigger | undefined) ?? null);
   return (
     <li className="panel flex flex-col gap-2 p-4 text-sm">
       <div className="flex flex-wrap items-center gap-2">
@@ -53,7 +63,11 @@ function Row({ trigger }: { trigger: Trigger }) {
           {trigger.agent_name}
         </Link>
         <span className="ml-auto flex items-center gap-2">
-          <Button small aria-pressed={trigger.enabled} onClick={() => void change(libraryApi.changeTrigger(trigger.id, { enabled: !trigger.enabled }))}>
+          <Button
+            small
+            aria-pressed={trigger.enabled}
+            onClick={() => void change(libraryApi.changeTrigger(trigger.id, { enabled: !trigger.enabled }))}
+          >
             {t(trigger.enabled ? 'common.switchOff' : 'common.switchOn')}
           </Button>
           <Menu
@@ -122,7 +136,11 @@ function Deliveries({ trigger }: { trigger: string }) {
               </Link>
             )}
             <span className="min-w-0 flex-1 text-wrong">{delivery.error}</span>
-            <Button small icon="refresh" onClick={() => void attempt(libraryApi.replay(trigger, delivery.id)).then(() => found.refetch())}>
+            <Button
+              small
+              icon="refresh"
+              onClick={() => void attempt(libraryApi.replay(trigger, delivery.id)).then(() => found.refetch())}
+            >
               {t('triggers.replay')}
             </Button>
             <div className="w-full">

@@ -12,7 +12,9 @@ import { More, useAttempt } from './Screen';
 /** What the agent was: each version with what changed in it, and the way back. */
 export function Versions({ agent }: { agent: AgentDetail }) {
   const t = useT();
-  const { data, error, refetch, more, busy } = usePages(['agent', agent.id, 'versions', agent.version], (cursor) => libraryApi.versions(agent.id, cursor));
+  const { data, error, refetch, more, busy } = usePages(['agent', agent.id, 'versions', agent.version], (cursor) =>
+    libraryApi.versions(agent.id, cursor),
+  );
   if (error) return <Failed words={errorText(error, t)} onRetry={() => void refetch()} />;
   if (!data) return <Loading />;
   return (
@@ -27,7 +29,17 @@ export function Versions({ agent }: { agent: AgentDetail }) {
   );
 }
 
-function Row({ agent, version, older, newest }: { agent: AgentDetail; version: Version; older?: Version; newest: boolean }) {
+function Row({
+  agent,
+  version,
+  older,
+  newest,
+}: {
+  agent: AgentDetail;
+  version: Version;
+  older?: Version;
+  newest: boolean;
+}) {
   const t = useT();
   const [open, setOpen] = useState(false);
   const [asking, setAsking] = useState(false);

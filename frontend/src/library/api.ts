@@ -3,7 +3,12 @@ import { call, query } from '../api/http';
 import type { Answer, Page, Schemas } from '../api/types';
 
 /** A JSON schema: what an agent or a block takes. */
-export type Schema = { type?: string; properties?: Record<string, Schema>; required?: string[]; [more: string]: unknown };
+export type Schema = {
+  type?: string;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  [more: string]: unknown;
+};
 type Described = { input_schema: Schema; output_schema: Schema };
 
 export type Agent = Answer<'AgentShape'> & Described;
@@ -18,11 +23,34 @@ export type NodeRun = Pick<
 >;
 export type Execution = Pick<
   Answer<'ExecutionShape'>,
-  'id' | 'agent_id' | 'agent_name' | 'version' | 'status' | 'inputs' | 'outputs' | 'error' | 'cost' | 'source' | 'queued_at' | 'started_at' | 'ended_at'
+  | 'id'
+  | 'agent_id'
+  | 'agent_name'
+  | 'version'
+  | 'status'
+  | 'inputs'
+  | 'outputs'
+  | 'error'
+  | 'cost'
+  | 'source'
+  | 'queued_at'
+  | 'started_at'
+  | 'ended_at'
 > & { nodes?: NodeRun[] };
 export type Review = Pick<
   Answer<'Review'>,
-  'id' | 'name' | 'data' | 'editable' | 'outside_sources' | 'state' | 'execution_id' | 'agent_name' | 'session_id' | 'asked_at' | 'expires_at' | 'message'
+  | 'id'
+  | 'name'
+  | 'data'
+  | 'editable'
+  | 'outside_sources'
+  | 'state'
+  | 'execution_id'
+  | 'agent_name'
+  | 'session_id'
+  | 'asked_at'
+  | 'expires_at'
+  | 'message'
 >;
 export type Schedule = Answer<'Schedule'>;
 export type Trigger = Omit<Answer<'Trigger'>, 'secret'> & { secret?: string };
@@ -38,42 +66,60 @@ export type BlockInfo = Pick<Schemas['BlockShape'], 'id' | 'name' | 'description
 export type Decision = Omit<Schemas['Decision'], 'message'> & { message?: string };
 
 export const libraryApi = {
-  agents: (search: string, cursor: string | null) => call<Page<Agent>>('GET', `/api/agents${query({ search, cursor })}`),
+  agents: (search: string, cursor: string | null) =>
+    call<Page<Agent>>('GET', `/api/agents${query({ search, cursor })}`),
   agent: (id: string) => call<AgentDetail>('GET', `/api/agents/${id}`),
   importAgent: (document: unknown) => call<AgentDetail>('POST', '/api/agents', document),
-  changeAgent: (id: string, change: { name?: string; description?: string }) => call<AgentDetail>('PATCH', `/api/agents/${id}`, change),
+  changeAgent: (id: string, change: { name?: string; description?: string }) =>
+    call<AgentDetail>('PATCH', `/api/agents/${id}`, change),
   removeAgent: (id: string) => call<void>('DELETE', `/api/agents/${id}`),
   exportUrl: (id: string) => `/api/agents/${id}/export`,
-  versions: (id: string, cursor: string | null) => call<Page<Version>>('GET', `/api/agents/${id}/versions${query({ cursor })}`),
+  versions: (id: string, cursor: string | null) =>
+    call<Page<Version>>('GET', `/api/agents/${id}/versions${query({ cursor })}`),
   version: (id: string, number: number) => call<Answer<'VersionDetail'>>('GET', `/api/agents/${id}/versions/${number}`),
-  difference: (id: string, from: number, to: number) => call<Difference>('GET', `/api/agents/${id}/diff${query({ from, to })}`),
+  difference: (id: string, from: number, to: number) =>
+    call<Difference>('GET', `/api/agents/${id}/diff${query({ from, to })}`),
   rollback: (id: string, version: number) => call<AgentDetail>('POST', `/api/agents/${id}/rollback`, { version }),
   fix: (id: string) => call<Answer<'FixedShape'>>('POST', `/api/agents/${id}/fix`, {}),
-  execute: (id: string, inputs: Record<string, unknown>, client_id: string) => call<Execution>('POST', `/api/agents/${id}/execute`, { inputs, client_id }),
+  execute: (id: string, inputs: Record<string, unknown>, client_id: string) =>
+    call<Execution>('POST', `/api/agents/${id}/execute`, { inputs, client_id }),
 
-  executions: (agent: string | undefined, cursor: string | null) => call<Page<Execution>>('GET', `/api/executions${query({ agent, cursor })}`),
+  executions: (agent: string | undefined, cursor: string | null) =>
+    call<Page<Execution>>('GET', `/api/executions${query({ agent, cursor })}`),
   execution: (id: string) => call<Execution>('GET', `/api/executions/${id}?nodes=1`),
   cancelExecution: (id: string) => call<Schemas['ExecutionCancelled']>('POST', `/api/executions/${id}/cancel`, {}),
 
-  reviews: (state: string, cursor: string | null) => call<Page<Review>>('GET', `/api/reviews${query({ state, cursor })}`),
-  openReviews: (execution: string) => call<Page<Review>>('GET', `/api/reviews${query({ state: 'waiting', execution })}`),
+  reviews: (state: string, cursor: string | null) =>
+    call<Page<Review>>('GET', `/api/reviews${query({ state, cursor })}`),
+  openReviews: (execution: string) =>
+    call<Page<Review>>('GET', `/api/reviews${query({ state: 'waiting', execution })}`),
   review: (id: string) => call<Review>('GET', `/api/reviews/${id}`),
   decide: (id: string, decision: Decision) => call<Review>('POST', `/api/reviews/${id}/decide`, decision),
 
   schedules: (cursor: string | null) => call<Page<Schedule>>('GET', `/api/schedules${query({ cursor })}`),
-  makeSchedule: (given: { name: string; agent_id: string; cron: string; timezone?: string; inputs: Record<string, unknown> }) =>
-    call<Schedule>('POST', '/api/schedules', given),
-  changeSchedule: (id: string, change: { enabled?: boolean; cron?: string; name?: string }) => call<Schedule>('PATCH', `/api/schedules/${id}`, change),
+  makeSchedule: (given: {
+    name: string;
+    agent_id: string;
+    cron: string;
+    timezone?: string;
+    inputs: Record<string, unknown>;
+  }) => call<Schedule>('POST', '/api/schedules', given),
+  changeSchedule: (id: string, change: { enabled?: boolean; cron?: string; name?: string }) =>
+    call<Schedule>('PATCH', `/api/schedules/${id}`, change),
   runSchedule: (id: string) => call<Schemas['RunAnswer']>('POST', `/api/schedules/${id}/run`, {}),
   removeSchedule: (id: string) => call<void>('DELETE', `/api/schedules/${id}`),
 
   triggers: (cursor: string | null) => call<Page<Trigger>>('GET', `/api/triggers${query({ cursor })}`),
-  makeTrigger: (given: { name: string; agent_id: string; scheme: string }) => call<Trigger>('POST', '/api/triggers', given),
+  makeTrigger: (given: { name: string; agent_id: string; scheme: string }) =>
+    call<Trigger>('POST', '/api/triggers', given),
   changeTrigger: (id: string, change: { enabled?: boolean }) => call<Trigger>('PATCH', `/api/triggers/${id}`, change),
-  rotateTrigger: (id: string, what: 'address' | 'secret') => call<Trigger>('POST', `/api/triggers/${id}/rotate`, { what }),
+  rotateTrigger: (id: string, what: 'address' | 'secret') =>
+    call<Trigger>('POST', `/api/triggers/${id}/rotate`, { what }),
   removeTrigger: (id: string) => call<void>('DELETE', `/api/triggers/${id}`),
-  deliveries: (id: string, cursor: string | null) => call<Page<Delivery>>('GET', `/api/triggers/${id}/deliveries${query({ cursor })}`),
-  replay: (trigger: string, delivery: string) => call<Delivery>('POST', `/api/triggers/${trigger}/deliveries/${delivery}/replay`, {}),
+  deliveries: (id: string, cursor: string | null) =>
+    call<Page<Delivery>>('GET', `/api/triggers/${id}/deliveries${query({ cursor })}`),
+  replay: (trigger: string, delivery: string) =>
+    call<Delivery>('POST', `/api/triggers/${trigger}/deliveries/${delivery}/replay`, {}),
 
   credentials: (cursor: string | null) => call<Page<Credential>>('GET', `/api/credentials${query({ cursor })}`),
   keepCredential: (given: NewCredential) => call<Credential>('POST', '/api/credentials', given),
@@ -82,11 +128,13 @@ export const libraryApi = {
   providers: () => call<Page<Provider>>('GET', '/api/credentials/providers'),
   signInUrl: (provider: string, next: string) => `/api/credentials/oauth/${provider}/start${query({ next })}`,
 
-  store: (search: string, cursor: string | null) => call<Page<Listing>>('GET', `/api/store${query({ search, cursor })}`),
+  store: (search: string, cursor: string | null) =>
+    call<Page<Listing>>('GET', `/api/store${query({ search, cursor })}`),
   addFromStore: (username: string, slug: string) => call<Agent>('POST', `/api/store/${username}/${slug}/add`, {}),
   withdraw: (username: string, slug: string) => call<void>('DELETE', `/api/store/${username}/${slug}`),
   publish: (agent_id: string) => call<Listing>('POST', '/api/store', { agent_id }),
 
-  runBlock: (id: string, inputs: Record<string, unknown>, client_id: string) => call<BlockRun>('POST', `/api/blocks/${id}/execute`, { inputs, client_id }),
+  runBlock: (id: string, inputs: Record<string, unknown>, client_id: string) =>
+    call<BlockRun>('POST', `/api/blocks/${id}/execute`, { inputs, client_id }),
   blocks: (cursor: string | null) => call<Page<BlockInfo>>('GET', `/api/blocks${query({ limit: 100, cursor })}`),
 };

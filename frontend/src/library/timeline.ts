@@ -7,7 +7,10 @@ export type Span = { run: NodeRun; start: number; width: number; seconds: number
 export function spans(runs: readonly NodeRun[], now: number): Span[] {
   const begun = runs.filter((run) => run.started_at).map((run) => Date.parse(run.started_at!));
   const first = Math.min(...begun, now);
-  const last = Math.max(...runs.map((run) => (run.ended_at ? Date.parse(run.ended_at) : run.started_at ? now : first)), first + 1);
+  const last = Math.max(
+    ...runs.map((run) => (run.ended_at ? Date.parse(run.ended_at) : run.started_at ? now : first)),
+    first + 1,
+  );
   const whole = last - first;
   return [...runs]
     .sort((one, two) => at(one, last) - at(two, last))
@@ -15,7 +18,12 @@ export function spans(runs: readonly NodeRun[], now: number): Span[] {
       if (!run.started_at) return { run, start: 1, width: 0, seconds: null };
       const from = Date.parse(run.started_at);
       const to = run.ended_at ? Date.parse(run.ended_at) : now;
-      return { run, start: (from - first) / whole, width: Math.max((to - from) / whole, 0.004), seconds: (to - from) / 1000 };
+      return {
+        run,
+        start: (from - first) / whole,
+        width: Math.max((to - from) / whole, 0.004),
+        seconds: (to - from) / 1000,
+      };
     });
 }
 

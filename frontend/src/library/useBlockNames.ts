@@ -12,7 +12,8 @@ export function useBlockNames(): BlockNames {
   );
 }
 
-const readable = (category: string) => category.charAt(0).toUpperCase() + category.slice(1).toLowerCase().replaceAll('_', ' ');
+const readable = (category: string) =>
+  category.charAt(0).toUpperCase() + category.slice(1).toLowerCase().replaceAll('_', ' ');
 
 async function allBlocks(): Promise<BlockInfo[]> {
   const found: BlockInfo[] = [];

@@ -15,10 +15,18 @@ export function useExecution(id: string) {
     refetchInterval: (query) => (query.state.data && hasEnded(query.state.data.status) ? false : LOOK_AGAIN),
   });
   useGathered(
-    (hint) => (hint.type === 'execution.updated' && hint.id === id) || hint.type === 'reconnected' || hint.type === 'review.requested' || hint.type === 'review.decided',
+    (hint) =>
+      (hint.type === 'execution.updated' && hint.id === id) ||
+      hint.type === 'reconnected' ||
+      hint.type === 'review.requested' ||
+      hint.type === 'review.decided',
     () => void found.refetch(),
   );
   const nodes = found.data?.nodes;
-  const states = useMemo((): NodeStates => new Map((nodes ?? []).map((run) => [run.node_id, { status: run.status, progress: run.progress }])), [nodes]);
+  const states = useMemo(
+    (): NodeStates =>
+      new Map((nodes ?? []).map((run) => [run.node_id, { status: run.status, progress: run.progress }])),
+    [nodes],
+  );
   return { ...found, states };
 }

@@ -10,7 +10,12 @@ import { Picture } from '../chat/Attached';
 import { markdownLabels } from './markdownLabels';
 
 // HTML in an answer is never made into elements; the renderer's own checks come last all the same.
-const REHYPE = [rawAsText, workspaceLinks, defaultRehypePlugins.sanitize, defaultRehypePlugins.harden] as StreamdownProps['rehypePlugins'];
+const REHYPE = [
+  rawAsText,
+  workspaceLinks,
+  defaultRehypePlugins.sanitize,
+  defaultRehypePlugins.harden,
+] as StreamdownProps['rehypePlugins'];
 const PLUGINS = { code: highlighter };
 const CONTROLS = { code: { copy: true, download: false }, table: { copy: true, download: true, fullscreen: false } };
 const OWN_PAGE = /^\/(library|store|c|account)\//;
@@ -47,7 +52,12 @@ function SafePicture({ src, alt }: { src?: unknown; alt?: unknown }) {
   const remote = /^https?:/.test(address) ? new URL(address) : null;
   if (!remote) return <>{name}</>;
   return (
-    <a href={remote.href} target="_blank" rel="noreferrer noopener" className="inline-flex max-w-full items-center gap-2 rounded-xl border border-line bg-side px-3 py-2 text-sm hover:bg-hover">
+    <a
+      href={remote.href}
+      target="_blank"
+      rel="noreferrer noopener"
+      className="inline-flex max-w-full items-center gap-2 rounded-xl border border-line bg-side px-3 py-2 text-sm hover:bg-hover"
+    >
       <Icon name="image" className="text-quiet" />
       <span className="min-w-0">
         <span className="block truncate">{name || t('chat.picture')}</span>
@@ -69,7 +79,12 @@ function SafeLink({ href, children }: { href?: unknown; children?: ReactNode }) 
     );
   }
   return (
-    <a href={address} target={address.startsWith('#') ? undefined : '_blank'} rel="noreferrer noopener" className="link">
+    <a
+      href={address}
+      target={address.startsWith('#') ? undefined : '_blank'}
+      rel="noreferrer noopener"
+      className="link"
+    >
       {children}
     </a>
   );

@@ -28,7 +28,13 @@ const lowlight = createLowlight({
   bash, c, cpp, csharp, css, diff, dockerfile, go, ini, java, javascript, json, kotlin, markdown, php, python, ruby,
   rust, sql, swift, typescript, xml, yaml,
 }); // prettier-ignore
-lowlight.registerAlias({ bash: ['shell', 'console'], ini: ['toml'], javascript: ['jsx'], typescript: ['tsx'], xml: ['html', 'svg'] });
+lowlight.registerAlias({
+  bash: ['shell', 'console'],
+  ini: ['toml'],
+  javascript: ['jsx'],
+  typescript: ['tsx'],
+  xml: ['html', 'svg'],
+});
 
 export const names = (): string[] => lowlight.listLanguages();
 export const knows = (language: string): boolean => lowlight.registered(language);

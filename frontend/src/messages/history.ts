@@ -73,7 +73,8 @@ export function filesSeen(messages: readonly ChatMessage[]): Set<string> {
   for (const message of messages) {
     for (const id of message.metadata?.files_seen ?? []) seen.add(id);
     for (const part of message.parts) {
-      if (part.type === 'data-files-seen') for (const id of (part.data as { file_ids: string[] }).file_ids) seen.add(id);
+      if (part.type === 'data-files-seen')
+        for (const id of (part.data as { file_ids: string[] }).file_ids) seen.add(id);
     }
   }
   return seen;

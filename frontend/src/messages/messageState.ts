@@ -12,7 +12,8 @@ export type MessageState =
   | 'ended' // it stands in the conversation, was taken into another answer, or was removed; how it went, its answer says
   | 'discarded'; // the person took it back before the server had it
 
-export type MessageEvent = 'attempted' | 'unreachable' | 'refused' | 'accepted' | 'queued' | 'started' | 'ended' | 'discarded';
+export type MessageEvent =
+  'attempted' | 'unreachable' | 'refused' | 'accepted' | 'queued' | 'started' | 'ended' | 'discarded';
 
 /** What is not in the table is ignored: answers come late, twice, and from connections given up long ago. */
 const TRANSITIONS: Record<MessageState, Partial<Record<MessageEvent, MessageState>>> = {
@@ -57,13 +58,21 @@ export function reduce(messages: PendingMessage[], action: Action): PendingMessa
     case 'observed':
       return changed(messages, (message) => observe(message, action.accepted, action.live));
     case 'accepted':
-      return changed(messages, (message) => (message.client_id === action.id ? move(message, 'accepted', { turn: action.turn, problem: undefined }) : message));
+      return changed(messages, (message) =>
+        message.client_id === action.id
+          ? move(message, 'accepted', { turn: action.turn, problem: undefined })
+          : message,
+      );
     case 'unreachable':
     case 'refused':
-      return changed(messages, (message) => (message.client_id === action.id ? move(message, action.type, { problem: action.problem }) : message));
+      return changed(messages, (message) =>
+        message.client_id === action.id ? move(message, action.type, { problem: action.problem }) : message,
+      );
     case 'attempted':
     case 'discarded':
-      return changed(messages, (message) => (message.client_id === action.id ? move(message, action.type, { problem: undefined }) : message));
+      return changed(messages, (message) =>
+        message.client_id === action.id ? move(message, action.type, { problem: undefined }) : message,
+      );
   }
 }
 

@@ -33,7 +33,9 @@ export class Outbox {
   /** Try again whatever is unsent, in order; `all`: also what is on its way, over a connection that may be dead. */
   async retry(all = false): Promise<boolean> {
     let taken = false;
-    for (const { client_id: id } of this.messages.filter(({ state }) => state === 'unsent' || (all && state === 'sending'))) {
+    for (const { client_id: id } of this.messages.filter(
+      ({ state }) => state === 'unsent' || (all && state === 'sending'),
+    )) {
       taken = Boolean(await this.attempt(id)) || taken;
     }
     return taken;

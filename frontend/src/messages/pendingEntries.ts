@@ -19,14 +19,24 @@ export type Entry = {
 export type Arranged = { next: Entry | null; queued: Entry[] };
 
 /** `running` is the turn that is being answered, if any; `shown` are the turns whose input is in the conversation. */
-export function arrange(messages: readonly PendingMessage[], queued: readonly QueuedTurn[], running: string | null, shown: ReadonlySet<string>): Arranged {
+export function arrange(
+  messages: readonly PendingMessage[],
+  queued: readonly QueuedTurn[],
+  running: string | null,
+  shown: ReadonlySet<string>,
+): Arranged {
   const ofTurn = new Map(messages.flatMap((message) => (message.turn ? [[message.turn.id, message] as const] : [])));
-  const inLine = queued.filter((turn) => turn.message && !shown.has(turn.id)).map((turn) => fromTurn(turn, ofTurn.get(turn.id)));
+  const inLine = queued
+    .filter((turn) => turn.message && !shown.has(turn.id))
+    .map((turn) => fromTurn(turn, ofTurn.get(turn.id)));
   const listed = new Set(queued.map((turn) => turn.id));
   const rest = messages
     .filter((message) => !message.turn || (!listed.has(message.turn.id) && !shown.has(message.turn.id)))
     .map((message) => fromMessage(message, running));
-  const [started, waiting] = [rest.filter((entry) => entry.state === 'running'), rest.filter((entry) => entry.state !== 'running')];
+  const [started, waiting] = [
+    rest.filter((entry) => entry.state === 'running'),
+    rest.filter((entry) => entry.state !== 'running'),
+  ];
   const all = [...started, ...inLine, ...waiting];
   const [first, ...others] = all;
   if (first && (running === null || first.turn === running)) return { next: first, queued: others };

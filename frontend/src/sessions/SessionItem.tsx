@@ -23,13 +23,20 @@ export function SessionItem({ session, current }: { session: SessionRow; current
   }
   return (
     <li className={classes('group/row flex items-center rounded-lg pr-1', current ? 'bg-chosen' : 'hover:bg-hover')}>
-      <Link href={`/c/${session.id}`} aria-current={current ? 'page' : undefined} className="flex min-w-0 flex-1 items-center gap-2 py-2 pl-2.5 text-sm">
+      <Link
+        href={`/c/${session.id}`}
+        aria-current={current ? 'page' : undefined}
+        className="flex min-w-0 flex-1 items-center gap-2 py-2 pl-2.5 text-sm"
+      >
         {session.parent && <Icon name="branch" size={14} className="text-quiet" />}
         <span className="min-w-0 flex-1 truncate">{title}</span>
         <Status session={session} />
       </Link>
       <span className="on-hover group-hover/row:opacity-100">
-        <Menu trigger={<IconButton icon="more" size="small" label={t('sessions.actions', { title })} />} entries={entries} />
+        <Menu
+          trigger={<IconButton icon="more" size="small" label={t('sessions.actions', { title })} />}
+          entries={entries}
+        />
       </span>
       {dialog}
     </li>
@@ -41,7 +48,11 @@ export function Status({ session }: { session: Pick<SessionRow, 'status' | 'need
   const t = useT();
   const status = session.status !== 'idle' ? session.status : session.needs_you ? 'needs-you' : null;
   if (!status) return null;
-  const names: Record<string, Key> = { running: 'status.running', queued: 'status.queued', 'needs-you': 'status.needsYou' };
+  const names: Record<string, Key> = {
+    running: 'status.running',
+    queued: 'status.queued',
+    'needs-you': 'status.needsYou',
+  };
   const label = t(names[status]!);
   return <span className="dot" data-status={status} role="img" aria-label={label} title={label} />;
 }

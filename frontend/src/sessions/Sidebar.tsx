@@ -57,7 +57,9 @@ function Foot() {
     { label: t('nav.api'), icon: 'terminal', href: '/api/docs/' },
     { label: t('nav.styleguide'), icon: 'block', href: '/styleguide' },
     'line',
-    nobody ? { label: t('nav.login'), icon: 'user', href: '/login/' } : { label: t('nav.logout'), icon: 'open', onSelect: logOut },
+    nobody
+      ? { label: t('nav.login'), icon: 'user', href: '/login/' }
+      : { label: t('nav.logout'), icon: 'open', onSelect: logOut },
   ];
   return (
     <div className="flex flex-col gap-0.5 border-t border-line p-2">
@@ -81,7 +83,10 @@ function Place({ href, icon, children }: { href: string; icon: IconName; childre
     <Link
       href={href}
       aria-current={here ? 'page' : undefined}
-      className={classes('flex min-w-0 flex-1 items-center gap-2.5 rounded-lg px-2.5 py-2 text-sm', here ? 'bg-chosen font-medium' : 'hover:bg-hover')}
+      className={classes(
+        'flex min-w-0 flex-1 items-center gap-2.5 rounded-lg px-2.5 py-2 text-sm',
+        here ? 'bg-chosen font-medium' : 'hover:bg-hover',
+      )}
     >
       <Icon name={icon} size={17} className="text-quiet" />
       <span className="truncate">{children}</span>

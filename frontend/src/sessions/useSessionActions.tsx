@@ -36,7 +36,12 @@ export function useSessionActions(session: Named, onRename: () => void): { entri
       onSelect: () => void attempt(api.change(session.id, { pinned: !session.pinned })),
     },
     'line',
-    { label: t('sessions.exportMarkdown'), icon: 'download', href: api.exportUrl(session.id, 'markdown'), download: true },
+    {
+      label: t('sessions.exportMarkdown'),
+      icon: 'download',
+      href: api.exportUrl(session.id, 'markdown'),
+      download: true,
+    },
     { label: t('sessions.exportJson'), icon: 'download', href: api.exportUrl(session.id, 'json'), download: true },
     'line',
     { label: t('sessions.delete'), icon: 'trash', danger: true, onSelect: () => setAsking(true) },

@@ -48,11 +48,16 @@ export function BlockList({ result }: BodyProps) {
         <li key={place}>
           <p className="flex flex-wrap items-center gap-2 font-medium">
             {text(field(block, 'name'))} <Badge>{text(field(block, 'category'))}</Badge>
-            {text(field(block, 'needs_credentials')) && <Badge tone="attention">{t('card.needsCredentials', { provider: text(field(block, 'needs_credentials')) })}</Badge>}
+            {text(field(block, 'needs_credentials')) && (
+              <Badge tone="attention">
+                {t('card.needsCredentials', { provider: text(field(block, 'needs_credentials')) })}
+              </Badge>
+            )}
           </p>
           <p className="text-[13px] text-quiet">{text(field(block, 'description'))}</p>
           <p className="font-mono text-xs text-quiet">
-            {Object.keys(record(field(block, 'inputs'))).join(', ')} → {Object.keys(record(field(block, 'outputs'))).join(', ')}
+            {Object.keys(record(field(block, 'inputs'))).join(', ')} →{' '}
+            {Object.keys(record(field(block, 'outputs'))).join(', ')}
           </p>
         </li>
       ))}
@@ -67,7 +72,14 @@ export function AgentDetails({ result, call, active }: BodyProps) {
   return (
     <div className="flex flex-col gap-4">
       {result.agent !== undefined && <AgentLine agent={result.agent} />}
-      <RunForm call={call} runs={agentIn(result.agent)} name={name} schema={record(result.input_schema)} action={t('agent.run')} active={active} />
+      <RunForm
+        call={call}
+        runs={agentIn(result.agent)}
+        name={name}
+        schema={record(result.input_schema)}
+        action={t('agent.run')}
+        active={active}
+      />
     </div>
   );
 }
@@ -82,7 +94,14 @@ export function BlockDetails({ result, call, active }: BodyProps) {
         <p className="font-medium">{name}</p>
         <p className="text-[13px] text-quiet">{text(field(result.block, 'description'))}</p>
       </div>
-      <RunForm call={call} runs={{ block: text(field(result.block, 'id')) }} name={name} schema={record(result.input_schema)} action={t('agent.run')} active={active} />
+      <RunForm
+        call={call}
+        runs={{ block: text(field(result.block, 'id')) }}
+        name={name}
+        schema={record(result.input_schema)}
+        action={t('agent.run')}
+        active={active}
+      />
     </div>
   );
 }
@@ -91,9 +110,21 @@ export function BlockDetails({ result, call, active }: BodyProps) {
 export function InputProblems({ result, input, call, active }: BodyProps) {
   const t = useT();
   const block = text(field(input, 'block_id'));
-  const problems = Object.fromEntries(Object.entries(record(result.problems)).map(([name, words]) => [name, text(words)]));
+  const problems = Object.fromEntries(
+    Object.entries(record(result.problems)).map(([name, words]) => [name, text(words)]),
+  );
   if (active || hasRun(call)) {
-    return <RunForm call={call} runs={block ? { block } : agentIn(input)} name="" schema={record(result.input_schema)} problems={problems} action={t('common.tryAgain')} active={active} />;
+    return (
+      <RunForm
+        call={call}
+        runs={block ? { block } : agentIn(input)}
+        name=""
+        schema={record(result.input_schema)}
+        problems={problems}
+        action={t('common.tryAgain')}
+        active={active}
+      />
+    );
   }
   return (
     <ul className="list-inside list-disc">
@@ -113,12 +144,16 @@ function agentIn(value: unknown): Runs {
 
 export function ValidationResult({ result }: BodyProps) {
   const t = useT();
-  const problems = [...list(result.errors), ...list(result.warnings)].map((problem) => text(field(problem, 'message')) || text(problem));
+  const problems = [...list(result.errors), ...list(result.warnings)].map(
+    (problem) => text(field(problem, 'message')) || text(problem),
+  );
   const fixes = texts(result.fixes);
   return (
     <div className="flex flex-col gap-3">
       <span>
-        <Badge tone={result.valid === true ? 'good' : 'attention'}>{t(result.valid === true ? 'agents.valid' : 'agents.invalid')}</Badge>
+        <Badge tone={result.valid === true ? 'good' : 'attention'}>
+          {t(result.valid === true ? 'agents.valid' : 'agents.invalid')}
+        </Badge>
       </span>
       {problems.length > 0 && (
         <Notice tone="attention" icon="warning">

@@ -44,11 +44,19 @@ export function AgentSaved({ result, call, active }: BodyProps) {
       {data ? <Drawn graph={data.graph} /> : isPending && id && <Drawing />}
       <Notes result={result} />
       <div className="flex flex-wrap gap-2">
-        <Link href={`/library/agents/${id}`} className="inline-flex h-8 items-center gap-2 rounded-lg border border-line bg-card px-3 text-[13px] font-medium hover:bg-hover">
+        <Link
+          href={`/library/agents/${id}`}
+          className="inline-flex h-8 items-center gap-2 rounded-lg border border-line bg-card px-3 text-[13px] font-medium hover:bg-hover"
+        >
           <Icon name="open" size={15} /> {t('card.openAgent')}
         </Link>
         {active && !filling && (
-          <Button small look="strong" icon="play" onClick={() => (takesSomething ? setFilling(true) : say(cannedReply('say.runIt')))}>
+          <Button
+            small
+            look="strong"
+            icon="play"
+            onClick={() => (takesSomething ? setFilling(true) : say(cannedReply('say.runIt')))}
+          >
             {t('agent.run')}
           </Button>
         )}
@@ -68,7 +76,14 @@ function Filling({ agent, call, active }: { agent: string; call: string; active:
   if (!data) return <Loading />;
   return (
     <section ref={form} aria-label={t('outcome.agent_details')} className="rounded-xl border border-line p-4">
-      <RunForm call={call} runs={{ agent, slug: '' }} name="" schema={data.input_schema} action={t('agent.run')} active={active} />
+      <RunForm
+        call={call}
+        runs={{ agent, slug: '' }}
+        name=""
+        schema={data.input_schema}
+        action={t('agent.run')}
+        active={active}
+      />
     </section>
   );
 }

@@ -51,8 +51,17 @@ function OneQuestion({ question, answer, disabled, onAnswer }: OneProps) {
     <fieldset disabled={disabled} className="flex flex-col gap-2">
       <legend className="pb-2 font-medium">{question.question}</legend>
       {question.options.map((option, place) => (
-        <label key={place} className="flex cursor-pointer items-center gap-2.5 rounded-lg border border-line px-3 py-2 hover:bg-hover has-checked:border-accent has-checked:bg-accent-soft">
-          <input type="radio" name={id} className="accent-accent" checked={answer === option} onChange={() => onAnswer(option)} />
+        <label
+          key={place}
+          className="flex cursor-pointer items-center gap-2.5 rounded-lg border border-line px-3 py-2 hover:bg-hover has-checked:border-accent has-checked:bg-accent-soft"
+        >
+          <input
+            type="radio"
+            name={id}
+            className="accent-accent"
+            checked={answer === option}
+            onChange={() => onAnswer(option)}
+          />
           {option}
         </label>
       ))}
@@ -68,11 +77,17 @@ function OneQuestion({ question, answer, disabled, onAnswer }: OneProps) {
 }
 
 function readQuestion(value: unknown): Question {
-  return { question: text(field(value, 'question')), options: texts(field(value, 'options')), keyword: text(field(value, 'keyword')) };
+  return {
+    question: text(field(value, 'question')),
+    options: texts(field(value, 'options')),
+    keyword: text(field(value, 'keyword')),
+  };
 }
 
 /** One answer is said as it is; of several each says what it answers. */
 export function answered(questions: Question[], answers: string[]): string {
   if (questions.length === 1) return answers[0]!.trim();
-  return questions.map((question, place) => `${question.keyword || question.question}: ${answers[place]!.trim()}`).join('\n');
+  return questions
+    .map((question, place) => `${question.keyword || question.question}: ${answers[place]!.trim()}`)
+    .join('\n');
 }

@@ -17,7 +17,9 @@ export function Decomposition({ result, active }: BodyProps) {
       <ol className="flex flex-col gap-2">
         {list(result.steps).map((step, place) => (
           <li key={place} className="flex items-start gap-3">
-            <span className="flex size-6 shrink-0 items-center justify-center rounded-full bg-accent-soft text-xs font-semibold text-accent-text">{place + 1}</span>
+            <span className="flex size-6 shrink-0 items-center justify-center rounded-full bg-accent-soft text-xs font-semibold text-accent-text">
+              {place + 1}
+            </span>
             <span className="min-w-0 pt-0.5">{text(field(step, 'description'))}</span>
             {text(field(step, 'block_name')) && <Badge>{text(field(step, 'block_name'))}</Badge>}
           </li>

@@ -14,7 +14,13 @@ export function OneFile({ file }: { file: unknown }) {
   const type = text(field(file, 'media_type'));
   const size = number(field(file, 'size'));
   if (/^image\/(png|jpeg|gif|webp)$/.test(type)) return <Picture url={url} name={path} />;
-  return <FileLink url={url} name={path} about={[type, size === null ? '' : format.size(size)].filter(Boolean).join(' · ')} />;
+  return (
+    <FileLink
+      url={url}
+      name={path}
+      about={[type, size === null ? '' : format.size(size)].filter(Boolean).join(' · ')}
+    />
+  );
 }
 
 export function FileWritten({ result }: BodyProps) {

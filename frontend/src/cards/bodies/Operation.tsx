@@ -21,7 +21,11 @@ export function OperationBody({ result }: BodyProps) {
   const t = useT();
   const { data, error, refetch } = useOperation(text(result.operation_id));
   if (data) return <OperationState operation={data} />;
-  return error ? <Failed words={errorText(error, t)} onRetry={() => void refetch()} /> : <Progress label={t('common.loading')} />;
+  return error ? (
+    <Failed words={errorText(error, t)} onRetry={() => void refetch()} />
+  ) : (
+    <Progress label={t('common.loading')} />
+  );
 }
 
 const STATES: Record<string, [Key, Tone]> = {
@@ -45,10 +49,18 @@ export function OperationState({ operation }: { operation: Operation }) {
         <span className="min-w-0 flex-1 truncate text-quiet">{!operation.error && operation.message}</span>
         {!ended && <IconButton icon="close" size="small" label={t('operation.cancel')} onClick={() => void cancel()} />}
       </div>
-      {operation.error && <p className={classes('break-words', operation.status === 'failed' ? 'text-wrong' : 'text-quiet')}>{operation.error}</p>}
+      {operation.error && (
+        <p className={classes('break-words', operation.status === 'failed' ? 'text-wrong' : 'text-quiet')}>
+          {operation.error}
+        </p>
+      )}
       {!ended && (
         <>
-          <Progress share={operation.progress} label={labelOf(operation.tool_name, false, t)} since={operation.queued_at} />
+          <Progress
+            share={operation.progress}
+            label={labelOf(operation.tool_name, false, t)}
+            since={operation.queued_at}
+          />
           <p className="text-[13px] text-quiet">{t('operation.about')}</p>
           <Pastime since={operation.queued_at} />
         </>

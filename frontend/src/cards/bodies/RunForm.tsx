@@ -17,7 +17,15 @@ import { SchemaForm } from '../../library/SchemaForm';
 import { LiveExecution } from './Runs';
 
 export type Runs = { agent: string; slug: string } | { block: string };
-type Props = { call: string; runs: Runs; name: string; schema: Schema; action: string; active: boolean; problems?: Record<string, string> };
+type Props = {
+  call: string;
+  runs: Runs;
+  name: string;
+  schema: Schema;
+  action: string;
+  active: boolean;
+  problems?: Record<string, string>;
+};
 type Values = Record<string, unknown>;
 
 /** What was filled in goes to the model as a message; with a secret among it, it goes past the model and the chat. */
@@ -25,8 +33,18 @@ export function RunForm(props: Props) {
   const { runs, name, schema, action, active, problems } = props;
   const { say } = useConversationActions();
   const cannedReply = useCannedReplies();
-  if (takesSecrets(schema)) return 'block' in runs ? <PrivateBlock {...props} block={runs.block} /> : <PrivateAgent {...props} {...runs} />;
-  return active && <SchemaForm schema={schema} action={action} problems={problems} onSubmit={(values) => say(cannedReply(wordsFor(runs, name), { name, values: JSON.stringify(values) }))} />;
+  if (takesSecrets(schema))
+    return 'block' in runs ? <PrivateBlock {...props} block={runs.block} /> : <PrivateAgent {...props} {...runs} />;
+  return (
+    active && (
+      <SchemaForm
+        schema={schema}
+        action={action}
+        problems={problems}
+        onSubmit={(values) => say(cannedReply(wordsFor(runs, name), { name, values: JSON.stringify(values) }))}
+      />
+    )
+  );
 }
 
 function wordsFor(runs: Runs, name: string): Key {
@@ -82,7 +100,13 @@ function Asked({ review, onDecided }: { review: string; onDecided: () => void })
   return data ? <ReviewCard review={data} onDecided={onDecided} /> : null;
 }
 
-type FormProps = { schema: Schema; action: string; busy: boolean; problems: Record<string, string>; onSubmit: (values: Values) => Promise<void> };
+type FormProps = {
+  schema: Schema;
+  action: string;
+  busy: boolean;
+  problems: Record<string, string>;
+  onSubmit: (values: Values) => Promise<void>;
+};
 
 function PrivateForm({ schema, action, busy, problems, onSubmit }: FormProps) {
   const t = useT();
@@ -91,7 +115,13 @@ function PrivateForm({ schema, action, busy, problems, onSubmit }: FormProps) {
       <p className="flex items-start gap-2 text-[13px] text-quiet">
         <Icon name="key" size={15} className="mt-0.5" /> {t('card.pastTheModel')}
       </p>
-      <SchemaForm schema={schema} action={action} busy={busy} problems={problems} onSubmit={(values) => void onSubmit(values)} />
+      <SchemaForm
+        schema={schema}
+        action={action}
+        busy={busy}
+        problems={problems}
+        onSubmit={(values) => void onSubmit(values)}
+      />
     </div>
   );
 }

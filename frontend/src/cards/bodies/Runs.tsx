@@ -25,7 +25,16 @@ export function ExecutionBody({ result }: BodyProps) {
   const card = record(result.execution);
   const id = text(result.execution_id) || text(card.execution_id);
   if (!id) return <Scheduled result={result} />;
-  return <LiveExecution id={id} known={{ status: text(result.status) || text(card.status), outputs: record(card.outputs) as Record<string, unknown[]>, error: text(card.error) }} />;
+  return (
+    <LiveExecution
+      id={id}
+      known={{
+        status: text(result.status) || text(card.status),
+        outputs: record(card.outputs) as Record<string, unknown[]>,
+        error: text(card.error),
+      }}
+    />
+  );
 }
 
 export type Known = { status: string; outputs: Record<string, unknown[]>; error: string };
@@ -47,7 +56,9 @@ export function LiveExecution({ id, known }: { id: string; known: Known }) {
           {t('card.openRun')} <Icon name="right" size={14} />
         </Link>
       </div>
-      {(status === 'RUNNING' || status === 'QUEUED') && <Progress share={share} label={t(statusKey(status))} since={data?.queued_at} />}
+      {(status === 'RUNNING' || status === 'QUEUED') && (
+        <Progress share={share} label={t(statusKey(status))} since={data?.queued_at} />
+      )}
       {status === 'REVIEW' && <OpenReviews execution={id} />}
       {error && <p className="text-wrong">{error}</p>}
       {Object.keys(outputs).length > 0 && <Outputs outputs={outputs} />}
@@ -64,7 +75,9 @@ function Scheduled({ result }: { result: BodyProps['result'] }) {
       <Link href={text(result.library_agent_link) || '/library'} className="link font-medium">
         {text(result.agent_name)}
       </Link>
-      <span className="text-quiet">{next ? `${t('schedules.next', { when: format.moment(next) })} ${format.ago(next)}` : text(result.cron)}</span>
+      <span className="text-quiet">
+        {next ? `${t('schedules.next', { when: format.moment(next) })} ${format.ago(next)}` : text(result.cron)}
+      </span>
       <Link href="/library/schedules" className="link ml-auto inline-flex items-center gap-1">
         {t('library.schedules')} <Icon name="right" size={14} />
       </Link>
@@ -77,7 +90,12 @@ export function ReviewBody({ result, active }: BodyProps) {
   const { say } = useConversationActions();
   const cannedReply = useCannedReplies();
   const id = text(result.review_id);
-  const { data, refetch } = useQuery({ queryKey: ['review', id], queryFn: () => libraryApi.review(id), enabled: id !== '', retry: false });
+  const { data, refetch } = useQuery({
+    queryKey: ['review', id],
+    queryFn: () => libraryApi.review(id),
+    enabled: id !== '',
+    retry: false,
+  });
   const decided = (review: Review) => {
     void refetch();
     if (active) say(cannedReply(review.state === 'approved' ? 'say.approved' : 'say.rejected', { name: review.name }));
@@ -108,12 +126,21 @@ export function SetupRequirements({ result, active }: BodyProps) {
           </p>
           {need.note && <p className="pb-3 text-quiet">{need.note}</p>}
           {active && !kept.has(need.provider) && (
-            <CredentialForm provider={need.provider} kinds={need.kind ? [need.kind] : undefined} onKept={() => setKept((all) => new Set([...all, need.provider]))} />
+            <CredentialForm
+              provider={need.provider}
+              kinds={need.kind ? [need.kind] : undefined}
+              onKept={() => setKept((all) => new Set([...all, need.provider]))}
+            />
           )}
         </section>
       ))}
       {active && missing.every((need) => kept.has(need.provider)) && (
-        <Button look="strong" icon="check" className="self-start" onClick={() => say(cannedReply('say.credentialsThere'))}>
+        <Button
+          look="strong"
+          icon="check"
+          className="self-start"
+          onClick={() => say(cannedReply('say.credentialsThere'))}
+        >
           {t('card.goOn')}
         </Button>
       )}

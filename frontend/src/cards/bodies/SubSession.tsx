@@ -25,7 +25,10 @@ export function SubSession({ result }: BodyProps) {
   const t = useT();
   const id = text(result.sub_session_id);
   const { data, refetch } = useQuery({ queryKey: ['session', id], queryFn: () => api.session(id), enabled: id !== '' });
-  useGathered((hint) => hint.session_id === id || hint.type === 'reconnected', () => void refetch());
+  useGathered(
+    (hint) => hint.session_id === id || hint.type === 'reconnected',
+    () => void refetch(),
+  );
   const { working, status, error } = endOf(result, data);
   const [name, tone] = STATES[status] ?? ['status.running', 'busy'];
   const words = text(result.text) || text(result.response) || text(result.result);
@@ -41,7 +44,11 @@ export function SubSession({ result }: BodyProps) {
         )}
       </div>
       {working && data && <Progress label={t('status.running')} since={data.active_at} />}
-      {status === 'failed' && <p className="break-words text-wrong">{endingText(error.reason, error.said, t) || t('ending.internal_error')}</p>}
+      {status === 'failed' && (
+        <p className="break-words text-wrong">
+          {endingText(error.reason, error.said, t) || t('ending.internal_error')}
+        </p>
+      )}
       {words && <p className="line-clamp-6 rounded-lg bg-code px-3 py-2 whitespace-pre-wrap text-quiet">{words}</p>}
     </div>
   );
@@ -52,7 +59,9 @@ const ENDED = new Set(['completed', 'failed', 'cancelled']);
 /** How its task stands: what the model was told last, unless the session has gone on since. */
 function endOf(result: Result, session: SessionDetail | undefined) {
   const told = text(result.status);
-  const answer = session?.messages.findLast(({ role, metadata }) => role === 'assistant' && metadata?.turn_id === text(result.turn_id))?.metadata;
+  const answer = session?.messages.findLast(
+    ({ role, metadata }) => role === 'assistant' && metadata?.turn_id === text(result.turn_id),
+  )?.metadata;
   const known = ENDED.has(told) ? told : ENDED.has(answer?.status ?? '') ? answer!.status! : '';
   const working = !known && session?.status !== 'idle';
   const status = known || (session?.status === 'idle' ? 'completed' : (session?.status ?? told));

@@ -13,7 +13,10 @@ export function Terminal({ result }: BodyProps) {
   return (
     <div className="flex flex-col gap-3">
       {printed && (
-        <pre tabIndex={0} className="max-h-72 overflow-auto rounded-lg bg-[#15181f] p-3 font-mono text-xs leading-relaxed whitespace-pre-wrap text-[#e7e9ef]">
+        <pre
+          tabIndex={0}
+          className="max-h-72 overflow-auto rounded-lg bg-[#15181f] p-3 font-mono text-xs leading-relaxed whitespace-pre-wrap text-[#e7e9ef]"
+        >
           {printed}
         </pre>
       )}
@@ -31,7 +34,9 @@ export function Terminal({ result }: BodyProps) {
           ))}
         </ul>
       )}
-      {texts(result.files_left_out).length > 0 && <p className="text-quiet">{t('card.leftOut', { names: texts(result.files_left_out).join(', ') })}</p>}
+      {texts(result.files_left_out).length > 0 && (
+        <p className="text-quiet">{t('card.leftOut', { names: texts(result.files_left_out).join(', ') })}</p>
+      )}
     </div>
   );
 }

@@ -9,8 +9,12 @@ export function Understanding({ result }: BodyProps) {
     <dl className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-1.5">
       {facts.map(([name, value]) => (
         <div key={name} className="contents">
-          <dt className={fresh.has(name) ? 'font-medium text-accent-text' : 'text-quiet'}>{name.replaceAll('_', ' ')}</dt>
-          <dd className="min-w-0 break-words">{Array.isArray(value) ? list(value).map(text).join(', ') : text(value)}</dd>
+          <dt className={fresh.has(name) ? 'font-medium text-accent-text' : 'text-quiet'}>
+            {name.replaceAll('_', ' ')}
+          </dt>
+          <dd className="min-w-0 break-words">
+            {Array.isArray(value) ? list(value).map(text).join(', ') : text(value)}
+          </dd>
         </div>
       ))}
     </dl>

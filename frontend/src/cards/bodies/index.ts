@@ -17,9 +17,11 @@ import { WebPage } from './WebPage';
 /** `input` is what the tool was called with, `active`: it is the end of the conversation, so what it asks for can still be given. */
 export type BodyProps = { result: Result; input: unknown; call: string; active: boolean };
 
-const ofAgents = (name: 'AgentDetails' | 'AgentList' | 'BlockDetails' | 'BlockList' | 'InputProblems' | 'ValidationResult') =>
-  lazy(() => import('./Agents').then((module) => ({ default: module[name] })));
-const ofBuilt = (name: 'AgentPreview' | 'AgentSaved') => lazy(() => import('./BuiltAgents').then((module) => ({ default: module[name] })));
+const ofAgents = (
+  name: 'AgentDetails' | 'AgentList' | 'BlockDetails' | 'BlockList' | 'InputProblems' | 'ValidationResult',
+) => lazy(() => import('./Agents').then((module) => ({ default: module[name] })));
+const ofBuilt = (name: 'AgentPreview' | 'AgentSaved') =>
+  lazy(() => import('./BuiltAgents').then((module) => ({ default: module[name] })));
 const ofRuns = (name: 'BlockOutput' | 'ExecutionBody' | 'ReviewBody' | 'ScheduleList' | 'SetupRequirements') =>
   lazy(() => import('./Runs').then((module) => ({ default: module[name] })));
 

@@ -4,7 +4,16 @@ import { useT } from '../../i18n';
 import { begin, type Heading, SIZE, step, turn } from './snake';
 
 const PACE = 130; // ms per step
-const KEYS: Record<string, Heading> = { ArrowUp: 'up', ArrowDown: 'down', ArrowLeft: 'left', ArrowRight: 'right', w: 'up', s: 'down', a: 'left', d: 'right' };
+const KEYS: Record<string, Heading> = {
+  ArrowUp: 'up',
+  ArrowDown: 'down',
+  ArrowLeft: 'left',
+  ArrowRight: 'right',
+  w: 'up',
+  s: 'down',
+  a: 'left',
+  d: 'right',
+};
 
 /** Snake, by arrow keys or WASD. It stands still until the first key, and whenever it has no focus. */
 export default function Game({ onClose, waits }: { onClose: () => void; waits?: boolean }) {
@@ -37,7 +46,9 @@ export default function Game({ onClose, waits }: { onClose: () => void; waits?: 
     <div className="flex w-fit flex-col gap-2">
       <div className="flex items-center gap-2">
         <span className="flex-1 text-[13px] text-quiet" role="status">
-          {game.over ? t('game.over', { score: game.score }) : t(moving ? 'game.score' : 'game.how', { score: game.score })}
+          {game.over
+            ? t('game.over', { score: game.score })
+            : t(moving ? 'game.score' : 'game.how', { score: game.score })}
         </span>
         {game.over && (
           <Button small onClick={again}>
@@ -57,7 +68,16 @@ export default function Game({ onClose, waits }: { onClose: () => void; waits?: 
         onBlur={() => setMoving(false)}
       >
         {game.snake.map((cell, place) => (
-          <rect key={place} x={cell.x + 0.06} y={cell.y + 0.06} width={0.88} height={0.88} rx={0.3} fill="var(--color-accent)" opacity={place ? 0.75 : 1} />
+          <rect
+            key={place}
+            x={cell.x + 0.06}
+            y={cell.y + 0.06}
+            width={0.88}
+            height={0.88}
+            rx={0.3}
+            fill="var(--color-accent)"
+            opacity={place ? 0.75 : 1}
+          />
         ))}
         <circle cx={game.food.x + 0.5} cy={game.food.y + 0.5} r={0.38} fill="var(--color-wrong)" />
       </svg>

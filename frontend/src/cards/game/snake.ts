@@ -5,7 +5,12 @@ export type Cell = { x: number; y: number };
 export type Heading = 'up' | 'down' | 'left' | 'right';
 export type Game = { snake: Cell[]; heading: Heading; food: Cell; score: number; over: boolean };
 
-const STEPS: Record<Heading, Cell> = { up: { x: 0, y: -1 }, down: { x: 0, y: 1 }, left: { x: -1, y: 0 }, right: { x: 1, y: 0 } };
+const STEPS: Record<Heading, Cell> = {
+  up: { x: 0, y: -1 },
+  down: { x: 0, y: 1 },
+  left: { x: -1, y: 0 },
+  right: { x: 1, y: 0 },
+};
 
 export function begin(random: () => number = Math.random): Game {
   const snake = [

@@ -36,7 +36,8 @@ export const account = {
   'common.save': 'Speichern',
 
   'keys.title': 'API-Schlüssel',
-  'keys.about': 'Mit einem Schlüssel handeln Programme und das Terminal in deinem Namen. Halte Schlüssel geheim und widerrufe, was du nicht mehr brauchst.',
+  'keys.about':
+    'Mit einem Schlüssel handeln Programme und das Terminal in deinem Namen. Halte Schlüssel geheim und widerrufe, was du nicht mehr brauchst.',
   'keys.name': 'Name des neuen Schlüssels',
   'keys.namePlaceholder': 'Wofür ist er?',
   'keys.make': 'Schlüssel erstellen',
@@ -47,6 +48,7 @@ export const account = {
   'keys.neverUsed': 'nie verwendet',
   'keys.revoke': '{name} widerrufen',
   'keys.revokeTitle': 'Diesen Schlüssel widerrufen?',
-  'keys.revokeAbout': 'Programme, die „{name}“ verwenden, funktionieren sofort nicht mehr. Das lässt sich nicht rückgängig machen.',
+  'keys.revokeAbout':
+    'Programme, die „{name}“ verwenden, funktionieren sofort nicht mehr. Das lässt sich nicht rückgängig machen.',
   'keys.revokeAction': 'Widerrufen',
 };

@@ -23,7 +23,8 @@ export const cards = {
   'card.openRun': 'Lauf öffnen',
   'card.kept': 'Gespeichert',
   'card.broken': 'Das lässt sich nicht anzeigen. Das vollständige Ergebnis steht in den Details.',
-  'card.pastTheModel': 'Dieses Formular enthält ein Geheimnis und geht deshalb direkt an den Server: Weder der Chat noch das Modell sieht, was du einträgst.',
+  'card.pastTheModel':
+    'Dieses Formular enthält ein Geheimnis und geht deshalb direkt an den Server: Weder der Chat noch das Modell sieht, was du einträgst.',
   'card.goOn': 'Weiter',
 
   'say.runIt': 'Führe ihn aus',

@@ -1,6 +1,7 @@
 export const chat = {
   'welcome.title': 'Was möchtest du erledigen?',
-  'welcome.about': 'Stelle Fragen, hänge Dateien an, baue Agenten. Du kannst die Seite jederzeit schließen: Die Arbeit geht weiter, und nichts geht verloren.',
+  'welcome.about':
+    'Stelle Fragen, hänge Dateien an, baue Agenten. Du kannst die Seite jederzeit schließen: Die Arbeit geht weiter, und nichts geht verloren.',
   'prompt.abilities': 'Möglichkeiten ansehen',
   'prompt.agent': 'Einen Agenten bauen',
   'prompt.note': 'Eine Notiz speichern',
@@ -17,7 +18,8 @@ export const chat = {
   'chat.dropHere': 'Dateien hier ablegen, um sie anzuhängen',
   'chat.uploading': '{name} wird hochgeladen',
   'chat.removeFile': '{name} entfernen',
-  'chat.tooManyFiles': 'Du kannst höchstens eine Datei an eine Nachricht anhängen.|Du kannst höchstens {count} Dateien an eine Nachricht anhängen.',
+  'chat.tooManyFiles':
+    'Du kannst höchstens eine Datei an eine Nachricht anhängen.|Du kannst höchstens {count} Dateien an eine Nachricht anhängen.',
   'chat.fileTooLarge': '{name} ist größer als {megabytes} MB.',
   'chat.fileCount': '{count} angehängte Datei|{count} angehängte Dateien',
   'chat.blindModel': 'Das aktuelle Modell kann keine Bilder sehen.',
@@ -62,13 +64,17 @@ export const chat = {
   'queue.asInterrupt': 'Unterbrechen und jetzt senden',
 
   'ending.cancelled': 'Angehalten.',
-  'ending.budget': 'Das Budget ist aufgebraucht, deshalb endet die Antwort hier. Du kannst weitermachen, sobald wieder Budget verfügbar ist.',
-  'ending.too_many_steps': 'Die Antwort brauchte zu viele Schritte und wurde angehalten. Frage nach einem kleineren Teil.',
+  'ending.budget':
+    'Das Budget ist aufgebraucht, deshalb endet die Antwort hier. Du kannst weitermachen, sobald wieder Budget verfügbar ist.',
+  'ending.too_many_steps':
+    'Die Antwort brauchte zu viele Schritte und wurde angehalten. Frage nach einem kleineren Teil.',
   'ending.model_error': 'Das Modell konnte nicht antworten. Versuche es gleich noch einmal.',
   'ending.model_refused': 'Das Modell hat die Antwort abgelehnt.',
-  'ending.worker_lost': 'Die Antwort ist mehrmals fehlgeschlagen, weil ihr Prozess abgestürzt ist. Versuche es noch einmal oder formuliere die Nachricht um.',
+  'ending.worker_lost':
+    'Die Antwort ist mehrmals fehlgeschlagen, weil ihr Prozess abgestürzt ist. Versuche es noch einmal oder formuliere die Nachricht um.',
   'ending.operator': 'Die Administration hat diese Antwort beendet. Du kannst es noch einmal versuchen.',
-  'ending.timed_out': 'Die Antwort hat zu lange gedauert und wurde angehalten. Versuche es noch einmal oder frage nach einem kleineren Teil.',
+  'ending.timed_out':
+    'Die Antwort hat zu lange gedauert und wurde angehalten. Versuche es noch einmal oder frage nach einem kleineren Teil.',
   'ending.idle': 'Die Antwort kam zu lange nicht voran und wurde angehalten. Versuche es noch einmal.',
   'ending.internal_error': 'Bei uns ist etwas schiefgegangen. Der Fehler wurde protokolliert; versuche es noch einmal.',
 

@@ -93,7 +93,8 @@ export const library = {
 
   'reviews.about': 'Fragen, die Agenten stellen, bevor sie weitermachen.',
   'reviews.none': 'Nichts wartet auf dich',
-  'reviews.hint': 'Fragt ein Agent nach, bevor er weitermacht, erscheint seine Frage hier und in dem Chat, der ihn gestartet hat.',
+  'reviews.hint':
+    'Fragt ein Agent nach, bevor er weitermacht, erscheint seine Frage hier und in dem Chat, der ihn gestartet hat.',
   'reviews.showAll': 'Alle anzeigen',
   'reviews.showWaiting': 'Offene Prüfungen anzeigen',
   'review.waiting': 'Wartet auf dich',
@@ -101,7 +102,8 @@ export const library = {
   'review.rejected': 'Abgelehnt',
   'review.expired': 'Abgelaufen',
   'review.withdrawn': 'Zurückgezogen',
-  'review.outside': 'Du wirst gefragt, weil zuvor fremde Inhalte gelesen wurden: {sources}. Genehmige nur, was du selbst willst.',
+  'review.outside':
+    'Du wirst gefragt, weil zuvor fremde Inhalte gelesen wurden: {sources}. Genehmige nur, was du selbst willst.',
   'review.data': 'Daten zur Prüfung; du kannst sie ändern',
   'review.message': 'Kommentar (optional)',
   'review.approve': 'Genehmigen',
@@ -148,9 +150,11 @@ export const library = {
   'scheme.hmac_sha256': 'HMAC-SHA256',
   'scheme.none': 'Nicht signiert',
 
-  'credentials.about': 'Schlüssel und Passwörter, die Bausteine verwenden. Sie werden verschlüsselt gespeichert und nie wieder angezeigt.',
+  'credentials.about':
+    'Schlüssel und Passwörter, die Bausteine verwenden. Sie werden verschlüsselt gespeichert und nie wieder angezeigt.',
   'credentials.none': 'Noch keine Zugangsdaten',
-  'credentials.hint': 'Bausteine, die Mails senden, Dienste aufrufen oder Datenbanken lesen, fragen danach, wenn sie welche brauchen.',
+  'credentials.hint':
+    'Bausteine, die Mails senden, Dienste aufrufen oder Datenbanken lesen, fragen danach, wenn sie welche brauchen.',
   'credentials.add': 'Zugangsdaten hinzufügen',
   'credentials.addAbout': 'Das Geheimnis wird verschlüsselt gespeichert und nie wieder angezeigt.',
   'credentials.signIn': 'Bei {name} anmelden',
@@ -175,10 +179,12 @@ export const library = {
   'credentials.portOptional': 'Port (optional)',
   'credentials.ownAuthority': 'Der Server hat kein öffentliches Zertifikat',
   'credentials.caCertificate': 'Zertifikat seiner Zertifizierungsstelle',
-  'credentials.caCertificateAbout': 'PEM-Text. Der Server wird damit geprüft statt mit den öffentlichen Zertifizierungsstellen.',
+  'credentials.caCertificateAbout':
+    'PEM-Text. Der Server wird damit geprüft statt mit den öffentlichen Zertifizierungsstellen.',
   'credentials.bind': 'An einen Server binden',
   'credentials.bindTitle': 'Für welchen Server ist {name}?',
-  'credentials.bindAbout': 'Danach wird es an keinen anderen gesendet. Um den Server später zu ändern, gib das Geheimnis erneut an.',
+  'credentials.bindAbout':
+    'Danach wird es an keinen anderen gesendet. Um den Server später zu ändern, gib das Geheimnis erneut an.',
   'credentials.headerName': 'Header',
   'credentials.headerValue': 'Wert',
   'credentials.keep': 'Speichern',

@@ -59,22 +59,33 @@ export const shell = {
   'problem.notFound': 'Das gibt es nicht, oder du hast keinen Zugriff darauf.',
   'problem.unknown': 'Etwas ist schiefgegangen. Versuche es noch einmal.',
   'problem.session_busy': 'Es wird gerade geantwortet. Warte, bis die Antwort fertig ist, oder halte sie zuerst an.',
-  'problem.too_many_turns': 'Zu viele deiner Nachrichten werden gleichzeitig beantwortet. Warte, bis eine Antwort fertig ist, und sende dann erneut.',
-  'problem.not_queued': 'Diese Nachricht wird schon beantwortet und lässt sich nicht mehr ändern. Halte stattdessen die Antwort an.',
+  'problem.too_many_turns':
+    'Zu viele deiner Nachrichten werden gleichzeitig beantwortet. Warte, bis eine Antwort fertig ist, und sende dann erneut.',
+  'problem.not_queued':
+    'Diese Nachricht wird schon beantwortet und lässt sich nicht mehr ändern. Halte stattdessen die Antwort an.',
   'problem.nothing_to_retry': 'Hier gibt es keine fertige Antwort, die neu erstellt werden könnte.',
   'problem.too_many_attempts': 'Zu viele Versuche. Warte einen Moment und versuche es dann noch einmal.',
-  'problem.too_many_keys': 'Du hast die Höchstzahl an API-Schlüsseln erreicht. Widerrufe einen, den du nicht mehr brauchst.',
-  'problem.too_many_schedules': 'Du hast die Höchstzahl an Zeitplänen erreicht. Lösche einen, den du nicht mehr brauchst.',
-  'problem.too_many_credentials': 'Du hast die Höchstzahl an Zugangsdaten erreicht. Lösche welche, die du nicht mehr brauchst.',
-  'problem.too_many_triggers': 'Du hast die Höchstzahl an Auslösern erreicht. Lösche einen, den du nicht mehr brauchst.',
-  'problem.too_many_executions': 'Zu viele deiner Läufe sind noch nicht fertig. Warte, bis einige enden, oder halte welche an.',
+  'problem.too_many_keys':
+    'Du hast die Höchstzahl an API-Schlüsseln erreicht. Widerrufe einen, den du nicht mehr brauchst.',
+  'problem.too_many_schedules':
+    'Du hast die Höchstzahl an Zeitplänen erreicht. Lösche einen, den du nicht mehr brauchst.',
+  'problem.too_many_credentials':
+    'Du hast die Höchstzahl an Zugangsdaten erreicht. Lösche welche, die du nicht mehr brauchst.',
+  'problem.too_many_triggers':
+    'Du hast die Höchstzahl an Auslösern erreicht. Lösche einen, den du nicht mehr brauchst.',
+  'problem.too_many_executions':
+    'Zu viele deiner Läufe sind noch nicht fertig. Warte, bis einige enden, oder halte welche an.',
   'problem.query_too_long': 'Der Suchbegriff ist zu lang.',
-  'problem.version_moved': 'Der Agent wurde inzwischen geändert. Lade die neueste Version und nimm deine Änderung dort vor.',
-  'problem.slug_taken': 'Ein anderer deiner Agenten ist bereits unter diesem Namen veröffentlicht. Wähle einen anderen Namen.',
+  'problem.version_moved':
+    'Der Agent wurde inzwischen geändert. Lade die neueste Version und nimm deine Änderung dort vor.',
+  'problem.slug_taken':
+    'Ein anderer deiner Agenten ist bereits unter diesem Namen veröffentlicht. Wähle einen anderen Namen.',
   'problem.already_decided': 'Über diese Prüfung wurde bereits entschieden.',
-  'problem.not_editable': 'Die Daten dieser Prüfung lassen sich nicht ändern. Genehmige sie unverändert oder lehne sie ab.',
+  'problem.not_editable':
+    'Die Daten dieser Prüfung lassen sich nicht ändern. Genehmige sie unverändert oder lehne sie ab.',
   'problem.content_gone': 'Die Datei ist aufgeführt, aber ihr Inhalt ist nicht mehr im Speicher.',
   'problem.permission_denied': 'Dazu fehlt dir die Berechtigung.',
   'problem.throttled': 'Zu viele Anfragen. Warte einen Moment und versuche es dann noch einmal.',
-  'problem.internal': 'Auf dem Server ist etwas schiefgegangen. Versuche es noch einmal; passiert es wieder, sag der Person Bescheid, die diese Seite betreibt.',
+  'problem.internal':
+    'Auf dem Server ist etwas schiefgegangen. Versuche es noch einmal; passiert es wieder, sag der Person Bescheid, die diese Seite betreibt.',
 };

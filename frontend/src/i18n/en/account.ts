@@ -36,7 +36,8 @@ export const account = {
   'common.save': 'Save',
 
   'keys.title': 'API keys',
-  'keys.about': 'With a key, programs and the terminal act as you. Keep keys secret, and revoke those you no longer use.',
+  'keys.about':
+    'With a key, programs and the terminal act as you. Keep keys secret, and revoke those you no longer use.',
   'keys.name': 'Name of the new key',
   'keys.namePlaceholder': 'What it is for',
   'keys.make': 'Create key',

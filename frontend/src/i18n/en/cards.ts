@@ -24,7 +24,8 @@ export const cards = {
   'card.kept': 'Saved',
   'card.broken': 'This cannot be displayed. The details show the full result.',
   'card.goOn': 'Continue',
-  'card.pastTheModel': 'This form contains a secret, so it is sent directly to the server: neither the chat nor the model sees what you enter.',
+  'card.pastTheModel':
+    'This form contains a secret, so it is sent directly to the server: neither the chat nor the model sees what you enter.',
 
   'say.runIt': 'Run it',
   'say.runItWith': 'Run it with {values}',

@@ -1,6 +1,7 @@
 export const chat = {
   'welcome.title': 'What would you like to get done?',
-  'welcome.about': 'Ask questions, attach files, build agents. You can close the page at any time: work continues and nothing is lost.',
+  'welcome.about':
+    'Ask questions, attach files, build agents. You can close the page at any time: work continues and nothing is lost.',
   'prompt.abilities': 'See what it can do',
   'prompt.agent': 'Build an agent',
   'prompt.note': 'Save a note',
@@ -17,7 +18,8 @@ export const chat = {
   'chat.dropHere': 'Drop files to attach them',
   'chat.uploading': 'Uploading {name}',
   'chat.removeFile': 'Remove {name}',
-  'chat.tooManyFiles': 'You can attach at most one file to a message.|You can attach at most {count} files to a message.',
+  'chat.tooManyFiles':
+    'You can attach at most one file to a message.|You can attach at most {count} files to a message.',
   'chat.fileTooLarge': '{name} is larger than {megabytes} MB.',
   'chat.fileCount': '{count} attached file|{count} attached files',
   'chat.blindModel': 'The current model cannot see images.',
@@ -66,7 +68,8 @@ export const chat = {
   'ending.too_many_steps': 'The answer took too many steps and was stopped. Try asking for a smaller part.',
   'ending.model_error': 'The model could not answer. Please try again in a moment.',
   'ending.model_refused': 'The model declined to answer this.',
-  'ending.worker_lost': 'The answer failed several times because its worker process died. Try again, or rephrase your message.',
+  'ending.worker_lost':
+    'The answer failed several times because its worker process died. Try again, or rephrase your message.',
   'ending.operator': 'An administrator stopped this answer. You can try again.',
   'ending.timed_out': 'The answer took too long and was stopped. Try again, or ask for a smaller part.',
   'ending.idle': 'The answer made no progress for too long and was stopped. Please try again.',

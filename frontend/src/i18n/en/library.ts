@@ -101,7 +101,8 @@ export const library = {
   'review.rejected': 'Rejected',
   'review.expired': 'Expired',
   'review.withdrawn': 'Withdrawn',
-  'review.outside': 'You are asked because content from elsewhere was read before: {sources}. Approve only what you want yourself.',
+  'review.outside':
+    'You are asked because content from elsewhere was read before: {sources}. Approve only what you want yourself.',
   'review.data': 'Data to review; you can change it',
   'review.message': 'Comment (optional)',
   'review.approve': 'Approve',

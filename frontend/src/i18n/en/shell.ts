@@ -59,7 +59,8 @@ export const shell = {
   'problem.notFound': 'This does not exist, or you do not have access to it.',
   'problem.unknown': 'Something went wrong. Please try again.',
   'problem.session_busy': 'An answer is in progress. Wait until it is finished, or stop it first.',
-  'problem.too_many_turns': 'Too many of your messages are being answered at once. Wait until one is finished, then send again.',
+  'problem.too_many_turns':
+    'Too many of your messages are being answered at once. Wait until one is finished, then send again.',
   'problem.not_queued': 'This message is already being answered and can no longer be changed. Stop the answer instead.',
   'problem.nothing_to_retry': 'There is no finished answer here to regenerate.',
   'problem.too_many_attempts': 'Too many attempts. Wait a moment, then try again.',
@@ -69,12 +70,14 @@ export const shell = {
   'problem.too_many_triggers': 'You have reached the maximum number of triggers. Delete one you no longer need.',
   'problem.too_many_executions': 'You have too many runs in progress. Wait until some of them finish, or stop them.',
   'problem.query_too_long': 'The search term is too long.',
-  'problem.version_moved': 'The agent has been changed in the meantime. Load the newest version and make your change there.',
+  'problem.version_moved':
+    'The agent has been changed in the meantime. Load the newest version and make your change there.',
   'problem.slug_taken': 'Another of your agents is already published under this name. Choose a different name.',
   'problem.already_decided': 'This review has already been decided.',
   'problem.not_editable': 'The data of this review cannot be changed. Approve or reject it as it is.',
   'problem.content_gone': 'The file is listed, but its content is no longer in storage.',
   'problem.permission_denied': 'You do not have permission to do this.',
   'problem.throttled': 'Too many requests. Wait a moment, then try again.',
-  'problem.internal': 'Something went wrong on the server. Try again; if it keeps happening, tell whoever runs this site.',
+  'problem.internal':
+    'Something went wrong on the server. Try again; if it keeps happening, tell whoever runs this site.',
 };
