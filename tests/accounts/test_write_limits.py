@@ -112,6 +112,7 @@ def test_many_cookies_of_one_address_are_counted_together(db: None, settings: Se
     for visitor in visitors:
         visitor.cookies[settings.COPILOT_VISITOR_COOKIE] = signing.dumps(uuid.uuid4().hex, salt=SALT)
     codes = [visitor.post("/api/sessions", {}, format="json").status_code for visitor in 2 * visitors]
-    assert (codes[0], codes[-1]) == (201, 429)
+    assert codes[0] == 201
+    assert 429 in codes, "no cookie was used more often than it may be"
     elsewhere = APIClient(REMOTE_ADDR="192.0.2.2").post("/api/sessions", {}, format="json")
     assert elsewhere.status_code == 201
