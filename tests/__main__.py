@@ -26,6 +26,7 @@ COUNTED = ("passed", "failed", "error", "skipped", "xfailed", "xpassed")
 BAD = ("failed", "error")
 CHOOSING = ("-k", "-m", "--lf", "--ff", "--sw", "--collect-only", "--co")
 ALONE = ("-x", "-s", "--pdb")
+FAILURES_ONLY = "-rfE"  # what was skipped is said once, at the end
 SLOWEST = 10
 NOTEWORTHY_SECONDS = 1.0
 
@@ -93,7 +94,7 @@ def set_up() -> None:
 def run(arguments: list[str], out: IO[str] | None = None) -> Run:
     with tempfile.TemporaryDirectory() as folder:
         tally = Path(folder) / "tally.json"
-        command = [sys.executable, "-m", "pytest", "-p", "tests.tally", *arguments]
+        command = [sys.executable, "-m", "pytest", "-p", "tests.tally", FAILURES_ONLY, *arguments]
         environment = os.environ | {"TEST_TALLY": str(tally)}
         code = subprocess.run(
             command, cwd=ROOT, env=environment, stdout=out, stderr=out and subprocess.STDOUT

@@ -8,6 +8,7 @@ Loaded by `-p` in pyproject.toml. An audit hook cannot be taken away again: it s
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ violations: list[str] = []
 
 def watch(event: str, args: tuple[Any, ...]) -> None:
     if event in EVENTS and holds_connection() and (place := product_frame()):
-        violations.append(f"{event} at {place}")
+        violations.append(f"{event} at {place} on {threading.current_thread().name}")
 
 
 def holds_connection() -> bool:

@@ -92,6 +92,6 @@ def test_product_code_that_reaches_outside_with_a_connection_in_hand_is_noticed(
         for wait in (contextlib.nullcontext(), outside_wait()):
             with socket.socket() as connecting, wait:
                 names["reach"](connecting)
-        assert violations == ["socket.connect at executions/blocks/catalog/new.py:1"]
+        assert violations == ["socket.connect at executions/blocks/catalog/new.py:1 on MainThread"]
     finally:
         violations.clear()
