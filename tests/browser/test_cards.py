@@ -67,7 +67,7 @@ def test_game_is_offered_while_long_work_runs_and_is_played_by_keyboard(
     offer = card.get_by_role("button", name="Play a game while you wait")
     expect(offer).to_have_count(0)
     page.clock.fast_forward(10_000)
-    walk_to(page, "button", "Play a round", back=True)
+    walk_to(page, "button", "Play a game", back=True)
     page.keyboard.press("Enter")
     expect(card.get_by_role("application", name="Snake")).to_be_focused()
     page.keyboard.press("ArrowDown")

@@ -2,6 +2,8 @@ import { TextArea, TextField } from '../components/Field';
 import { useT } from '../i18n';
 import type { CredentialKind, Server } from './api';
 
+const PEM_START = '-----BEGIN CERTIFICATE-----'; // the same in every language
+
 type Props = {
   kind: CredentialKind;
   provider: string;
@@ -49,7 +51,7 @@ export function ServerFields({ kind, provider, said, set, wrong }: Props) {
               about={t('credentials.caCertificateAbout')}
               spellCheck={false}
               className="font-mono text-xs"
-              placeholder="-----BEGIN CERTIFICATE-----"
+              placeholder={PEM_START}
               value={said.ca_certificate ?? ''}
               problem={wrong('ca_certificate')}
               onChange={set('ca_certificate')}
