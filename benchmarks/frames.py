@@ -40,8 +40,8 @@ def run(stack: Stack, size: Size, report: Report) -> None:
         with senders(stack, kind):
             busy = waits(stack, seconds)
         for share, what in ((0.5, "half"), (0.99, "99 in 100")):
-            pair = [Series.of([found.quantile(share)]) for found in (busy, idle)]
-            report.add(f"{kind}: {what} within", "ms", *pair, at_most(100))
+            ours, alone = (Series.of([found.quantile(share)]) for found in (busy, idle))
+            report.add(f"{kind}: {what} within", "ms", ours, alone, at_most(100))
     report.remark("each socket sends as fast as the server reads it, and comes again when it is closed")
 
 

@@ -89,7 +89,11 @@ async def wait_on_loop(
     """
     loop, news = asyncio.get_running_loop(), asyncio.Event()
     deadline, pause = loop.time() + seconds, limits.STATUS_CHECK_SECONDS
-    remove = stop.add_callback(lambda: loop.call_soon_threadsafe(news.set)) if stop else (lambda: None)
+
+    def wake() -> None:
+        loop.call_soon_threadsafe(news.set)
+
+    remove = stop.add_callback(wake) if stop else (lambda: None)
     try:
         async with loop_hub().watching(stream_key(job_id), lambda payload: news.set()):
             while True:

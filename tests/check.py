@@ -78,7 +78,7 @@ def of_the_chat_ui(*words: str) -> Check:
     def run() -> Result:
         node = ui.machine_node() or ui.wheel_node()
         if node is None:
-            return Result(None, f"needs Node {ui.MINIMUM_NODE} or newer with npm")
+            return Result(None, f"needs Node {ui.NODE_RANGE} or newer with npm")
         if words[:1] == ("run",) and f'"{words[-1]}":' not in (ui.FRONTEND / "package.json").read_text():
             return Result(None, f"frontend/package.json has no script {words[-1]}")
         try:

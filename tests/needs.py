@@ -189,7 +189,7 @@ BUBBLEWRAP = Need(
 BROWSER = Need(name="Chromium", get="apt install chromium", is_met=lambda: browser_program() is not None)
 NODE = Need(
     name="Node",
-    get=f"install Node {ui.MINIMUM_NODE} or newer with npm; ./copilot up fetches one where there is none",
+    get=f"install Node {ui.NODE_RANGE} or newer with npm; ./copilot up fetches one where there is none",
     is_met=lambda: node() is not None,
 )
 CLIENTS = Need(

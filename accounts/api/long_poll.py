@@ -62,7 +62,7 @@ class LongPollView(APIView):
     """A view whose handlers may return `Pending`."""
 
     @classmethod
-    def as_view(cls, **initkwargs: Any) -> Callable[..., Awaitable[HttpResponseBase]]:  # type: ignore[override]
+    def as_view(cls, **initkwargs: Any) -> Any:
         view = super().as_view(**initkwargs)
 
         @functools.wraps(view)
@@ -112,7 +112,8 @@ def in_turn(look: Look) -> Callable[[], Awaitable[object | None]]:
         free_thread()
         async with places_to_look():
             try:
-                return await sync_to_async(detached)(look)
+                found: object | None = await sync_to_async(detached)(look)
+                return found
             finally:
                 free_thread()
 

@@ -98,7 +98,7 @@ def forget(credential: StoredCredential) -> None:
 
 def changed_binding(credential: StoredCredential, changes: Changes) -> dict[str, Any]:
     """What is to be written of the server; raises BadCredential."""
-    if changes.host is changes.port is changes.ca_certificate is None:
+    if changes.host is None and changes.port is None and changes.ca_certificate is None:
         return {}
     before = binding_of(credential)
     wanted = Binding(

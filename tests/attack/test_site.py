@@ -16,13 +16,11 @@ from tests.rig import Kinds
 
 # Attacks that go through today. They are not tried here, since some leave the site busy; whoever closes one takes it
 # off the list, and `./copilot attack NUMBER` says whether it holds.
-STILL_OPEN = {"110", "120c", "120e", "120f", "120g", "120h", "121", "123", "124", "128"}
 SHORT = [case for case in cases_in_order() if case.by_attack and not case.slow]
 
 
 def as_parameter(case: Case) -> ParameterSet:
-    marks = [pytest.mark.xfail(run=False, reason="still open")] if case.number in STILL_OPEN else []
-    return pytest.param(case, id=case.number, marks=marks)
+    return pytest.param(case, id=case.number)
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +58,3 @@ def test_a_site_that_runs_already_is_attacked_by_its_address(site: Site, number:
 def test_what_needs_a_site_of_its_own_is_not_tried_on_another(site: Site) -> None:
     with given_site(site.url, site.keys[ATTACKER], site.keys[VICTIM]) as other:
         assert try_attack(CASES["9"], other).verdict is Verdict.NOT_TRIED
-
-
-def test_cases_that_are_still_open_exist() -> None:
-    assert set(CASES) >= STILL_OPEN

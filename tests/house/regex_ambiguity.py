@@ -22,8 +22,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from re import _constants as sre  # type: ignore[attr-defined]  # isort: skip
-from re import _parser  # type: ignore[attr-defined]  # isort: skip
+from re import _constants as sre  # isort: skip
+from re import _parser  # isort: skip
 
 MANY = 10
 MAX_PATHS = 500_000

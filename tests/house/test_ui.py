@@ -69,7 +69,7 @@ def test_of_many_that_build_at_once_one_does(frontend: Path) -> None:
     assert ui.state(frontend) == "fresh"
 
 
-@pytest.mark.skipif(not shutil.which("npm"), reason="needs npm")
+@NODE.skip_mark
 def test_packages_that_the_lock_file_does_not_name_are_refused(frontend: Path) -> None:
     (frontend / "package-lock.json").write_text(
         json.dumps({"name": "x", "lockfileVersion": 3, "requires": True, "packages": {"": {"name": "x"}}})

@@ -59,7 +59,8 @@ def best_error(value: JSON, schema: JSON) -> ValidationError | None:
     `uniqueItems` and `enum` go through a value once: the library compares every item with every other one.
     """
     errors = new_validator()(schema, registry=Registry()).iter_errors(value)
-    return best_match(islice(errors, MAX_SCHEMA_ERRORS))
+    worst: ValidationError | None = best_match(islice(errors, MAX_SCHEMA_ERRORS))
+    return worst
 
 
 def check_schema(schema: JSON) -> None:
@@ -69,7 +70,9 @@ def check_schema(schema: JSON) -> None:
 
 
 def new_validator() -> Any:
-    return extend(Draft202012Validator, {"uniqueItems": check_unique, "enum": Choices().check})
+    return extend(  # type: ignore[no-untyped-call]
+        Draft202012Validator, {"uniqueItems": check_unique, "enum": Choices().check}
+    )
 
 
 def check_unique(validator: Any, wanted: Any, value: JSON, schema: Any) -> Iterator[ValidationError]:
