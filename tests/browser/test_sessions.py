@@ -44,7 +44,7 @@ def test_conversation_is_found_by_its_words_renamed_pinned_and_deleted(page: Pag
 
     menu(page, "Seabirds", "Delete")
     dialog = page.get_by_role("dialog")
-    expect(dialog).to_contain_text("“Seabirds” and everything in it will be gone.")
+    expect(dialog).to_contain_text("“Seabirds” and everything in it will be deleted.")
     dialog.get_by_role("button", name="Cancel").click()
     expect(nav.get_by_role("listitem").filter(has_text="Seabirds")).to_have_count(1)
     menu(page, "Seabirds", "Delete")
