@@ -74,12 +74,13 @@ def check_approved(review: Review) -> None:
 def take(review: Review, tool: Tool, context: ToolContext) -> None:
     """Make this call the one that does what was approved; raises when another has, or when it may have happened.
 
-    Once: of many calls one gets it, and after a crash it is the same one again.
+    Once: of many calls one gets it, and after a crash it is the same one again. An operation begins with the answer
+    that says so, so there is no doubt about it then.
     """
     if Review.objects.filter(pk=review.pk, continued_by="").update(continued_by=context.key):
         return
     review.refresh_from_db(fields=["continued_by"])
     if review.continued_by != context.key:
         raise ToolError("This was done already; its result stands where that was.", code="already_done")
-    if tool.effect is Effect.FOREIGN:
+    if tool.effect is Effect.FOREIGN and not tool.long_running:
         raise Interrupted
