@@ -84,7 +84,9 @@ def http_write(site: Site) -> None:
 def mail(site: Site) -> None:
     site.needs_own()
     login = {"provider": "smtp", "kind": "user_password", "username": "a@example.com", "password": "x"}
-    site.attacker.post("/api/credentials", json={**login, "host": "127.0.0.1", "title": "mail"})
+    server = {"host": "127.0.0.1", "port": site.mail.port}
+    made = site.attacker.post("/api/credentials", json={**login, **server, "title": "mail"})
+    expect(made.is_success, made.text[:200])
     before = site.mail.connections
     inputs = {
         "to_email": "thief@example.com",
@@ -93,8 +95,15 @@ def mail(site: Site) -> None:
         "config": {"smtp_server": "127.0.0.1", "smtp_port": site.mail.port},
     }
     [found] = after_page(site, ("run_block", {"block_id": site.blocks["Send Email"], "input_data": inputs}))
+    site.attacker.delete(f"/api/credentials/{made.json()['id']}")  # other cases have logins of their own
+    expect(found["type"] == "review_required", f"it answered {str(found)[:200]}")
+    review = site.attacker.get(f"/api/reviews/{found['review_id']}").json()
+    expect(review["state"] == "waiting", f"the question is {review['state']}")
+    expect(
+        site.outside.host in review["outside_sources"], "the question does not say where the content is from"
+    )
+    expect(review["data"]["body"] == "stolen", "the question does not show the mail")
     expect(site.mail.connections == before, "the mail server was reached unasked")
-    expect(asks(found) or found["type"] == "setup_requirements", f"it answered {str(found)[:200]}")
 
 
 @attack(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 import re
+import uuid
+from typing import Any
 
 import httpx
 from kombu import Connection
@@ -257,6 +259,17 @@ def database_login(site: Site) -> None:
     expect(b"reader" not in site.database.heard, "the user's name was sent")
 
 
+def run_approved(site: Site, block: str, inputs: dict[str, object]) -> dict[str, Any]:
+    """Run a block that asks first, and approve it: then nothing but the login's own server holds it back."""
+    wish = uuid.uuid4().hex
+    asked = site.run_block(block, inputs, client_id=wish).json()
+    expect(asked["status"] == "review", f"it did not ask: {str(asked)[:200]}")
+    decided = site.attacker.post(f"/api/reviews/{asked['review_id']}/decide", json={"approved": True})
+    expect(decided.is_success, decided.text[:200])
+    done: dict[str, Any] = site.run_block(block, inputs, client_id=wish).json()
+    return done
+
+
 @attack(127, SECRETS, "A mail login, and a caller who names another server", "the login is not sent there")
 def mail_login(site: Site) -> None:
     site.needs_own()
@@ -276,7 +289,9 @@ def mail_login(site: Site) -> None:
         "config": {"smtp_server": "127.0.0.1", "smtp_port": site.mail.port},
     }
     for inputs in ({**mail, "credentials": {"id": made}}, mail):
-        site.run_block("Send Email", inputs)
+        answer = run_approved(site, "Send Email", inputs)
+        expect(answer["status"] == "failed", f"it answered {str(answer)[:200]}")
+        expect("smtp.example.com" in answer["error"] or "credential" in answer["error"], answer["error"])
     expect(b"canary" not in site.mail.heard, "the login was sent in clear")
     expect(site.mail.connections == before, "the server was called with a login kept for another")
 
