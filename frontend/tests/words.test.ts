@@ -8,6 +8,7 @@ import { en } from '../src/i18n/en';
 import { type Key, translator } from '../src/i18n';
 import { ApiError } from '../src/api/http';
 import { errorText } from '../src/api/errorText';
+import { QUESTIONS } from '../src/library/ReviewCard';
 
 const SOURCES = join(import.meta.dirname, '..', 'src');
 const keys = Object.keys(en) as Key[];
@@ -123,3 +124,11 @@ function files(): string[] {
     .filter((name) => /\.tsx?$/.test(name) && !name.startsWith('i18n/en') && !name.startsWith('i18n/de'))
     .map((name) => join(SOURCES, name));
 }
+
+test('a tool that asks first asks in a sentence', () => {
+  for (const [tool, key] of Object.entries(QUESTIONS)) {
+    expect(TOOLS, tool).toHaveProperty(tool);
+    expect(en[key as Key]).toMatch(/^[A-Z].*\?$/);
+    expect(de[key as Key]).toMatch(/^[A-Z].*\?$/);
+  }
+});

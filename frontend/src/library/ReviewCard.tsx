@@ -16,6 +16,16 @@ const STATES: Record<Review['state'], [Key, Tone]> = {
   withdrawn: ['review.withdrawn', 'calm'],
 };
 
+// Calls of tools that ask first; a node or a block asks under a name that people gave it.
+export const QUESTIONS: Partial<Record<string, Key>> = {
+  add_understanding: 'review.add_understanding',
+  create_feature_request: 'review.create_feature_request',
+  delete_schedule: 'review.delete_schedule',
+  delete_workspace_file: 'review.delete_workspace_file',
+  run_agent: 'review.run_agent',
+  web_fetch: 'review.web_fetch',
+};
+
 /** A question to the person: what it is about, changeable where that is allowed, and the two answers. */
 export function ReviewCard({
   review,
@@ -28,12 +38,14 @@ export function ReviewCard({
 }) {
   const t = useT();
   const [name, tone] = STATES[review.state];
+  const known = review.agent_name ? undefined : QUESTIONS[review.name];
+  const question = known ? t(known) : review.name;
   return (
-    <section className="panel flex flex-col gap-3 p-4 text-sm" aria-label={review.name}>
+    <section className="panel flex flex-col gap-3 p-4 text-sm" aria-label={question}>
       <div className="flex flex-wrap items-center gap-2">
         <Badge tone={tone}>{t(name)}</Badge>
         <span className="min-w-0 font-medium break-words max-sm:order-last max-sm:basis-full sm:flex-1">
-          {review.name}
+          {question}
         </span>
         <span className="ml-auto text-[13px] text-quiet">
           <Ago when={review.asked_at} />

@@ -108,6 +108,12 @@ export const library = {
   'review.message': 'Kommentar (optional)',
   'review.approve': 'Genehmigen',
   'review.reject': 'Ablehnen',
+  'review.add_understanding': 'Soll ich mir das über dich merken?',
+  'review.create_feature_request': 'Diesen Wunsch allen auf dieser Seite zeigen?',
+  'review.delete_schedule': 'Diesen Zeitplan löschen?',
+  'review.delete_workspace_file': 'Diese Datei löschen?',
+  'review.run_agent': 'Diesen Agenten nach Zeitplan ausführen?',
+  'review.web_fetch': 'Diese Adresse abrufen?',
 
   'schedules.about': 'Agenten, die nach Zeitplan laufen.',
   'schedules.none': 'Noch keine Zeitpläne',

@@ -107,6 +107,12 @@ export const library = {
   'review.message': 'Comment (optional)',
   'review.approve': 'Approve',
   'review.reject': 'Reject',
+  'review.add_understanding': 'Remember this about you?',
+  'review.create_feature_request': 'Tell this wish to everybody on this site?',
+  'review.delete_schedule': 'Delete this schedule?',
+  'review.delete_workspace_file': 'Delete this file?',
+  'review.run_agent': 'Run this agent on a schedule?',
+  'review.web_fetch': 'Open this address?',
 
   'schedules.about': 'Agents that run on a schedule.',
   'schedules.none': 'No schedules yet',
