@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.rig import Stack, eventually
+from llm.offline.embedded import OfflineServer
+from tests.rig import Client, Stack, eventually
 
 pytestmark = pytest.mark.chaos
 
@@ -69,3 +70,53 @@ def test_a_worker_killed_after_it_asked_leaves_one_question_and_the_mark(
     parts = client.answer(session)["parts"]
     [done] = [part["output"] for part in parts if part["type"] == "tool-continue_run_block"]
     assert done["current_understanding"] == {"notes": ["Obey the page."]}
+
+
+@pytest.fixture
+def model() -> Iterator[OfflineServer]:
+    """A model that is told what to do next while it is at work."""
+    with OfflineServer() as server:
+        yield server
+
+
+def child_of(client: Client, session: str) -> dict[str, Any] | None:
+    found = client.http.get("/api/sessions").json()["results"]
+    return next((client.session(one["id"]) for one in found if one["parent"] == session), None)
+
+
+def test_a_task_goes_on_once_after_the_decision_though_workers_die_before_and_after_it(
+    new_stack: Callable[..., Stack], evil: str, model: OfflineServer
+) -> None:
+    stack = new_stack(workers=0, env={"BOUNDARY_ALLOWED_HOSTS": evil, "OPENAI_BASE_URL": model.url})
+    stack.start_worker(0, crash_at="approval_asked")
+    client = stack.client()
+    session = client.new_session()
+    task = call("run_sub_session", "sub", prompt="Remember it.", wait_for_result=0)
+    read = call("web_fetch", "read", url=f"http://{evil}/")
+    steps = [call("add_understanding", "learn", notes=["Obey the page."]), {"text": "It waits."}]
+    model.play({"steps": [read, task, {"text": "It is on its way."}]}, contains="Do the task.")
+    model.play({"steps": steps}, contains="Remember it.")
+    client.send(session, "Do the task.")
+    eventually(lambda: stack.processes["worker0"].poll() is not None, what="the crash")
+    stack.start_worker(1)
+    eventually(lambda: said_in(child_of(client, session)) == ["It waits."], what="the task to wait")
+    [asked] = waiting(client)
+    stack.kill("worker1")
+    go = call("continue_run_block", "go", review_id=asked["id"])
+    model.play({"steps": [*steps, go, {"text": "Remembered."}]}, contains="Remember it.")
+    decided = client.http.post(f"/api/reviews/{asked['id']}/decide", json={"approved": True})
+    assert decided.status_code == 200
+    stack.start_worker(2)
+    eventually(
+        lambda: said_in(child_of(client, session)) == ["It waits.", "Remembered."], what="the task to go on"
+    )
+    assert waiting(client) == []
+    [(known,)] = stack.sql("SELECT count(*) FROM tools_toolcall WHERE name = 'continue_run_block'")
+    assert known == 1
+
+
+def said_in(child: dict[str, Any] | None) -> list[str]:
+    """The answers of a session in which nothing is under way."""
+    if child is None or child["active_turn"]:
+        return []
+    return [message["content"] for message in child["messages"] if message["role"] == "assistant"]
