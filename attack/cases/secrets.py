@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import re
 import uuid
+from collections.abc import Mapping
 from typing import Any
 
 import httpx
@@ -259,7 +260,7 @@ def database_login(site: Site) -> None:
     expect(b"reader" not in site.database.heard, "the user's name was sent")
 
 
-def run_approved(site: Site, block: str, inputs: dict[str, object]) -> dict[str, Any]:
+def run_approved(site: Site, block: str, inputs: Mapping[str, object]) -> dict[str, Any]:
     """Run a block that asks first, and approve it: then nothing but the login's own server holds it back."""
     wish = uuid.uuid4().hex
     asked = site.run_block(block, inputs, client_id=wish).json()
