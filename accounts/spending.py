@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
-from django.db import transaction
 from django.db.models import F, Sum
 
 from accounts.models import LedgerEntry, SpentHour, User
+from durable.retrying import in_transaction
 
 VISITORS = 0
 MICROS = 1_000_000  # of a dollar: whole numbers add up exactly in every database
@@ -45,20 +45,17 @@ def spent(user: User | None, since: datetime) -> Decimal:
     return Decimal(micros) / MICROS
 
 
+@in_transaction
 def rebuild_spending() -> None:
     """Sum everything up from the ledger again; for ledgers that were changed by hand."""
     sums: dict[tuple[int, datetime], int] = {}
-    with transaction.atomic():
-        for user_id, moment, amount in LedgerEntry.objects.values_list(
-            "user_id", "created_at", "amount"
-        ).iterator():
-            place = (user_id or VISITORS, hour_of(moment))
-            sums[place] = sums.get(place, 0) + in_micros(amount)
-        SpentHour.objects.all().delete()
-        rows = [
-            SpentHour(account=account, hour=hour, micros=micros) for (account, hour), micros in sums.items()
-        ]
-        SpentHour.objects.bulk_create(rows, batch_size=1_000)
+    entries = LedgerEntry.objects.values_list("user_id", "created_at", "amount")
+    for user_id, moment, amount in entries.iterator():
+        place = (user_id or VISITORS, hour_of(moment))
+        sums[place] = sums.get(place, 0) + in_micros(amount)
+    SpentHour.objects.all().delete()
+    rows = [SpentHour(account=account, hour=hour, micros=micros) for (account, hour), micros in sums.items()]
+    SpentHour.objects.bulk_create(rows, batch_size=1_000)
 
 
 def hour_of(moment: datetime) -> datetime:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-from django.db import InterfaceError, OperationalError, transaction
+from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 from rest_framework.exceptions import APIException
 
@@ -176,5 +176,9 @@ def forget_old_block_runs() -> int:
     before = timezone.now() - timedelta(seconds=limits.BLOCK_RUN_KEEP_SECONDS)
     old = BlockRun.objects.filter(status__in=BlockRun.TERMINAL, ended_at__lt=before).order_by("ended_at")
     ids = list(old.values_list("pk", flat=True)[: limits.PURGE_BATCH])
-    with transaction.atomic():
-        return BlockRun.objects.filter(pk__in=ids).delete()[0]
+    return _delete(ids)
+
+
+@in_transaction
+def _delete(ids: list[uuid.UUID]) -> int:
+    return BlockRun.objects.filter(pk__in=ids).delete()[0]

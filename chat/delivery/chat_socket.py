@@ -158,7 +158,7 @@ def ask_in(frame: Frame) -> dict[str, Any]:
     return (body if isinstance(body, dict) else {}) | named
 
 
-TEXTS = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+TEXTS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 
 
 def tokens_in(text: str) -> int:

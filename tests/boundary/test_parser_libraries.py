@@ -32,12 +32,22 @@ STANDARD_PARSERS = frozenset(
 # Libraries that get their input from us, from our own servers, or are the ways to the outside themselves.
 NO_PARSERS = frozenset(
     [
-        *("aiohttp", "amqp", "asgiref", "celery", "channels", "cronsim", "cryptography", "daphne"),
+        *("aiohttp", "amqp", "asgiref", "celery", "certifi", "channels", "cronsim", "cryptography", "daphne"),
         *("django", "django_celery_beat", "django_otp", "drf_spectacular", "hiredis", "httpcore", "httpx"),
-        *("httpx2", "idna", "kombu", "openai", "opentelemetry", "prometheus_client", "psycopg", "pydantic"),
+        *(
+            "httpx2",
+            "idna",
+            "kombu",
+            "openai",
+            "opentelemetry",
+            "prometheus_client",
+            "psycopg",
+            "publicsuffixlist",
+            "pydantic",
+        ),
         *("pydantic_core", "pyseccomp", "rapidfuzz", "redis", "referencing", "requests", "rest_framework"),
         *("segno", "sentry_sdk", "setproctitle", "snowballstemmer", "standardwebhooks", "structlog"),
-        *("twisted", "zope"),
+        *("twisted", "whitenoise", "zope"),
     ]
 )
 # What may stay, and why it cannot hold anybody up.

@@ -118,6 +118,7 @@ def test_missing_credential_is_a_form_and_its_secret_is_not_said(page: Page) -> 
     call = {"name": "run_block", "arguments": {"block_id": SEND_EMAIL, "input_data": letter}}
     send(page, script("credential", {"tool_calls": [call]}, {"text": "I need your mail account."}))
     card = page.get_by_role("region", name="Some setup is needed first")
+    card.get_by_label("Host").fill("mail.example.com")
     card.get_by_label("User name").fill("ann")
     card.get_by_label("Password").fill("very secret indeed")
     wait_until_idle(page)

@@ -38,6 +38,7 @@ REACHED_THROUGH_THEM = {
     "boundary/connecting.py": "boundary.http",
     "boundary/parsers/server.py": "the other end of boundary.isolated, a process of its own",
     "executions/blocks/adapters/guarded_requests.py": "the port for HTTP, that is boundary.http",
+    "executions/blocks/adapters/reaching.py": "says how TLS is checked, connects to nobody",
     "llm/asking.py": "llm.client, on the background loop",
     "llm/transport.py": "llm.client, on the background loop",
     "llm/offline/embedded.py": "a server for tests and for machines without a model",

@@ -7,7 +7,7 @@ import time
 from decimal import Decimal
 from pathlib import Path
 
-from executions.blocks.base import Category, Cost, Effects, Emissions, block, under_its_key
+from executions.blocks.base import Category, Cost, Effects, Emissions, Leaves, block, under_its_key
 from executions.blocks.context import BlockContext
 from executions.blocks.errors import BlockFailed
 from executions.blocks.examples import Example
@@ -51,6 +51,8 @@ def is_marked(key: str) -> bool:
         Example(inputs={}, error="needs the input"),
     ],
     effects=Effects.EFFECTFUL,
+    reads_outside=False,
+    leaves=Leaves.NOTHING,
     repeatable=under_its_key,
     cost=Cost(per_run=Decimal("0.01")),
 )
@@ -74,6 +76,8 @@ def test_mark(inputs: MarkInputs, context: BlockContext) -> Emissions:
         Example(inputs={}, error="needs the input"),
     ],
     effects=Effects.EFFECTFUL,
+    reads_outside=False,
+    leaves=Leaves.NOTHING,
 )
 def test_letter(inputs: MarkInputs, context: BlockContext) -> Emissions:
     """Leaves a mark that nobody can look up: a second run would leave a second one."""

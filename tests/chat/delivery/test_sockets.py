@@ -504,7 +504,7 @@ async def test_only_short_frames_are_parsed_by_the_event_loop(
         return parse(document)
 
     monkeypatch.setattr(storable, "loads", noting)
-    filling: list[list[int]] = [[] for _ in range((limits.MAX_FRAME_BYTES - 1_000) // 4)]
+    filling = ["x" * 60 for _ in range((limits.MAX_FRAME_BYTES - 1_000) // 64)]
     async with call(ada) as phone, call(ada) as other:
         for line, body in ((phone, []), (phone, filling), (other, filling)):
             await line.say({"type": "resume", "requestId": "r", "id": "new", "body": body})

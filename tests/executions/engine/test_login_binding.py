@@ -18,7 +18,7 @@ from tests.executions.engine.conftest import work_on
 from tests.executions.engine.graphs import registry
 from tests.executions.people import logged_in
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("block_worker")]
 CANARY = "canary-password"
 
 
