@@ -14,7 +14,9 @@ from chat.models import Turn
 pytestmark = pytest.mark.django_db(transaction=True)
 Send = Callable[..., Turn]
 PLAIN_TURN = 35  # from the accepted input to the end, with BEGIN and without COMMIT; the goal is 20
-NOT_POKED = 'UPDATE "chat_turn" SET "poked_at" = NULL'  # where the queue is taken for full, as without a worker
+NOT_POKED = (
+    'UPDATE "chat_turn" SET "poked_at" = NULL'  # where the queue is taken for full, as without a worker
+)
 
 
 def statements(send: Send, script: dict[str, Any]) -> list[str]:
