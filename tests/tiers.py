@@ -12,6 +12,8 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parent
 ONLY_IN_ALL = (
     "acceptance",
+    "attack/test_fuzz.py",
+    "attack/test_site.py",
     "benchmarks/test_smoke.py",
     "browser",
     "chaos/test_short.py",
@@ -31,6 +33,7 @@ ONLY_IN_ALL = (
     "durable/test_rabbitmq.py",
     "durable/test_worker.py",
     "executions/test_postgresql.py",
+    "house/test_frozen.py",
     "house/test_launcher.py",
     "house/test_quality.py",
     "house/test_regexes.py",

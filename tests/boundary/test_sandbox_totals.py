@@ -6,6 +6,7 @@ import contextlib
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -35,7 +36,17 @@ def _sandbox(sandbox: None) -> None:
 
 
 @pytest.fixture
-def groups() -> control_groups.Controllers:
+def own_scratch(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Slots that no other test uses at the same time, so that the groups seen are those of the test."""
+    with tempfile.TemporaryDirectory(prefix="ratchet-test-") as folder:
+        Path(folder).chmod(0o711)
+        monkeypatch.setattr(tempfile, "tempdir", folder)
+        monkeypatch.setenv("TMPDIR", folder)
+        yield
+
+
+@pytest.fixture
+def groups(own_scratch: None) -> control_groups.Controllers:
     """A machine where boxes have control groups; without one the test is skipped."""
     try:
         return control_groups.find_controllers()
