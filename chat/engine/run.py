@@ -128,7 +128,12 @@ class Answering:
         except llm.LLMError as error:
             logger.warning("model failed: %s", error, extra=self.turn.log_context())
             self.end(Turn.FAILED, Reason.MODEL_ERROR, error.user_message)
-        except Exception:  # the task's boundary: an unknown error ends the turn visibly and is written down
+        except (
+            Exception
+        ) as error:  # the task's boundary: an unknown error ends the turn visibly and is written down
+            if guard.may_pass(error) and self.lease.attempt < limits.MAX_ATTEMPTS:
+                logger.warning("the database failed: %s", error, extra=self.turn.log_context())
+                raise HandOver from error  # what is committed stands, and another attempt goes on from there
             logger.exception("turn failed", extra=self.turn.log_context())
             self.end(Turn.FAILED, Reason.INTERNAL_ERROR)
 
