@@ -14,7 +14,7 @@ from accounts.charges import checked_amount, checked_key, in_dollars
 from accounts.errors import OverBudget
 from accounts.models import Budget, Hold, LedgerEntry, User
 from accounts.periods import Period, day_of, month_of
-from accounts.spending import spent
+from accounts.spent_hours import spent
 from durable.limits import MAX_TURN_SECONDS
 from durable.retrying import in_transaction
 

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from accounts.models import Hold, LedgerEntry, User
 from accounts.periods import midnight, zone_of
-from accounts.spending import add_spending
+from accounts.spent_hours import add_spending
 from durable.clock import current_time
 from durable.limits import MAX_USAGE_DAYS
 

@@ -3,7 +3,7 @@
 from accounts.budgets import check_budget, hold_once, release_hold
 from accounts.charges import Charge, Usage, charge_all, charge_answer, charge_once, usage_by_day
 from accounts.errors import OverBudget
-from accounts.spending import spent
+from accounts.spent_hours import spent
 
 __all__ = [
     "Charge",

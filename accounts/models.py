@@ -167,7 +167,7 @@ class LedgerEntry(models.Model):
 
 
 class SpentHour(models.Model):
-    """The sum of one person's charges of one hour; written with each ledger entry (accounts/spending.py)."""
+    """The sum of one person's charges of one hour; written with each ledger entry (accounts/spent_hours.py)."""
 
     account = models.BigIntegerField(help_text="The id of the user; 0 for all visitors together.")
     hour = models.DateTimeField(help_text="The start of the hour, in UTC.")

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from attack.signing import standard_headers
+from attack.signatures import standard_headers
 from tests.rig import Client, eventually
 
 INPUT, OUTPUT = "c0a8e994-ebf1-4a9c-a4d8-89d09c86741b", "363ae599-353e-4804-937e-b2ee3cef3da4"

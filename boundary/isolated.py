@@ -23,8 +23,8 @@ from boundary.errors import ParserBusy, ParserCrashed, ParserStopped
 from boundary.parsers.errors import UnreadableContent
 from boundary.parsers.server import CHUNK, ORDER
 from durable import limits
-from durable.acting_for import current_owner
 from durable.connections import outside_wait
+from durable.current_owner import current_owner
 from durable.process import PerProcess
 
 log = logging.getLogger(__name__)

@@ -20,8 +20,8 @@ from django.db import DatabaseError, InterfaceError, close_old_connections, conn
 from django.db.models import Q
 
 from durable import alive, bell, guard, jobs, limits, neighbours, tallies, tracing
-from durable.acting_for import acting_for
 from durable.connections import use_own_connection
+from durable.current_owner import acting_for
 from durable.errors import HandOver, LeaseLost
 from durable.lease import Lease
 from durable.log_context import working_on

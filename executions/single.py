@@ -15,8 +15,8 @@ from django.db import connections
 from accounts.ledger import OverBudget, charge_once, check_budget
 from accounts.models import LedgerEntry, User
 from durable import limits
-from durable.acting_for import acting_for
 from durable.connections import release
+from durable.current_owner import acting_for
 from durable.errors import LeaseLost
 from durable.retrying import in_transaction
 from durable.stop import StopReason

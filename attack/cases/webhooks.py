@@ -10,7 +10,7 @@ import httpx
 
 from attack.belongings import post
 from attack.case import Section, attack, expect, expect_status
-from attack.signing import github_headers, standard_headers
+from attack.signatures import github_headers, standard_headers
 from attack.site import ATTACKER, Site
 from tests.rig import eventually
 

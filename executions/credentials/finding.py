@@ -13,7 +13,7 @@ from django.utils import timezone
 from boundary.destinations import HTTPS_PORT, Destination
 from boundary.policy import policy_from_settings
 from durable import limits
-from executions.credentials.binding import bind_once
+from executions.credentials.bound_server import bind_once
 from executions.credentials.errors import BoundElsewhere, CredentialExpired, NotEncrypted
 from executions.credentials.hosts import matches
 from executions.credentials.oauth.refreshing import fresh_tokens

@@ -12,7 +12,7 @@ from boundary.errors import InvalidRequest
 from boundary.http import clean_headers
 from durable import limits
 from durable.retrying import in_transaction
-from executions.credentials.binding import Binding, binding_of, check_binding
+from executions.credentials.bound_server import Binding, binding_of, check_binding
 from executions.credentials.errors import BadCredential, TooManyCredentials
 from executions.credentials.secrets import FORMS, Headers, Secret, close_secret
 from executions.models import StoredCredential

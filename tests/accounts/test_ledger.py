@@ -30,7 +30,7 @@ from accounts.ledger import (
 )
 from accounts.models import Budget, Hold, LedgerEntry, SpentHour, User
 from accounts.periods import day_of, month_of
-from accounts.spending import rebuild_spending
+from accounts.spent_hours import rebuild_spending
 from durable.ids import new_id
 from llm.types import Completion, Usage
 from tests.accounts.conftest import race

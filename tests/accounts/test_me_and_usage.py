@@ -11,7 +11,7 @@ from rest_framework.test import APIClient
 
 from accounts.ledger import charge_once
 from accounts.models import Budget, LedgerEntry, User
-from accounts.spending import rebuild_spending
+from accounts.spent_hours import rebuild_spending
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from boundary.isolated import ParserServer, parse_isolated, parser_server
 from boundary.parsers.errors import UnreadableContent
 from boundary.readable import make_readable
 from durable import limits
-from durable.acting_for import acting_for
+from durable.current_owner import acting_for
 
 TABLE_LIMITS = ("max_rows", "max_cells", "max_characters", "max_bytes")
 

@@ -15,7 +15,7 @@ from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
 from durable import bell, jobs, limits, neighbours
-from durable.acting_for import current_owner
+from durable.current_owner import current_owner
 from durable.errors import HandOver, JobCancelled, LeaseLost
 from durable.lease import Lease
 from durable.models import Job, WorkerBeat

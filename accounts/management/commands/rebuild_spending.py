@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from accounts.models import SpentHour
-from accounts.spending import rebuild_spending
+from accounts.spent_hours import rebuild_spending
 
 
 class Command(BaseCommand):

@@ -18,7 +18,7 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 
 from accounts.models import User
 from durable import limits
-from executions.credentials.binding import Binding, check_binding
+from executions.credentials.bound_server import Binding, check_binding
 from executions.credentials.errors import SignInRefused, SignInUnavailable
 from executions.credentials.keeping import NewCredential, keep
 from executions.credentials.oauth.providers import OAuthProvider, provider_named
