@@ -1,1 +1,1 @@
-"""The machine room: jobs with leases, their event log, and the news about them."""
+"""Durable jobs: leases, claims, the event log, and how workers and clients hear of changes."""

@@ -1,4 +1,4 @@
-"""Entries of streams that could not be handled, as operators see them."""
+"""Admin of stream entries that could not be handled."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from durable import admin_workers, consumers
-from durable.admin_acting import Acting, asks_first
+from durable import admin_workers, stream_consumer
+from durable.admin_actions import ActionsMixin, asks_first
 from durable.models import ParkedEntry
 from durable.redaction import redact
 from durable.redis import RedisError
@@ -20,7 +20,7 @@ SHOWN_CHARACTERS = 20_000
 
 
 @admin.register(ParkedEntry)
-class ParkedEntryAdmin(Acting, admin.ModelAdmin):  # type: ignore[type-arg]
+class ParkedEntryAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
     """Replay puts an entry back at the end of its stream; drop forgets it."""
 
     list_display = ["entry_id", "stream", "state", "tries", "error", "first_seen_at"]
@@ -44,7 +44,7 @@ class ParkedEntryAdmin(Acting, admin.ModelAdmin):  # type: ignore[type-arg]
         return False
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
-        """`drop` says what it does; the general one would also take entries that are being tried."""
+        """Remove Django's own delete action, which would also take entries that are being retried."""
         actions = super().get_actions(request)
         actions.pop("delete_selected", None)
         return actions
@@ -58,7 +58,7 @@ class ParkedEntryAdmin(Acting, admin.ModelAdmin):  # type: ignore[type-arg]
         count = 0
         try:
             for entry in entries:
-                if consumers.replay(entry):
+                if stream_consumer.replay(entry):
                     self.log_change(request, entry, "Replayed.")
                     count += 1
         except (RedisError, OSError):

@@ -1,4 +1,4 @@
-"""What every list of jobs in the admin has: filters for the stuck and the old, states at a glance, release, fail."""
+"""What every job list in the admin has: filters for stuck and old jobs, coloured states, release, fail."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 
-from durable import bell, jobs
-from durable.admin_acting import Acting, ago, asks_first
+from durable import cancel_broadcast, jobs
+from durable.admin_actions import ActionsMixin, ago, asks_first
 from durable.models import Job
-from durable.pausing import has_user
+from durable.pauses import has_user
 from durable.poke import poke
 
 AGES = {
@@ -34,8 +34,8 @@ FAIL_QUESTION = "This ends them now as failed. What they have done stays, what t
 CANCEL_QUESTION = "This stops them for good. What they have done stays; whoever waits for them is told."
 
 
-class Stuck(admin.SimpleListFilter):
-    """Jobs that run by their row, and whose lease is over."""
+class StuckFilter(admin.SimpleListFilter):
+    """Jobs whose row says running although their lease has expired."""
 
     title = "lease"
     parameter_name = "stuck"
@@ -49,7 +49,7 @@ class Stuck(admin.SimpleListFilter):
         return queryset.filter(jobs.left_behind(queryset.model), status__in=queryset.model.LIVE)
 
 
-class Age(admin.SimpleListFilter):
+class AgeFilter(admin.SimpleListFilter):
     title = "age"
     parameter_name = "age"
 
@@ -61,7 +61,7 @@ class Age(admin.SimpleListFilter):
         return queryset.filter(queued_at__lt=timezone.now() - age[1]) if age else queryset
 
 
-class Ended(admin.SimpleListFilter):
+class EndedFilter(admin.SimpleListFilter):
     title = "end"
     parameter_name = "ended"
 
@@ -73,12 +73,12 @@ class Ended(admin.SimpleListFilter):
         return queryset.filter(ended_at__gt=timezone.now() - end[1]) if end else queryset
 
 
-class JobActions(Acting):
-    """Columns and two actions for lists of jobs; both actions are written down and need the permission to change."""
+class JobActions(ActionsMixin):
+    """Columns and two actions for job lists; both actions are logged and need the change permission."""
 
     @admin.display(description="id", ordering="id")
     def short_id(self, job: Job) -> SafeString:
-        """The end of it: the beginning is the time, and the same for all of a day."""
+        """Return the end of the id; the beginning is the time and the same for all jobs of a day."""
         return format_html('<span title="{}">…{}</span>', job.pk, str(job.pk)[-8:])
 
     @admin.display(description="status", ordering="status")
@@ -137,18 +137,18 @@ class JobActions(Acting):
     def mark_failed(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         ended = [job for job in queryset if jobs.mark_failed(type(job), job.pk)]
         for job in ended:
-            bell.ring(job.pk)
+            cancel_broadcast.broadcast(job.pk)
             self.log_change(request, job, "Marked failed.")
         self.message_user(request, f"{len(ended)} ended; those that had ended stay as they ended.")
 
 
 def is_stuck(job: Job) -> bool:
-    """As `jobs.left_behind` has it, for a row that was read."""
+    """Apply the condition of `jobs.left_behind` to a loaded row."""
     return job.status == job.RUNNING and (job.lease_until is None or job.lease_until < timezone.now())
 
 
 def about(job: Any) -> str:
-    """The conversation, agent, tool or endpoint a job is for, by the name people gave it."""
+    """Return the name of the conversation, agent, tool or endpoint a job belongs to."""
     if hasattr(job, "session"):
         return job.session.title or "No title yet"
     return str(

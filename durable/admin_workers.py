@@ -1,4 +1,4 @@
-"""Workers and pauses, as operators see them."""
+"""Admin of workers and pauses."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from durable import pausing, signs_of_life
-from durable.admin_acting import Acting, ago, asks_first
+from durable import pauses, worker_state
+from durable.admin_actions import ActionsMixin, ago, asks_first
 from durable.models import Pause, WorkerBeat
 
 FORGET_QUESTION = "The line goes away. Should the worker live after all, it comes back by itself."
 
 
 @admin.register(WorkerBeat)
-class WorkerAdmin(Acting, admin.ModelAdmin):  # type: ignore[type-arg]
-    """Who works. A drained worker gives its jobs to others and takes no more; then it can be stopped in peace."""
+class WorkerAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
+    """Workers. A drained worker hands its jobs over and takes no more, so that it can be stopped safely."""
 
     list_display = ["name", "state", "kind", "jobs", "seen", "started_at"]
     list_filter = ["kind"]
@@ -45,15 +45,15 @@ class WorkerAdmin(Acting, admin.ModelAdmin):  # type: ignore[type-arg]
 
     def fits(self, action: str, row: WorkerBeat) -> bool:
         states = {
-            "drain": signs_of_life.ALIVE,
-            "take_up": signs_of_life.DRAINING,
-            "forget": signs_of_life.SILENT,
+            "drain": worker_state.ALIVE,
+            "take_up": worker_state.DRAINING,
+            "forget": worker_state.SILENT,
         }
-        return signs_of_life.state_of(row) == states[action]
+        return worker_state.state_of(row) == states[action]
 
     @admin.display(description="state")
     def state(self, worker: WorkerBeat) -> SafeString:
-        state = signs_of_life.state_of(worker)
+        state = worker_state.state_of(worker)
         return format_html('<span class="state state-{}">{}</span>', state, state)
 
     @admin.display(description="last sign of life", ordering="seen_at")
@@ -79,16 +79,16 @@ class WorkerAdmin(Acting, admin.ModelAdmin):  # type: ignore[type-arg]
     @admin.action(description="Forget: it is gone for good", permissions=["change"])
     @asks_first(FORGET_QUESTION)
     def forget(self, request: HttpRequest, workers: QuerySet[WorkerBeat]) -> None:
-        silent = list(workers.filter(seen_at__lte=signs_of_life.fresh_since()))
+        silent = list(workers.filter(seen_at__lte=worker_state.fresh_since()))
         for worker in silent:
             self.log_change(request, worker, "Forgotten.")
-            WorkerBeat.objects.filter(pk=worker.pk, seen_at__lte=signs_of_life.fresh_since()).delete()
+            WorkerBeat.objects.filter(pk=worker.pk, seen_at__lte=worker_state.fresh_since()).delete()
         self.message_user(request, f"{len(silent)} forgotten; only silent workers can be.")
 
 
 @admin.register(Pause)
-class PauseAdmin(Acting, admin.ModelAdmin):  # type: ignore[type-arg]
-    """Add one to hold a queue or a person's jobs; resume to let them go on. What runs already is not touched."""
+class PauseAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
+    """Add a pause to hold a queue or a user's jobs, resume to release them. Running jobs are not affected."""
 
     list_display = ["what", "kind", "reason", "created_at"]
     list_filter = ["kind"]
@@ -99,7 +99,7 @@ class PauseAdmin(Acting, admin.ModelAdmin):  # type: ignore[type-arg]
         return False
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
-        """`resume` says what it does."""
+        """Remove Django's own delete action; `resume` replaces it."""
         actions = super().get_actions(request)
         actions.pop("delete_selected", None)
         return actions
@@ -112,8 +112,8 @@ class PauseAdmin(Acting, admin.ModelAdmin):  # type: ignore[type-arg]
         return str(person or f"user {pause.name}")
 
     @admin.action(description="Resume: let these jobs start again", permissions=["delete"])
-    def resume(self, request: HttpRequest, pauses: QuerySet[Pause]) -> None:
-        chosen = list(pauses)
-        self.log_deletions(request, pauses)
-        resumed = [pause for pause in chosen if pausing.resume(pause.kind, pause.name)]
+    def resume(self, request: HttpRequest, rows: QuerySet[Pause]) -> None:
+        chosen = list(rows)
+        self.log_deletions(request, rows)
+        resumed = [pause for pause in chosen if pauses.resume(pause.kind, pause.name)]
         self.message_user(request, f"Resumed: {len(resumed)}.")

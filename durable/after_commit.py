@@ -1,4 +1,4 @@
-"""What happens after a transaction has committed, and cannot undo it."""
+"""Callbacks that run after a commit and cannot undo it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ P = ParamSpec("P")
 
 
 def after_commit(function: Callable[P, object], *args: P.args, **kwargs: P.kwargs) -> None:
-    """Call the function once the transaction around this call has committed; if it raises, log that and go on.
+    """Call the function after the surrounding transaction commits; log it if it raises.
 
-    Django's `on_commit(robust=True)` names the function it logs, which a `functools.partial` has no name for: there
-    the error would reach the caller as if the commit had failed.
+    Django's `on_commit(robust=True)` logs the function's name, which a `functools.partial` does not have: the error
+    would reach the caller as if the commit had failed.
     """
 
     def call() -> None:

@@ -4,7 +4,7 @@ import os
 
 from django.apps import AppConfig
 
-from durable.forking import leave_connections_behind
+from durable.forked_connections import leave_connections_behind
 
 
 class DurableConfig(AppConfig):

@@ -12,11 +12,11 @@ from celery import bootsteps, signals
 from celery.worker import state
 
 from durable import limits
-from durable.process import PerProcess
+from durable.fork_safe import PerProcess
 
 
 def threads(consumer: Any) -> int:
-    """How many tasks the worker's pool runs at once."""
+    """Return how many tasks the worker's pool runs at once."""
     return max(int(consumer.pool.num_processes or 1), 1)
 
 
@@ -25,7 +25,7 @@ def free_threads(consumer: Any) -> int:
 
 
 class Backpressure(bootsteps.StartStopStep):
-    """Stops consuming the queues of jobs when the last thread is taken, and goes on when one is free.
+    """Stop consuming job queues when the last thread is busy, and resume when one is free.
 
     Redis is asked for one message at a time, so there Celery's own `worker_disable_prefetch` does the stopping.
     RabbitMQ sends messages by itself: with a prefetch count of one nothing is on its way when a consumer is cancelled.
@@ -38,7 +38,7 @@ class Backpressure(bootsteps.StartStopStep):
         self.pushed = consumer.app.connection_for_read().transport.driver_type == "amqp"
 
     def include_if(self, consumer: Any) -> bool:
-        """Return whether the worker has a loop that can be woken: with the pools of threads and processes it has."""
+        """Return whether the worker has an event loop that can be woken, as with thread and process pools."""
         return consumer.hub is not None
 
     def create(self, consumer: Any) -> None:
@@ -53,18 +53,18 @@ class Backpressure(bootsteps.StartStopStep):
         consumer.hub.on_tick.discard(self.adjust)
 
     def adjust(self) -> None:
-        """Consume exactly while a thread is free; on the thread of the consumer, at every turn of its loop."""
+        """Consume while a thread is free. Runs on the consumer's thread at every iteration of its loop."""
         if self._consumes():
             self._resume() if free_threads(self.consumer) else self._pause()
 
     def received(self, request: Any) -> None:
-        """Acknowledge a message; if it takes the last free thread, no more may follow, so that is said first."""
+        """Acknowledge a message; first stop consuming if it takes the last free thread."""
         if self._consumes() and free_threads(self.consumer) <= 1:
             self._pause()
         request.acknowledge()
 
     def task_ended(self) -> None:
-        """Look again soon: Celery counts the task as ended only after it has told so."""
+        """Check again shortly: Celery frees the thread only after this signal."""
         if not free_threads(self.consumer):
             self.consumer.call_soon(self._look_soon)
 
@@ -90,14 +90,14 @@ class Backpressure(bootsteps.StartStopStep):
             tasks.consume()
 
     def _shared_queues(self) -> dict[str, Any]:
-        """Those of jobs: the worker's own stays open, as long as it has a consumer it exists."""
+        """Return the job queues. The worker's own queue is left open: it exists only while it has a consumer."""
         own = own_queue_name(self.consumer.hostname)
         chosen = self.consumer.app.amqp.queues.consume_from
         return {name: queue for name, queue in chosen.items() if name != own}
 
 
 def own_queue_name(hostname: str) -> str:
-    """The queue that only one worker reads, for its canaries."""
+    """Return the name of the queue that only this worker reads, for its canaries."""
     return f"{hostname}.canary"
 
 

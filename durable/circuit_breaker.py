@@ -1,4 +1,4 @@
-"""A circuit breaker: after a failure nobody tries again for a while, and then one does for all."""
+"""A circuit breaker: after a failure calls are refused for a while, then one probe decides."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from durable import limits
 
 
 class CircuitBreaker:
-    """Lets a few calls through at once while they succeed. After a failure those in line do not wait for theirs."""
+    """Allow a few concurrent calls while they succeed. After a failure, callers in line give up at once."""
 
     def __init__(self, calls_at_once: int) -> None:
         self._calls_at_once = calls_at_once
@@ -18,7 +18,7 @@ class CircuitBreaker:
         self._changed = threading.Condition()
 
     def enter(self, *, seconds: float) -> bool:
-        """Wait for a place at most so long and return whether the caller may call now; it reports back with `leave`."""
+        """Wait for a free slot and return whether the caller may proceed; it must report back with `leave`."""
         with self._changed:
             self._changed.wait_for(lambda: self._is_open or self._has_place, timeout=seconds)
             if self._is_open:
@@ -36,12 +36,12 @@ class CircuitBreaker:
 
     @property
     def is_open(self) -> bool:
-        """Whether calls are refused for now, or would only be let through to see."""
+        """Return whether calls are refused, or allowed only as a probe."""
         with self._changed:
             return self._is_open
 
     def _probe(self) -> bool:
-        """Let one through when the pause is over; the others go on without until it is back."""
+        """Let one call through when the pause is over; others are refused until it returns."""
         now = time.monotonic()
         if self._retry_at is None or now < self._retry_at:
             return False

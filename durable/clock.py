@@ -1,4 +1,4 @@
-"""The clock that leases are measured by: the database's, so that hosts with wrong clocks agree."""
+"""Time as the database tells it, so that hosts with wrong clocks agree on leases."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from durable.process import PerProcess
+from durable.fork_safe import PerProcess
 
 
 class Clock(Protocol):
@@ -35,7 +35,7 @@ class DatabaseClock:
 
 
 def database_now() -> datetime:
-    """The database's time, for what has to be computed outside of a query. An embedded database has this host's."""
+    """Return the database's time, for calculations outside a query. SQLite uses this host's clock."""
     if connection.vendor == "sqlite":
         return timezone.now()
     with connection.cursor() as cursor:
@@ -45,17 +45,17 @@ def database_now() -> datetime:
 
 
 class DatabaseTime:
-    """The database's time without asking for it: what it said last, and what has passed since."""
+    """The database's time without a query: its last answer plus the time since."""
 
     def __init__(self) -> None:
         self._said: tuple[datetime, float] | None = None
 
     def heard(self, moment: datetime) -> None:
-        """The database has just said what time it is."""
+        """Record the time the database has just returned."""
         self._said = (moment, time.monotonic())
 
     def now(self) -> datetime:
-        """Return this host's time where the database has not said anything yet."""
+        """Return the estimate, or this host's time before the first answer."""
         if self._said is None:
             return timezone.now()
         moment, heard_at = self._said
@@ -66,17 +66,17 @@ database_time = PerProcess(DatabaseTime)
 
 
 def current_time() -> datetime:
-    """Return the time for what people are shown: the database's as every claim hears it, to within milliseconds.
+    """Return the time to show to people: the database's, to within milliseconds.
 
-    An embedded database has this host's.
+    Every claim refreshes it. SQLite uses this host's clock.
     """
     return timezone.now() if connection.vendor == "sqlite" else database_time().now()
 
 
 class CreatedAtField(models.DateTimeField):  # type: ignore[type-arg]
-    """When the row was written, by the database's clock: hosts whose clocks differ agree on what came first.
+    """The time a row was inserted, by the database's clock, so that hosts agree on the order.
 
-    To migrations it is a DateTimeField with `auto_now_add`.
+    Migrations see a DateTimeField with `auto_now_add`.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -96,7 +96,7 @@ class CreatedAtField(models.DateTimeField):  # type: ignore[type-arg]
 
 
 class FixedClock:
-    """A clock that stands still until it is moved: for tests of leases and sweeps."""
+    """A clock that moves only on request, for tests of leases and sweeps."""
 
     def __init__(self, start: datetime) -> None:
         self.time = start

@@ -1,4 +1,4 @@
-"""Database connections of the calling thread: given back before every outside wait, or kept apart from the pool.
+"""Database connections of the calling thread: returned before every outside wait, or kept outside the pool.
 
 A process has far more threads than its pool has connections. That works because a thread needs one for a transaction
 only: whatever waits for the outside (a model, HTTP, a sandbox, mail, a person) does so inside `outside_wait`.
@@ -21,7 +21,7 @@ _thread = threading.local()
 
 
 class WaitInTransaction(RuntimeError):
-    """A transaction is open, and it would stay open for as long as the outside takes. Commit it first."""
+    """A transaction is open and would stay open during an outside wait. Commit it first."""
 
     def __init__(self) -> None:
         super().__init__(self.__doc__)
@@ -29,7 +29,7 @@ class WaitInTransaction(RuntimeError):
 
 @contextmanager
 def outside_wait() -> Iterator[None]:
-    """Give this thread's connections back and mark the thread as waiting; raises WaitInTransaction."""
+    """Return this thread's connections to the pool and mark the thread as waiting; raises WaitInTransaction."""
     for connection in _opened():
         if _in_transaction(connection):
             raise WaitInTransaction
@@ -47,14 +47,14 @@ def in_outside_wait() -> bool:
 
 
 def release() -> None:
-    """Give this thread's connections back to the pool, except one with an open transaction."""
+    """Return this thread's connections to the pool, except one with an open transaction."""
     for connection in _opened():
         if not connection.in_atomic_block:
             connection.close()
 
 
 def give_way() -> None:
-    """Give this thread's connections back if other threads are waiting for one."""
+    """Return this thread's connections if other threads are waiting for one."""
     for connection in _opened():
         pool = getattr(connection, "pool", None)
         if pool is not None and pool.get_stats().get("requests_waiting") and not connection.in_atomic_block:
@@ -64,7 +64,7 @@ def give_way() -> None:
 def use_own_connection() -> None:
     """Let this thread use one lasting connection outside the pool, so that it never queues for one.
 
-    SQLite has no pool, and a thread of it never queues: nothing changes there.
+    SQLite has no pool, so nothing changes there.
     """
     own: Any = connections.create_connection(DEFAULT_DB_ALIAS)
     if not own.settings_dict["OPTIONS"].get("pool"):
@@ -82,7 +82,7 @@ def pool_size() -> int | None:
 
 
 def check_concurrency(concurrency: int, size: int | None) -> str:
-    """Return what is wrong with so many jobs at once on a pool of that size; empty if nothing is."""
+    """Return why the pool is too small for so many concurrent jobs, or "" if it is large enough."""
     needed = math.ceil((concurrency + limits.NODE_THREADS) / limits.THREADS_PER_CONNECTION)
     if size is None or size >= needed:
         return ""
@@ -97,7 +97,7 @@ def _opened() -> list[Any]:
 
 
 def _in_transaction(connection: Any) -> bool:
-    """Whether the product opened one; like Django's own `durable` blocks, that of a test case does not count."""
+    """Return whether a transaction is open; like `atomic(durable=True)`, ignore that of a test case."""
     return connection.in_atomic_block and not (
         connection.atomic_blocks and connection.atomic_blocks[-1]._from_testcase
     )

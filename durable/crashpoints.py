@@ -1,4 +1,4 @@
-"""Named places where a fault test may kill the process; without COPILOT_CRASH_AT they do nothing."""
+"""Named points where a fault test may kill the process; no-ops without COPILOT_CRASH_AT."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _one_at_a_time = threading.Lock()
 
 
 def reached(name: str) -> None:
-    """Die here, as by kill -9, when COPILOT_CRASH_AT says `name:marker` and the file `marker` is not there yet.
+    """Die as by kill -9 if COPILOT_CRASH_AT is `name:marker` and the file `marker` does not exist yet.
 
-    The marker makes the crash happen once: the process that takes the job over passes the same place alive.
+    The marker makes the crash happen once: the process that takes the job over passes the same point alive.
     No other thread passes it before the process is dead.
     """
     place, _, marker = settings.COPILOT_CRASH_AT.partition(":")

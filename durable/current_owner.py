@@ -1,4 +1,4 @@
-"""The person that the current thread works for, for limits that count per person."""
+"""The user on whose behalf the current thread works, for per-user limits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _owner: ContextVar[str] = ContextVar("acting_for", default="")
 
 @contextmanager
 def acting_for(owner: str) -> Iterator[None]:
-    """Work for that person until the end of the block, also in threads that copy the context; "" is nobody."""
+    """Work on behalf of an owner inside the block, also in threads that copy the context; "" is nobody."""
     token = _owner.set(owner)
     try:
         yield
@@ -20,5 +20,5 @@ def acting_for(owner: str) -> Iterator[None]:
 
 
 def current_owner() -> str:
-    """Return whom the current thread works for, or "" for nobody in particular."""
+    """Return the owner the current thread works for, or ""."""
     return _owner.get()

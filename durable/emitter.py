@@ -1,4 +1,4 @@
-"""The one way into a job's event log: it gives each event its place and holds back what is not committed yet."""
+"""The only way to write to a job's event log: number the events and hold back what is not committed yet."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from durable import limits, log
+from durable import event_log, limits
 from durable.errors import LeaseLost
-from durable.events import Entry, Event, Position, one_line
+from durable.events import Event, LoggedEvent, Position, one_line
 
 
-class Pending:
-    """An event that has its place and is not sealed in a page yet."""
+class UnsealedEvent:
+    """An event that has its position but is not in a page yet."""
 
     __slots__ = ("_body", "after", "at", "event", "lasting", "room")
 
@@ -33,17 +33,17 @@ class Pending:
         return self._body or ""
 
     def seal(self) -> str:
-        """The body, final now: only that is kept, for open events may be many."""
+        """Encode the event for good; only the body is kept, because open events may be many."""
         body = self.body
         self.room = 0
         self.event = None
         return body
 
-    def entry(self) -> Entry:
-        return Entry(self.at, self.after, self.body)
+    def entry(self) -> LoggedEvent:
+        return LoggedEvent(self.at, self.after, self.body)
 
     def merge(self, event: Event) -> bool:
-        """Take a later event in; False where the two must stay apart."""
+        """Merge a later event into this one; return False if the two must stay apart."""
         if not self.room or self.event is None:
             return False
         merged = self.event.merge(event)
@@ -67,7 +67,7 @@ class Emitter:
     ) -> None:
         self.job_id = job_id
         self.attempt = attempt
-        self.stream = log.stream_key(job_id)
+        self.stream = event_log.stream_key(job_id)
         self.epoch = (
             0  # the writer's connection that carried the last batch; 0 = the log may lack open events
         )
@@ -78,9 +78,9 @@ class Emitter:
         self._seq = 0
         self._sealed = after
         self._last = after
-        self._open: list[Pending] = []
+        self._open: list[UnsealedEvent] = []
         self._saved = 0  # so many of the open events are in open pages
-        self._buffer: list[Pending] = []
+        self._buffer: list[UnsealedEvent] = []
         self._held = False
         self._ended = False
         self._closed = False
@@ -90,8 +90,8 @@ class Emitter:
         self._one_commit = threading.Lock()
         self._committer: int | None = None
 
-    def open(self, events: Sequence[Event]) -> list[Entry]:
-        """Place the first events of the attempt, for the claim's own page; they go out after `release`."""
+    def open(self, events: Sequence[Event]) -> list[LoggedEvent]:
+        """Number the first events of the attempt, for the claim's own page; they are sent after `release`."""
         with self._state:
             self._held = True
             for event in events:
@@ -103,13 +103,13 @@ class Emitter:
             return entries
 
     def release(self) -> None:
-        """The claim is committed: what it placed may go out."""
+        """Send the events of the claim, which has committed."""
         with self._state:
             self._held = False
         self._wake(self)
 
     def emit(self, event: Event) -> None:
-        """Send an event that lasts: it will be in the page of the next commit."""
+        """Send a lasting event, which the next commit stores."""
         with self._state:
             if self._buffer and not self._ended and self._buffer[-1].merge(event):
                 return
@@ -119,29 +119,29 @@ class Emitter:
             self.on_many_open()
 
     def hint(self, event: Event) -> None:
-        """Send a passing note (progress, status): live readers see it, the database does not keep it."""
+        """Send a transient event (progress, status): live readers see it, the database does not store it."""
         with self._state:
             self._append(event, lasting=False)
         self._wake(self)
 
     def reset(self, event: Event) -> None:
-        """Void the open events (a try that was cut off) and say so with `event`; waits for a commit under way."""
+        """Void the open events (of an aborted try) and announce it with `event`; waits for a commit in progress."""
         with self._between_commits(), self._state:
             self._void()
             self._append(event, lasting=True)
         self._wake(self)
 
     def abandon(self) -> None:
-        """Void the open events without a word: the next attempt says where it goes on."""
+        """Void the open events silently; the next attempt announces where it resumes."""
         with self._between_commits(), self._state:
             self._void()
 
     @contextmanager
-    def committing(self, events: Sequence[Event] = ()) -> Iterator[list[Entry]]:
-        """Yield the entries a commit must store; `events` (and whatever comes meanwhile) go out once it succeeded.
+    def committing(self, events: Sequence[Event] = ()) -> Iterator[list[LoggedEvent]]:
+        """Yield the entries a commit must store; `events` and those emitted meanwhile are sent once it succeeds.
 
-        When the commit was rolled back, `events` have never been; when it is lost or in doubt (LeaseLost), this
-        attempt sends nothing any more.
+        After a rollback `events` never happened; after a lost or doubtful commit (LeaseLost) this attempt sends
+        nothing more.
         """
         with self._between_commits():
             with self._state:
@@ -172,28 +172,28 @@ class Emitter:
 
     @property
     def has_many_open(self) -> bool:
-        """Whether so many open events are in no page that the log may soon drop the first of them."""
+        """Return whether there are so many unsaved open events that the log may soon drop the first."""
         return len(self._open) - self._saved >= limits.OPEN_PAGE_EVENTS
 
     @contextmanager
-    def saving(self) -> Iterator[list[Entry]]:
-        """Yield the open entries that are in no page yet, to be stored in an open page; they stay open."""
+    def saving(self) -> Iterator[list[LoggedEvent]]:
+        """Yield the open entries that are not saved yet, to be stored in an open page; they stay open."""
         with self._between_commits():
             with self._state:
                 self._close_last()
                 entries = [pending.entry() for pending in self._open[self._saved :]]
-                self.has_open_pages |= bool(entries)  # also when nobody will know what became of it
+                self.has_open_pages |= bool(entries)  # also when the outcome stays unknown
             yield entries
             with self._state:
                 self._saved = min(self._saved + len(entries), len(self._open))
 
     def end(self) -> None:
-        """Take nothing more; what is there still goes out."""
+        """Accept no more events; those already accepted are still sent."""
         with self._state:
             self._ended = True
 
     def close(self) -> None:
-        """Send nothing any more: this attempt is over."""
+        """Send nothing more: this attempt is over."""
         with self._state:
             self._ended = self._closed = True
             self._buffer.clear()
@@ -201,7 +201,7 @@ class Emitter:
             self._calm.notify_all()
 
     def flush(self, seconds: float) -> bool:
-        """Wait until everything has reached Redis, at most that long; the job does not depend on it."""
+        """Wait at most `seconds` until everything has reached Redis; the job does not depend on it."""
         with self._state:
             return self._calm.wait_for(
                 lambda: self._closed or (not self._buffer and not self._sending), seconds
@@ -209,8 +209,8 @@ class Emitter:
 
     # --- for the writer -------------------------------------------------------------------------
 
-    def drain(self) -> list[Pending]:
-        """Take what may be sent now."""
+    def drain(self) -> list[UnsealedEvent]:
+        """Return the events that may be sent now."""
         with self._state:
             if self._held or not self._buffer:
                 return []
@@ -223,8 +223,8 @@ class Emitter:
             self._sending -= 1
             self._calm.notify_all()
 
-    def restore(self, batch: list[Pending]) -> None:
-        """Take a batch back that Redis did not get; the oldest go first when there is too much."""
+    def restore(self, batch: list[UnsealedEvent]) -> None:
+        """Requeue a batch that Redis did not accept; drop the oldest if there is too much."""
         with self._state:
             self._sending -= 1
             if not self._closed:
@@ -232,8 +232,8 @@ class Emitter:
                 batch[-1].room = 0
             self._calm.notify_all()
 
-    def with_open(self, batch: list[Pending]) -> list[Pending]:
-        """A batch for a log that may have lost something: all open events up to its end, and its own."""
+    def with_open(self, batch: list[UnsealedEvent]) -> list[UnsealedEvent]:
+        """Return the batch preceded by all open events, for a log that may have lost some."""
         with self._state:
             wanted = {pending.at: pending for pending in self._open if pending.at < batch[-1].at}
         wanted.update((pending.at, pending) for pending in batch)
@@ -255,7 +255,7 @@ class Emitter:
     def _append(self, event: Event, *, lasting: bool) -> None:
         if self._ended:
             return
-        pending = Pending(Position(self.attempt, self._seq + 1), self._last, event, lasting)
+        pending = UnsealedEvent(Position(self.attempt, self._seq + 1), self._last, event, lasting)
         self._seq += 1
         self._buffer.append(pending)
         if lasting:
@@ -267,7 +267,7 @@ class Emitter:
             self._buffer[-1].room = 0
 
     def _void(self) -> None:
-        """Forget the open events; those that no reader has seen are not sent at all."""
+        """Drop the open events; those no reader has seen are never sent."""
         self._open.clear()
         self._saved = 0
         self._last = self._sealed
@@ -275,8 +275,8 @@ class Emitter:
         self._close_last()
         self._calm.notify_all()
 
-    def _take_back(self, announced: list[Pending], before: Position) -> None:
-        """The commit was rolled back: its own events leave the chain, what came after joins on to what was before."""
+    def _take_back(self, announced: list[UnsealedEvent], before: Position) -> None:
+        """Undo a rolled-back commit: unlink its own events and join those after it to those before."""
         with self._state:
             self._held = False
             if announced and not self._closed:

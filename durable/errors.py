@@ -1,10 +1,10 @@
-"""What can go wrong with a job.
+"""Errors of jobs.
 
 DurableError
 ├── LeaseLost        another attempt owns the job now
 ├── JobCancelled     a person asked for the job to stop
 ├── HandOver         this worker is shutting down
-├── TimedOut         a deadline passed
+├── JobTimedOut      a deadline passed
 └── IllegalMove      the status table does not allow that change
 """
 
@@ -19,7 +19,7 @@ class DurableError(Exception):
 
 
 class LeaseLost(DurableError):
-    """Another attempt owns this job now; nothing of this one may be written any more."""
+    """Another attempt owns this job now; this one may write nothing more."""
 
 
 class JobCancelled(DurableError):
@@ -27,11 +27,11 @@ class JobCancelled(DurableError):
 
 
 class HandOver(DurableError):
-    """This worker is shutting down; another one goes on with the job."""
+    """This worker is shutting down; another one continues the job."""
 
 
-class TimedOut(DurableError):
-    """The time for this job is over."""
+class JobTimedOut(DurableError):
+    """The job exceeded its time limit."""
 
 
 class IllegalMove(DurableError):

@@ -1,4 +1,4 @@
-"""Places in a job's event log, and the entries that stand there."""
+"""Positions in a job's event log, and the entries at them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 
 
 class Position(NamedTuple):
-    """Where an event stands: attempt first, so that a stale attempt sorts before its successor."""
+    """The position of an event: attempt first, so that a stale attempt sorts before its successor."""
 
     attempt: int
     seq: int
@@ -33,23 +33,23 @@ START = Position(0, 0)
 
 
 class Event(Protocol):
-    """Something a job has to tell; chat has a closed union of them."""
+    """An event of a job; chat defines a closed union of them."""
 
     def encode(self) -> str:
-        """The event as one line of JSON."""
+        """Return the event as one line of JSON."""
         ...
 
     def merge(self, later: Event) -> Event | None:
-        """This event with a later one in it, or None where the two must stay apart."""
+        """Return this event merged with a later one, or None if the two must stay apart."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One event at its place.
+class LoggedEvent:
+    """One event at its position.
 
-    `after` is the last standing entry before it. A reader that has seen `after` has missed nothing that stands;
-    whatever lies between the two is void (an abandoned try) or was only a passing hint.
+    `after` is the last valid entry before it. A reader that has seen `after` has missed nothing valid; whatever lies
+    between the two is void (an aborted try) or transient.
     """
 
     at: Position
@@ -60,24 +60,24 @@ class Entry:
         return f"{self.at} {self.after} {self.body}"
 
     @classmethod
-    def read(cls, line: str) -> Entry:
+    def read(cls, line: str) -> LoggedEvent:
         at, after, body = line.split(" ", 2)
         return cls(Position.parse(at), Position.parse(after), body)
 
 
-def pack(entries: Iterable[Entry]) -> bytes:
-    """Entries as the bytes of an EventPage."""
+def pack(entries: Iterable[LoggedEvent]) -> bytes:
+    """Encode entries as the bytes of an EventPage."""
     return zlib.compress("\n".join(entry.line() for entry in entries).encode(), 1)
 
 
-def unpack(data: bytes) -> list[Entry]:
+def unpack(data: bytes) -> list[LoggedEvent]:
     text = zlib.decompress(data).decode()
-    return [Entry.read(line) for line in text.split("\n")] if text else []
+    return [LoggedEvent.read(line) for line in text.split("\n")] if text else []
 
 
-def standing(entries: Sequence[Entry]) -> list[Entry]:
-    """Drop what later entries have voided, so that an abandoned try never shows."""
-    kept: list[Entry] = []
+def standing(entries: Sequence[LoggedEvent]) -> list[LoggedEvent]:
+    """Drop the entries that later ones have voided, so that an aborted try never shows."""
+    kept: list[LoggedEvent] = []
     for entry in entries:
         while kept and kept[-1].at > entry.after:
             kept.pop()
@@ -89,12 +89,12 @@ _encode = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=
 
 
 def encode(chunk: object) -> str:
-    """JSON on one line, as small as it gets."""
+    """Return compact JSON on one line."""
     return _encode(chunk)
 
 
 def one_line(body: str) -> str:
-    """JSON that every transport can carry: no line break between its tokens, no half of a surrogate pair."""
+    """Return JSON that every transport can carry: no line breaks, no lone surrogates."""
     if "\n" in body:
         body = body.replace("\n", " ")
     if body.isascii():

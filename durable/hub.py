@@ -1,4 +1,4 @@
-"""One Redis subscription per process and loop, shared by everyone who waits for news there."""
+"""One Redis subscription per process and loop, shared by all listeners."""
 
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from durable import limits
-from durable.loop import submit
+from durable.event_loop import submit
 from durable.redis import RedisAway, RedisError, answer, async_connection, key
 
 logger = logging.getLogger(__name__)
 
-News = Callable[[str | None], None]  # a payload; None = something may have been missed, look for yourself
+News = Callable[[str | None], None]  # a payload; None: something may have been missed, check the state
 FIRST_PAUSE_SECONDS = 0.05
 LONGEST_PAUSE_SECONDS = 2.0
 IDLE = key("idle")  # always subscribed, so that the connection stays in its subscriber mode
 
 
 class Subscription:
-    """Who listens to one channel, and whether Redis has said that it will tell us."""
+    """The listeners of one channel, and whether Redis has confirmed the subscription."""
 
     def __init__(self) -> None:
         self.listeners: dict[object, News] = {}
         self.confirmed = asyncio.Event()
-        self.missed = False  # somebody listened while Redis did not: they look for themselves once it does
+        self.missed = False  # somebody listened while Redis was down: they check the state once it is back
 
     def tell(self, payload: str | None) -> None:
         for news in tuple(self.listeners.values()):
             try:
                 news(payload)
-            except Exception:  # one listener's fault must not deafen the others
+            except Exception:  # one listener's error must not affect the others
                 logger.exception("A listener failed")
 
 
 class Hub:
-    """Channels and who listens to them. All methods run on the hub's own loop.
+    """Channels and their listeners. All methods run on the hub's own loop.
 
-    Subscribing is confirmed by Redis before `watching` enters its block, so that whoever then reads the present
-    state misses nothing. After a lost connection every listener hears None, once its channel is confirmed anew.
+    Redis confirms a subscription before `watching` enters its block, so that a caller who then reads the current
+    state misses nothing. After a lost connection every listener gets None once its channel is confirmed again.
     """
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class Hub:
 
     @asynccontextmanager
     async def watching(self, channel: str, news: News) -> AsyncIterator[None]:
-        """Hear everything published on a channel while inside; without Redis it enters too, and hears None later."""
+        """Receive everything published on a channel inside the block; without Redis, None follows later."""
         token = object()
         subscription = self._subscriptions.get(channel)
         fresh = subscription is None
@@ -85,7 +85,7 @@ class Hub:
             logger.warning("Redis did not confirm a subscription; listening goes on without it")
 
     def _release(self, channel: str, subscription: Subscription, token: object) -> None:
-        """Never waits, so that a cancelled listener cannot leave its subscription behind."""
+        """Unsubscribe without waiting, so that a cancelled listener cannot leave its subscription behind."""
         del subscription.listeners[token]
         if subscription.listeners or self._subscriptions.get(channel) is not subscription:
             return
@@ -108,7 +108,7 @@ class Hub:
                 await self._read()
             except (RedisError, OSError) as error:
                 logger.warning("The hub lost Redis: %s", error)
-            except Exception:  # a deaf hub would be silent for the life of the process
+            except Exception:  # without this the hub would be silent for the life of the process
                 logger.exception("The hub stumbled and starts anew")
             await self._disconnect()
             await asyncio.sleep(pause)
@@ -130,7 +130,7 @@ class Hub:
             await connection.disconnect(nowait=True)
 
     async def _read(self) -> None:
-        """Hear until the connection is lost; a silent one has to answer a ping."""
+        """Read until the connection is lost; a silent one must answer a ping."""
         connection, pinged = self._connection, False
         while connection.is_connected:
             answer = await connection.read_response(timeout=limits.KEEP_ALIVE_SECONDS)
@@ -167,7 +167,7 @@ class Hub:
     # --- what is said to Redis ------------------------------------------------------------------
 
     async def _subscribe(self, channels: list[str]) -> None:
-        """Ask for channels; where that fails the reader notices too, and asks for all of them anew."""
+        """Subscribe to channels; if that fails the reader notices too and subscribes to all of them again."""
         async with self._sending:
             channels = [channel for channel in channels if channel in self._subscriptions]
             if self._connection is None or not channels:
@@ -197,7 +197,7 @@ _hubs: WeakKeyDictionary[asyncio.AbstractEventLoop, Hub] = WeakKeyDictionary()
 
 
 def loop_hub() -> Hub:
-    """The running loop's hub."""
+    """Return the running loop's hub."""
     loop = asyncio.get_running_loop()
     if loop not in _hubs:
         _hubs[loop] = Hub()

@@ -1,4 +1,4 @@
-"""Identifiers: UUIDs of version 7, which sort by the time they were made and cannot be guessed."""
+"""Identifiers: version 7 UUIDs, which sort by creation time and cannot be guessed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import uuid
 
 
 def new_id() -> uuid.UUID:
-    """A fresh UUIDv7: 48 bits of milliseconds, 74 random bits."""
+    """Return a new UUIDv7: 48 bits of milliseconds, 74 random bits."""
     value = (time.time_ns() // 1_000_000) << 80 | int.from_bytes(os.urandom(10), "big")
     value = value & ~(0xF << 76) | 0x7 << 76
     value = value & ~(0x3 << 62) | 0x2 << 62

@@ -1,4 +1,4 @@
-"""What can be done with a job: claim it, keep it alive, cancel it, sweep up what was left behind."""
+"""Operations on jobs: claim, heartbeat, sweep, cancel, end."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from django.db import IntegrityError
 from django.db.models import Case, F, PositiveIntegerField, Q, QuerySet, Value, When
 from django.db.models.functions import Coalesce, Greatest
 
-from durable import guard, limits, log
+from durable import event_log, fault_isolation, limits
 from durable.after_commit import after_commit
 from durable.clock import DatabaseClock, database_time
 from durable.events import START
 from durable.lease import INTERNAL_ERROR, Lease, unclosed
+from durable.lifecycle import lifecycle_of
 from durable.models import Cause, Job
-from durable.retrying import bounded, in_transaction
-from durable.stop import StopReason
+from durable.stop_signal import StopReason
+from durable.transactions import bounded, in_transaction
 
 logger = logging.getLogger(__name__)
 
@@ -32,7 +33,7 @@ NOT_CLAIMED = (
 
 
 def job_models() -> list[type[Job]]:
-    """Every kind of job in the project."""
+    """Return all job models."""
     return [model for model in apps.get_models() if issubclass(model, Job)]
 
 
@@ -40,12 +41,12 @@ def job_models() -> list[type[Job]]:
 
 
 def claim(model: type[Job], job_id: uuid.UUID, *, owner: str) -> Lease | None:
-    """Take a job that is queued, due or left behind; None when it is not to be had. Doubled pokes end here."""
+    """Claim a job that is queued, due or abandoned; return None if it cannot be claimed. Duplicate pokes stop here."""
     left = left_by(model, job_id)
     if left is None:
-        return None  # looked at before the transaction: on SQLite that would keep all other writers out
+        return None  # read before the transaction, which on SQLite would block all other writers
     try:
-        lease = _take(model, job_id, owner, left, above=log.newest_attempt(job_id))
+        lease = _take(model, job_id, owner, left, above=event_log.newest_attempt(job_id))
     except NotToBeHad:
         return None
     if lease is not None:
@@ -54,11 +55,11 @@ def claim(model: type[Job], job_id: uuid.UUID, *, owner: str) -> Lease | None:
 
 
 class NotToBeHad(Exception):
-    """A rule of this kind of job, such as one active turn per session, was won by another claim."""
+    """Another claim won a constraint of this job model, such as one active turn per session."""
 
 
 class LeftBy(NamedTuple):
-    """What the row said of the attempt before, just before the claim."""
+    """The row's state just before the claim: how the previous attempt left it."""
 
     status: str
     owner: str
@@ -73,7 +74,7 @@ class LeftBy(NamedTuple):
 
 
 def left_by(model: type[Job], job_id: uuid.UUID) -> LeftBy | None:
-    """The attempt before of a job that can be claimed. Most are queued, for which one cheap look is enough."""
+    """Return how the previous attempt left a claimable job. Most are queued, for which one cheap read is enough."""
     rows = model._default_manager.filter(pk=job_id).values_list("status", "owner", "lease_until")
     left = next((LeftBy(*row) for row in rows), None)
     if left is None or left.status == model.QUEUED:
@@ -83,8 +84,8 @@ def left_by(model: type[Job], job_id: uuid.UUID) -> LeftBy | None:
 
 @in_transaction
 def _take(model: type[Job], job_id: uuid.UUID, owner: str, left: LeftBy, *, above: int = 0) -> Lease | None:
-    """`above` is the newest attempt the log knows: more than the row says, where the database was put back."""
-    if not model.admit(job_id) or not _mark(model, job_id, owner, left, above):
+    """Claim inside a transaction. `above` is the newest attempt in the log, which exceeds the row's after a restore."""
+    if not lifecycle_of(model).admit(job_id) or not _mark(model, job_id, owner, left, above):
         return None
     rows = model._default_manager.select_related(*model.reads_with)
     job = rows.annotate(claimed_at=model.clock.now()).get(pk=job_id)
@@ -92,18 +93,18 @@ def _take(model: type[Job], job_id: uuid.UUID, owner: str, left: LeftBy, *, abov
         database_time().heard(job.claimed_at)
     after = START
     if job.attempt > 1:
-        log.drop_open(job_id)
-        after = log.last_stored(job_id)
+        event_log.drop_open(job_id)
+        after = event_log.last_stored(job_id)
     lease = Lease(job, seconds=float(settings.COPILOT_LEASE_SECONDS), after=after)
     lease.cause, lease.silent_since = left.cause(model), left.lease_until
     if job.cancel_requested_at is not None:
         lease.stop.set(StopReason.CANCELLED)
-    job.claimed(lease)
+    lease.lifecycle.claimed(job, lease)
     return lease
 
 
 def _mark(model: type[Job], job_id: uuid.UUID, owner: str, left: LeftBy, above: int) -> bool:
-    """The claim itself: one conditional UPDATE, of which the database lets one win."""
+    """Perform the claim: one conditional UPDATE, which only one caller wins."""
     if left.status == model.QUEUED:
         free, counted = model._default_manager.filter(status=model.QUEUED), {}
     else:
@@ -121,7 +122,7 @@ def _mark(model: type[Job], job_id: uuid.UUID, owner: str, left: LeftBy, above: 
             run_at=None,
         )  # fmt: skip
     except IntegrityError as error:
-        raise NotToBeHad from error  # through the transaction, which PostgreSQL has given up
+        raise NotToBeHad from error  # leaves the transaction, which PostgreSQL has aborted
     return bool(taken)
 
 
@@ -137,12 +138,12 @@ def claimable(model: type[Job]) -> QuerySet[Job]:
 
 
 def due(model: type[Job]) -> Q:
-    """Waiting, and its time has come; who is asked to stop has waited long enough."""
+    """Return the condition for waiting jobs whose time has come, or that were asked to stop."""
     return Q(status=model.WAITING) & (Q(run_at__lte=model.clock.now()) | Q(cancel_requested_at__isnull=False))
 
 
 def left_behind(model: type[Job]) -> Q:
-    """Running, but nobody holds it: its worker died or gave it back. Who is asked to stop has waited long enough."""
+    """Return the condition for running jobs that no worker holds, because it died or released them."""
     nobody = Q(lease_until__lt=model.clock.now()) | Q(lease_until=None)
     asked_to_stop = Q(owner="", cancel_requested_at__isnull=False)
     return Q(status=model.RUNNING) & (nobody | asked_to_stop)
@@ -153,25 +154,25 @@ def crashed(model: type[Job]) -> Q:
 
 
 def exhausted(model: type[Job]) -> Q:
-    """So many attempts died without a word that one more would only kill another worker."""
+    """Return the condition for jobs whose attempts died so often that another one would only kill another worker."""
     return crashed(model) & Q(crashes__gte=limits.MAX_ATTEMPTS - 1)
 
 
-# --- who kills workers --------------------------------------------------------------------------
+# --- jobs that kill workers --------------------------------------------------------------------------
 #
-# A worker that dies says nothing about which of its jobs killed it, or whether any did. So a job is given up only
-# after MAX_ATTEMPTS deaths without a step forward between them, each of which it was there for: once it has died twice
-# it is a suspect, rests for a while before it is tried again, and runs beside no other suspect. When a worker dies
-# without a suspect in the meantime, deaths have another cause, and all suspects are cleared.
+# A dead worker does not say which of its jobs killed it, or whether any did. So a job is given up only after
+# MAX_ATTEMPTS deaths without progress in between. A job that died twice is a suspect: it rests before the next attempt
+# and runs beside no other suspect. If a worker dies meanwhile without holding a suspect, the deaths have another cause,
+# and all suspects are cleared.
 
 
 def suspect(model: type[Job]) -> Q:
-    """It died twice without a step forward between: the next death will say more."""
+    """Return the condition for suspects: jobs that died twice without progress in between."""
     return Q(status=model.RUNNING, crashes__gte=limits.SUSPECT_CRASHES)
 
 
 def out_of_quarantine(model: type[Job]) -> Q:
-    """Left behind and to be tried again: at once the first time, later the more often it died, at last never."""
+    """Return the condition for abandoned jobs to retry: at once the first time, later after each death."""
     lease = float(settings.COPILOT_LEASE_SECONDS)
     rested = Q(crashes=0)
     for crashes in range(1, limits.MAX_ATTEMPTS - 1):
@@ -183,7 +184,7 @@ def out_of_quarantine(model: type[Job]) -> Q:
 
 
 def beside_no_suspect(model: type[Job], owner: str) -> Q:
-    """What a worker may take over: a job about to be a suspect only while it holds no other one."""
+    """Return the condition for what a worker may take over: at most one suspect at a time."""
     at_work = Q(owner=owner, lease_until__gt=model.clock.now())
     if not model._default_manager.filter(suspect(model), at_work).exists():
         return Q()
@@ -191,9 +192,9 @@ def beside_no_suspect(model: type[Job], owner: str) -> Q:
 
 
 def clear_suspects(*, dead: str) -> int:
-    """A worker died: unless it held a suspect itself, it shows that suspects at rest are not the cause. How many.
+    """Clear resting suspects after a worker died without holding one; return how many.
 
-    A job dies unsuspected at most twice, so those that do kill workers cannot clear each other for ever.
+    A job dies unsuspected at most twice, so jobs that do kill workers cannot clear each other for ever.
     """
     models = job_models()
     if any(model._default_manager.filter(suspect(model), owner=dead).exists() for model in models):
@@ -207,7 +208,7 @@ def clear_suspects(*, dead: str) -> int:
 
 
 def clear_all(*, dead: str) -> int:
-    """A worker died together with others, which no job of its own does: nothing it held is suspected. How many."""
+    """Clear what a worker held that died together with others, which no single job causes; return how many."""
     return sum(
         model._default_manager.filter(owner=dead, status=model.RUNNING, crashes__gt=0).update(crashes=0)
         for model in job_models()
@@ -218,10 +219,10 @@ def clear_all(*, dead: str) -> int:
 
 
 def renew(model: type[Job], job_ids: Sequence[uuid.UUID], *, owner: str) -> dict[uuid.UUID, tuple[int, bool]]:
-    """Renew the leases of one worker in one UPDATE; answers attempt and "cancel wanted" of those it renewed.
+    """Renew a worker's leases in one UPDATE; return attempt and cancel request of each renewed job.
 
-    A row that another transaction has locked is left out, so that it keeps no other lease from being renewed:
-    nobody can claim it meanwhile, and the next beat tries it again. `held` says whether it is still the worker's.
+    Rows locked by another transaction are skipped, so that they delay no other lease: nobody can claim them meanwhile,
+    and the next heartbeat tries again. `held` tells whether they still belong to the worker.
     """
     seconds = float(settings.COPILOT_LEASE_SECONDS)
     with bounded(seconds / 3):
@@ -233,7 +234,7 @@ def renew(model: type[Job], job_ids: Sequence[uuid.UUID], *, owner: str) -> dict
 
 
 def held(model: type[Job], job_ids: Sequence[uuid.UUID], *, owner: str) -> dict[uuid.UUID, tuple[int, bool]]:
-    """Attempt and "cancel wanted" of those jobs that are the worker's."""
+    """Return attempt and cancel request of those jobs the worker still holds."""
     return _attempts(model._default_manager.filter(pk__in=job_ids, owner=owner, status=model.RUNNING))
 
 
@@ -248,24 +249,24 @@ def _attempts(rows: QuerySet[Job]) -> dict[uuid.UUID, tuple[int, bool]]:
 
 
 def sweep(model: type[Job], *, held: Q | None = None, at_most: int = limits.SWEEP_BATCH) -> list[uuid.UUID]:
-    """Find jobs that need a poke and note that they get one now; jobs past saving are ended.
+    """Return the jobs that need a poke and record that they get one now; end those that are exhausted.
 
-    Those poked longest ago come first, so that no crowd of jobs that cannot start stands in front of others.
-    What is `held` is left in peace.
+    Those poked longest ago come first, so that jobs that cannot start do not block others. Jobs matching `held` are
+    skipped.
     """
-    guard.try_one(lambda: give_up(model), what=f"Giving up {model.__name__}s")
+    fault_isolation.try_one(lambda: give_up(model), what=f"Giving up {model.__name__}s")
     if at_most <= 0:
         return []
     waiting = to_poke(model) if held is None else to_poke(model).exclude(held)
     if not waiting.exists():
-        return []  # the usual case, without a transaction
+        return []  # the usual case needs no transaction
     return _note_pokes(model, waiting, at_most)
 
 
 @in_transaction
 def _note_pokes(model: type[Job], waiting: QuerySet[Job], at_most: int) -> list[uuid.UUID]:
     needy = waiting.order_by(F("poked_at").asc(nulls_first=True), "queued_at")
-    locked = needy.select_for_update(skip_locked=True)  # what another sweep holds is poked by that one
+    locked = needy.select_for_update(skip_locked=True)  # rows locked by another sweep are poked by that one
     ids = list(locked.values_list("pk", flat=True)[:at_most])
     model._default_manager.filter(pk__in=ids).update(poked_at=model.clock.now())
     return ids
@@ -273,13 +274,13 @@ def _note_pokes(model: type[Job], waiting: QuerySet[Job], at_most: int) -> list[
 
 def to_poke(model: type[Job]) -> QuerySet[Job]:
     stale = Q(poked_at=None) | Q(poked_at__lt=model.clock.after(-limits.REPOKE_SECONDS))
-    queued = model.startable(model.live().filter(status=model.QUEUED))
+    queued = lifecycle_of(model).startable(model.live().filter(status=model.QUEUED))
     wanted = Q(pk__in=queued.values("pk")) | due(model) | (left_behind(model) & out_of_quarantine(model))
     return model.live().filter(wanted & stale)
 
 
 def give_up(model: type[Job]) -> None:
-    """End jobs whose attempts all died. Once: the status condition lets one caller win."""
+    """End jobs whose attempts all died. The status condition lets one caller win."""
     past_saving = left_behind(model) & exhausted(model)
     rows = model.live().filter(past_saving).values_list("pk", "cancel_requested_at")
     found = dict(rows[: limits.SWEEP_BATCH])
@@ -290,11 +291,11 @@ def give_up(model: type[Job]) -> None:
         else:
             end_unowned(model, job_id, past_saving, status=model.FAILED, reason="worker_lost")
 
-    guard.run_each(found, give_up_one, what=f"Giving up a {model.__name__}")
+    fault_isolation.run_each(found, give_up_one, what=f"Giving up a {model.__name__}")
 
 
 def end_unclaimable(model: type[Job], job_id: uuid.UUID) -> bool:
-    """End a job that no attempt can be begun for; False when somebody holds it or it has ended."""
+    """End a job that cannot be claimed; return False if a worker holds it or it has ended."""
     unheld = Q(status=model.QUEUED) | due(model) | left_behind(model)
     if end_unowned(model, job_id, unheld & asked_to_stop(), status=model.CANCELLED, reason="cancelled"):
         return True
@@ -309,10 +310,10 @@ def asked_to_stop() -> Q:
 
 
 def request_cancel(model: type[Job], job_id: uuid.UUID) -> bool:
-    """Ask a job to stop: one that is not running ends here, a running one hears of it. False when it had ended."""
+    """Request a stop: end a job that is not running, mark a running one. Return False if it had ended."""
     live = model._default_manager.filter(pk=job_id).exclude(status__in=model.TERMINAL)
     parked = ~Q(status__in=[*model.TERMINAL, model.RUNNING])
-    while live.exists():  # it may start or stop to run while we ask; then we ask again
+    while live.exists():  # it may start or stop running meanwhile; then try again
         if end_unowned(model, job_id, parked, status=model.CANCELLED, reason="cancelled"):
             return True
         if live.filter(status=model.RUNNING).update(
@@ -323,7 +324,7 @@ def request_cancel(model: type[Job], job_id: uuid.UUID) -> bool:
 
 
 def end_if_cancelled(model: type[Job], job_id: uuid.UUID) -> bool:
-    """End a job that was put aside although it had been asked to stop: nobody is at it who would hear of it."""
+    """End a suspended job that was asked to stop: no worker holds it that could do so."""
     aside = Q(status=model.WAITING) | Q(status=model.RUNNING, owner="")
     asked = Q(cancel_requested_at__isnull=False)
     if not model._default_manager.filter(aside, asked, pk=job_id).exists():
@@ -332,24 +333,24 @@ def end_if_cancelled(model: type[Job], job_id: uuid.UUID) -> bool:
 
 
 def force_cancel(model: type[Job], job_id: uuid.UUID) -> bool:
-    """End a job whose worker does not answer; the raised attempt fences that worker should it come back."""
+    """End a job whose worker does not answer; the raised attempt number fences that worker."""
     return end_unowned(model, job_id, Q(status=model.RUNNING), status=model.CANCELLED, reason="cancelled")
 
 
 def release(model: type[Job], job_id: uuid.UUID) -> bool:
-    """Take a running job from its worker, for another to go on with; the next claim fences the old one."""
+    """Take a running job from its worker for another to continue; the next claim fences the old one."""
     running = model._default_manager.filter(pk=job_id, status=model.RUNNING)
     return bool(running.update(lease_until=None, owner=""))
 
 
 def free(model: type[Job], *, owner: str) -> int:
-    """End the leases of a worker that is known to be dead. How many; a second time none."""
+    """End the leases of a worker that is known to be dead; return how many."""
     held = model._default_manager.filter(owner=owner, status=model.RUNNING, lease_until__gt=model.clock.now())
     return held.update(lease_until=model.clock.after(-0.01))
 
 
 def mark_failed(model: type[Job], job_id: uuid.UUID) -> bool:
-    """End a job by an operator's word, whatever it is at; False when it had ended. A worker at it is fenced."""
+    """End a job by an operator's decision; return False if it had ended. Its worker is fenced."""
     live = ~Q(status__in=model.TERMINAL)
     return end_unowned(model, job_id, live, status=model.FAILED, reason=BY_OPERATOR)
 
@@ -357,17 +358,17 @@ def mark_failed(model: type[Job], job_id: uuid.UUID) -> bool:
 def end_unowned(
     model: type[Job], job_id: uuid.UUID, condition: Q, *, status: str, reason: str, error: str = ""
 ) -> bool:
-    """End a job that no attempt can end itself. Once: `condition` must hold in the same UPDATE.
+    """End a job that no attempt can end itself, if `condition` holds in the same UPDATE.
 
-    News of it waits for the commit, also that of a transaction around this one. A job that cannot be closed
-    properly is ended by the UPDATE alone, and its `error` says so: it must not come back for ever.
+    Notifications wait for the outermost commit. A job whose lifecycle hooks raise is ended by the UPDATE alone, and
+    its `error` says so: it must not come back for ever.
     """
     columns = {"status": status, "end_reason": reason}
     said = {"error": error} if error else {}
     try:
         return _end_and_close(model, job_id, condition, **columns, **said)
-    except Exception as fault:  # of the hooks, which belong to other packages and read what came from outside
-        if not guard.is_fault(fault):
+    except Exception as fault:  # raised by lifecycle hooks, which read outside content
+        if not fault_isolation.is_fault(fault):
             raise
         logger.exception("A job could not be closed; it is ended as it is", extra={"job_id": str(job_id)})
     return _end_row(model, job_id, condition, **columns, error=unclosed(error))
@@ -375,18 +376,19 @@ def end_unowned(
 
 @in_transaction
 def _end_and_close(model: type[Job], job_id: uuid.UUID, condition: Q, **columns: str) -> bool:
-    model.lock_before(job_id)
+    lifecycle = lifecycle_of(model)
+    lifecycle.lock_before(job_id)
     if not _end_row(model, job_id, condition, **columns):
         return False
     job = model._default_manager.get(pk=job_id)
-    job.ended_unowned()
-    job.ended()
+    lifecycle.ended_unowned(job)
+    lifecycle.ended(job)
     return True
 
 
 @in_transaction
 def _end_row(model: type[Job], job_id: uuid.UUID, condition: Q, **columns: str) -> bool:
-    """End the row alone; the raised attempt fences whoever was at it."""
+    """End the row alone; the raised attempt number fences its worker."""
     ended = model._default_manager.filter(condition, pk=job_id).update(
         **columns,
         attempt=F("attempt") + 1,
@@ -395,11 +397,11 @@ def _end_row(model: type[Job], job_id: uuid.UUID, condition: Q, **columns: str) 
         lease_until=None,
     )
     if ended:
-        after_commit(_after_end, model, job_id)  # news; the end itself stands
+        after_commit(_after_end, model, job_id)  # notifications; the end itself is committed
     return bool(ended)
 
 
 def _after_end(model: type[Job], job_id: uuid.UUID) -> None:
-    log.expire_soon(job_id)
-    log.nudge(job_id)
-    model._default_manager.get(pk=job_id).after_end()
+    event_log.expire_soon(job_id)
+    event_log.nudge(job_id)
+    lifecycle_of(model).after_end(model._default_manager.get(pk=job_id))

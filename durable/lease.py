@@ -1,4 +1,4 @@
-"""A lease: the right of one attempt to write about one job, and the fence that ends it."""
+"""A lease: one attempt's right to write about one job, and the fence that ends it."""
 
 from __future__ import annotations
 
@@ -9,19 +9,21 @@ import uuid
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
 from django.utils import timezone
 
-from durable import crashpoints, guard, log, storable, tracing
+from durable import crashpoints, event_log, fault_isolation, storable, tracing
 from durable.emitter import Emitter
-from durable.errors import HandOver, JobCancelled, LeaseLost, TimedOut
-from durable.events import Entry, Event, Position
+from durable.errors import HandOver, JobCancelled, JobTimedOut, LeaseLost
+from durable.events import Event, LoggedEvent, Position
+from durable.fork_safe import PerProcess
+from durable.lifecycle import lifecycle_of
 from durable.models import Cause, Job
-from durable.process import PerProcess
-from durable.retrying import retry_database
-from durable.stop import StopReason, StopSignal
+from durable.stop_signal import StopReason, StopSignal
+from durable.transactions import retry_database
 from durable.writer import writer
 
 T = TypeVar("T")
@@ -34,26 +36,27 @@ NOT_SAVED = "It has ended, but its result could not be saved. The log has the de
 
 
 class Lease:
-    """What a worker holds while it works on a job.
+    """What a worker holds while it runs a job.
 
-    Every write goes through `commit`, which first proves, in the same transaction, that this attempt still owns
-    the job; so a worker that was frozen and comes back can change nothing.
+    Every write goes through `commit`, which first proves in the same transaction that this attempt still owns the job.
+    So a worker that was frozen and resumes can change nothing.
     """
 
     def __init__(self, job: Job, *, seconds: float, after: Position) -> None:
         self.model = type(job)
+        self.lifecycle = lifecycle_of(self.model)
         self.job = job  # as it was claimed
-        self.after = after  # the last event of earlier attempts
+        self.after = after  # position of the last event of earlier attempts
         self.job_id: uuid.UUID = job.pk
         self.attempt = job.attempt
         self.owner = job.owner
         self.log_context = job.log_context()
         self.seconds = seconds
         self.cause = Cause.QUEUED
-        self.silent_since: datetime | None = None  # when the lease of the attempt before ran out
+        self.silent_since: datetime | None = None  # when the previous attempt's lease expired
         self.commits = job.commits
         self._is_lost = False
-        self.over = False  # this attempt has ended the job or given it away
+        self.over = False  # this attempt has ended or released the job
         self.ended_as: tuple[str, str] | None = None  # status and reason, once this attempt has ended the job
         self.unsaved_end: tuple[str, str] | None = (
             None  # status and reason of an end that could not be written
@@ -68,12 +71,12 @@ class Lease:
         self.emitter.on_many_open = self._save_soon
         self._saving = threading.Lock()
 
-    def traced(self) -> tracing.Attempt:
-        """This attempt, as its trace tells of it; with the one before, when that died without a word."""
+    def traced(self) -> tracing.AttemptSpan:
+        """Return this attempt for tracing, with the previous one if that died."""
         job = self.job
         lost_until = self.silent_since if self.cause == Cause.WORKER_LOST else None
         last_sign = lost_until - timedelta(seconds=self.seconds) if lost_until else None
-        return tracing.Attempt(
+        return tracing.AttemptSpan(
             job=self.model.__name__.lower(),
             job_id=self.job_id,
             number=self.attempt,
@@ -86,11 +89,11 @@ class Lease:
         )
 
     def now(self) -> datetime:
-        """The database's time: what it said at the claim, and what has passed since."""
+        """Return the database's time: its answer at the claim plus the time since."""
         return self.claimed_at + timedelta(seconds=time.monotonic() - self._claimed)
 
     def check(self) -> None:
-        """Raise when this attempt must stop; called between the pieces of the work."""
+        """Raise if this attempt must stop. Call it between units of work."""
         if self._is_lost:
             raise LeaseLost
         match self.stop.reason:
@@ -103,7 +106,7 @@ class Lease:
             case StopReason.HAND_OVER:
                 raise HandOver
             case StopReason.TIMED_OUT:
-                raise TimedOut
+                raise JobTimedOut
 
     def commit(
         self,
@@ -115,10 +118,9 @@ class Lease:
     ) -> T:
         """Run `work` in one fenced transaction, store the open events with it, then send `events`.
 
-        `changes` are columns of the job; with `lock_before` the rows of that hook are locked before the job's own.
-        Takes effect once: a commit whose answer was lost is known by its number,
-        so `work` runs again only after a rollback. A database that stays away for the length of the lease ends
-        this attempt with LeaseLost.
+        `changes` are columns of the job; `lock_before` calls that lifecycle hook first. Takes effect once: a commit
+        whose answer was lost is recognised by its number, so `work` runs again only after a rollback. If the database
+        stays down for the length of the lease, this attempt ends with LeaseLost.
         """
         if self._is_lost or self.over:
             raise LeaseLost
@@ -128,9 +130,9 @@ class Lease:
             try:
                 retry_database(once.run, seconds=self.seconds)
             except (OperationalError, InterfaceError) as error:
-                if not guard.may_pass(error):
+                if not fault_isolation.may_pass(error):
                     raise
-                raise self._lost() from error  # in doubt: whatever became of it, this attempt cannot go on
+                raise self._lost() from error  # in doubt: whatever happened, this attempt cannot continue
             except Exception:
                 if not once.committed:
                     raise
@@ -142,7 +144,7 @@ class Lease:
             return once.result[0]
 
     def fence(self, number: int, changes: dict[str, Any], *, tried: bool) -> bool:
-        """Prove that this attempt owns the job; False when this very commit went through on an earlier try."""
+        """Prove that this attempt owns the job; return False if this commit succeeded on an earlier try."""
         values = {"lease_until": self.model.clock.after(self.seconds), "commits": number} | changes
         held = self._mine().filter(status=self.model.RUNNING, owner=self.owner, commits=number - 1)
         if held.update(**values):
@@ -152,9 +154,9 @@ class Lease:
         raise self._lost()
 
     def save_open(self) -> None:
-        """Store the open events without a commit: readers find there what a long step's log in Redis has dropped.
+        """Store the open events without a commit, for readers of a long step whose log in Redis was trimmed.
 
-        Fenced like a commit. A failure is nothing: they are open still, and are stored with the next ones.
+        Fenced like a commit. Failures are ignored: the events stay open and are stored with the next ones.
         """
         with self.emitter.saving() as entries, transaction.atomic():
             if not entries:
@@ -162,10 +164,10 @@ class Lease:
             held = self._mine().filter(status=self.model.RUNNING, owner=self.owner)
             if not held.update(lease_until=self.model.clock.after(self.seconds)):
                 raise self._lost()
-            log.store_open(self.job_id, entries)
+            event_log.store_open(self.job_id, entries)
 
     def _save_soon(self) -> None:
-        """Have `save_open` done on the thread for that; once at a time."""
+        """Run `save_open` on its thread, one call at a time."""
         if self._saving.acquire(blocking=False):
             saver().submit(self._save)
 
@@ -199,10 +201,10 @@ class Lease:
         events: Sequence[Event] = (),
         **changes: Any,
     ) -> None:
-        """End the job: the final status is committed first, the closing events go out after it.
+        """End the job: commit the final status first, then send the closing events.
 
-        Without what `ended` should change, and with a word about that, when `ended` raises. An end that cannot be
-        written is raised; the caller may try another one, and `end_plainly` is the last resort.
+        If the lifecycle's `ended` raises, the end is committed without its changes and `error` says so. An end that
+        cannot be written is raised; the caller may try another one, and `end_plainly` is the last resort.
         """
         end: dict[str, Any] = {"status": status, "end_reason": reason, "error": storable.text(error)}
 
@@ -217,12 +219,12 @@ class Lease:
                 logger.error("A job could not be closed with its end", exc_info=failed.__cause__)
                 self._end(work, events, **changes, **end | {"error": unclosed(end["error"])})
         except Exception as failure:
-            if guard.is_fault(failure):
+            if fault_isolation.is_fault(failure):
                 self.unsaved_end = (status, reason)
             raise
 
     def end_plainly(self) -> None:
-        """End a job whose end could not be written: with its bare columns, so that it is neither run nor paid again."""
+        """End the job by its columns alone if its end could not be written, so that it is not run or charged again."""
         assert self.unsaved_end is not None
         status, reason = self.unsaved_end
         if status == self.model.COMPLETED:
@@ -234,19 +236,20 @@ class Lease:
         self.ended_as = (columns["status"], columns["end_reason"])
         self.unsaved_end = None
         self._is_over()
-        log.expire_soon(self.job_id)
-        log.nudge(self.job_id)
+        event_log.expire_soon(self.job_id)
+        event_log.nudge(self.job_id)
         ended = self._ended_job or retry_database(self._read, seconds=self.seconds)
-        guard.try_one(ended.after_end, what="What follows the end of a job", item=self.job_id)
+        follow_up = partial(self.lifecycle.after_end, ended)
+        fault_isolation.try_one(follow_up, what="What follows the end of a job", item=self.job_id)
 
     def _close(self) -> None:
         try:
             self._ended_job = None  # of an earlier try, which was rolled back
             ended = self._read()
-            ended.ended()
+            self.lifecycle.ended(ended)
             self._ended_job = ended
         except Exception as error:
-            if guard.is_fault(error):
+            if fault_isolation.is_fault(error):
                 raise CloseFailed from error
             raise
 
@@ -262,19 +265,22 @@ class Lease:
         events: Sequence[Event] = (),
         **changes: Any,
     ) -> None:
-        """Free this worker: the job waits in the database and is poked again when it is due."""
+        """Release the job to wait in the database; a sweep pokes it when it is due."""
         self.emitter.abandon()
         due: dict[str, Any] = {"status": self.model.WAITING, "run_at": self.model.clock.after(seconds)}
         self.commit(work, events=events, **changes, **due, **given_back())
         self._is_over()
 
     def put_aside(self, work: Callable[[], object], **changes: Any) -> None:
-        """Free this worker: `changes` say when and for what the job comes back. Not when `work` raises."""
-        self.commit(work, **changes, owner="")
+        """Free this worker: the job waits until it is woken, or due at the `run_at` in `changes`.
+
+        Nothing changes when `work` raises.
+        """
+        self.commit(work, status=self.model.WAITING, **changes, **given_back())
         self._is_over()
 
     def hand_over(self) -> None:
-        """Give the job back, still running, for another worker to take at once."""
+        """Release the job, still running, for another worker to claim at once."""
         self.emitter.abandon()
         self.commit(lambda: None, **given_back())
         self._is_over()
@@ -286,7 +292,7 @@ class Lease:
 
 
 class CloseFailed(Exception):
-    """What should change with the end of a job could not be changed."""
+    """The rows that must change with the end of a job could not be changed."""
 
 
 def unclosed(error: str) -> str:
@@ -294,13 +300,13 @@ def unclosed(error: str) -> str:
 
 
 class Transaction(Generic[T]):
-    """One commit of a lease, which may have to be tried more than once."""
+    """One commit of a lease, which may need several tries."""
 
     def __init__(
         self,
         lease: Lease,
         work: Callable[[], T],
-        entries: list[Entry],
+        entries: list[LoggedEvent],
         changes: dict[str, Any],
         *,
         lock_before: bool,
@@ -311,20 +317,20 @@ class Transaction(Generic[T]):
         self.changes = changes
         self.lock_before = lock_before
         self.number = lease.commits + 1
-        self.result: list[T] = []  # what `work` answered, once it came to its end
+        self.result: list[T] = []  # the result of `work`, once it has returned
         self.committed = False
 
     def run(self) -> None:
         with transaction.atomic():
             if self.lock_before:
-                self.lease.model.lock_before(self.lease.job_id)
+                self.lease.lifecycle.lock_before(self.lease.job_id)
             if not self.lease.fence(self.number, self.changes, tried=bool(self.result)):
                 return
             self.result.clear()
-            transaction.on_commit(self._note)  # the first of all, so that it is called whatever the others do
+            transaction.on_commit(self._note)  # registered first, so that it is called whatever the others do
             if self.lease.emitter.has_open_pages:
-                log.drop_open(self.lease.job_id)
-            log.store(self.lease.job_id, self.entries)
+                event_log.drop_open(self.lease.job_id)
+            event_log.store(self.lease.job_id, self.entries)
             self.result.append(self.work())
 
     def _note(self) -> None:

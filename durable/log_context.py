@@ -1,4 +1,4 @@
-"""Which job the current thread works on, for the log lines written meanwhile."""
+"""The job the current thread works on, for its log lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _current: ContextVar[Mapping[str, Any]] = ContextVar("log_context", default=NOTH
 
 @contextmanager
 def working_on(ids: Mapping[str, Any]) -> Iterator[None]:
-    """Log lines carry these ids until the end of the block, also those of threads that copy the context."""
+    """Add these ids to log lines inside the block, also in threads that copy the context."""
     token = _current.set(MappingProxyType(dict(ids)))
     try:
         yield
@@ -23,7 +23,7 @@ def working_on(ids: Mapping[str, Any]) -> Iterator[None]:
 
 
 def carried(work: Callable[[], None]) -> Callable[[], None]:
-    """The same work, for a thread that knows nothing of the job: it takes the ids and the trace along."""
+    """Return the function bound to the current ids and trace, for another thread."""
     context = copy_context()
     return lambda: context.run(work)
 

@@ -1,28 +1,24 @@
-"""Rows every durable job has, the pages of its event log, and the signs of life of the workers."""
+"""The abstract job row, event pages, worker heartbeats, pauses and parked stream entries."""
 
 from __future__ import annotations
 
-import uuid
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from django.db import models
 
-from durable import statuses, tracing
+from durable import status_field, tracing
 from durable.clock import Clock, CreatedAtField, DatabaseClock
 from durable.ids import new_id
-from durable.statuses import StatusField, job_indexes, live_of
-
-if TYPE_CHECKING:
-    from durable.lease import Lease
+from durable.status_field import StatusField, job_indexes, live_of
 
 
 class Cause(models.TextChoices):
-    """How an attempt came to its job."""
+    """Why an attempt claimed its job."""
 
-    QUEUED = "queued"  # it was waiting to be started
-    DUE = "due"  # it had been put aside, and its time came
-    HANDED_OVER = "handed_over"  # its worker let go of it: it was stopped or drained, or put the job aside
-    WORKER_LOST = "worker_lost"  # its worker died or went silent: the lease ran out
+    QUEUED = "queued"  # its first start
+    DUE = "due"  # it was waiting and became due
+    HANDED_OVER = "handed_over"  # its worker released it: stopped, drained or suspended the job
+    WORKER_LOST = "worker_lost"  # its worker died or went silent: the lease expired
 
 
 class Job(models.Model):
@@ -62,17 +58,17 @@ class Job(models.Model):
     COMPLETED: ClassVar[str] = "completed"
     CANCELLED: ClassVar[str] = "cancelled"
     FAILED: ClassVar[str] = "failed"
-    TERMINAL: ClassVar[frozenset[str]] = statuses.TERMINAL
-    LIVE: ClassVar[tuple[str, ...]] = live_of(statuses.STATUSES, statuses.TERMINAL)
+    TERMINAL: ClassVar[frozenset[str]] = status_field.TERMINAL
+    LIVE: ClassVar[tuple[str, ...]] = live_of(status_field.STATUSES, status_field.TERMINAL)
 
     clock: ClassVar[Clock] = DatabaseClock()
-    reads_with: ClassVar[tuple[str, ...]] = ()  # foreign rows every attempt needs, read with its own
+    reads_with: ClassVar[tuple[str, ...]] = ()  # related rows every attempt needs, read together with it
     task_name: ClassVar[str] = ""
     queue: ClassVar[str] = ""
 
     class Meta:
         abstract = True
-        indexes = job_indexes(live_of(statuses.STATUSES, statuses.TERMINAL))
+        indexes = job_indexes(live_of(status_field.STATUSES, status_field.TERMINAL))
 
     def __str__(self) -> str:
         return f"{type(self).__name__} {self.pk}"
@@ -90,44 +86,18 @@ class Job(models.Model):
         return {"job": type(self).__name__.lower(), "job_id": str(self.pk), "attempt": self.attempt}
 
     def on_behalf_of(self) -> str:
-        """Return a name of the person this job works for; "" when it is nobody's."""
+        """Return the owner this job works for, or ""."""
         user_id = getattr(self, "user_id", None)
         return f"user:{user_id}" if user_id else ""
 
     @property
     def joins_trace(self) -> bool:
-        """Whether it is told of in the trace it was asked for in; else in one of its own, linked to that."""
+        """Return whether its spans join the trace that requested it, instead of a linked trace of their own."""
         return True
-
-    @classmethod
-    def admit(cls, job_id: uuid.UUID) -> bool:
-        """Whether a queued job may start now; called inside the claim's transaction."""
-        return True
-
-    @classmethod
-    def lock_before(cls, job_id: uuid.UUID) -> None:
-        """Lock the rows that every transaction locks before the job's own, so that no two wait for each other."""
-
-    @classmethod
-    def startable(cls, queued: models.QuerySet[Any]) -> models.QuerySet[Any]:
-        """Narrow queued jobs to those a sweep should poke: what must wait its turn is left in peace."""
-        return queued
-
-    def claimed(self, lease: Lease) -> None:
-        """Called inside the claim's transaction, for rows that belong to the new attempt."""
-
-    def ended_unowned(self) -> None:
-        """Called before `ended` when no attempt could write the end, for what its lease would have written."""
-
-    def ended(self) -> None:
-        """Called inside the transaction that ends the job, for rows that must change with it."""
-
-    def after_end(self) -> None:
-        """Called after that transaction, for news and for whatever may start now."""
 
 
 class EventPage(models.Model):
-    """Events of a job's log as they were sent, kept with the commit they led to; the log in Redis is their cache."""
+    """Events of a job's log as they were sent, stored with their commit; the log in Redis is a cache."""
 
     job_id = models.UUIDField()
     attempt = models.PositiveIntegerField()
@@ -150,7 +120,7 @@ class EventPage(models.Model):
 
 
 class WorkerBeat(models.Model):
-    """The last sign of life of one worker process."""
+    """The last heartbeat of one worker process."""
 
     name = models.CharField(max_length=128, unique=True)
     kind = models.CharField(max_length=255, help_text="The queues it serves.")
@@ -158,10 +128,13 @@ class WorkerBeat(models.Model):
     seen_at = models.DateTimeField()
     jobs = models.PositiveIntegerField(default=0)
     process = models.CharField(
-        max_length=200, blank=True, default="", help_text="By which its neighbours see whether it lives."
+        max_length=200,
+        blank=True,
+        default="",
+        help_text="Identifies the process to other workers on the same machine.",
     )
     drain_requested_at = models.DateTimeField(
-        null=True, blank=True, help_text="Asked to give its jobs away and to take no more."
+        null=True, blank=True, help_text="Asked to hand its jobs over and take no more."
     )
 
     class Meta:
@@ -172,7 +145,7 @@ class WorkerBeat(models.Model):
 
 
 class Pause(models.Model):
-    """Jobs that no worker starts until somebody takes the pause back: those of a queue, or those of a person."""
+    """A pause: no worker starts jobs of this queue or user until it is resumed."""
 
     class Kind(models.TextChoices):
         QUEUE = "queue"
@@ -191,7 +164,7 @@ class Pause(models.Model):
 
 
 class ParkedEntry(models.Model):
-    """An entry of a Redis stream that could not be handled; after some tries it is set aside for an operator."""
+    """A Redis stream entry that could not be handled; after several tries it is parked for an operator."""
 
     class State(models.TextChoices):
         RETRYING = "retrying"

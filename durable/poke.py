@@ -1,4 +1,4 @@
-"""Pokes: Celery messages that tell a worker to look at a job; they may be lost, doubled or late."""
+"""Pokes: Celery messages that name a job to claim; they may be lost, duplicated or late."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 
 
 def poke(model: type[Job], job_id: uuid.UUID) -> bool:
-    """Send one poke without waiting long; return False if it was not sent, which the next sweep makes up for."""
+    """Send a poke without waiting long; return False if it was not sent; a sweep sends it again."""
     if send_poke(model, job_id) is Delivery.TAKEN:
         return True
     leave_to_sweep(model, job_id)
@@ -23,7 +23,7 @@ def poke(model: type[Job], job_id: uuid.UUID) -> bool:
 
 
 def send_poke(model: type[Job], job_id: uuid.UUID) -> Delivery:
-    """Send one poke, unless as many wait in the queue as the workers have use for."""
+    """Send a poke, unless enough of them wait in the queue already."""
     return publish(
         model.task_name,
         queue=model.queue,
@@ -34,7 +34,7 @@ def send_poke(model: type[Job], job_id: uuid.UUID) -> Delivery:
 
 
 def leave_to_sweep(model: type[Job], job_id: uuid.UUID) -> None:
-    """Forget the poke that was noted with the job: a sweep would wait for it to have an effect first."""
+    """Clear the recorded poke, so that the next sweep does not wait for its effect."""
     try:
         model._default_manager.filter(pk=job_id, poked_at__isnull=False).update(poked_at=None)
     except (DatabaseError, InterfaceError) as error:

@@ -1,4 +1,4 @@
-"""Sends Celery messages: nobody waits long for the broker, and no queue gets more than its workers can take."""
+"""Send Celery messages with a short timeout, and no more than the workers of a queue can take."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from kombu.exceptions import OperationalError as BrokerDown
 from durable import limits
 from durable.circuit_breaker import CircuitBreaker
 from durable.connections import give_way
-from durable.process import PerProcess
+from durable.fork_safe import PerProcess
 
 logger = logging.getLogger(__name__)
 
 
 class Delivery(enum.Enum):
-    """What became of a message."""
+    """The outcome of a send."""
 
     TAKEN = "taken"  # the broker has it
-    ENOUGH = "enough"  # it was not sent: so many wait in its queue that it would only stand behind them
-    LOST = "lost"  # the broker is away, silent or takes no messages for now
+    ENOUGH = "enough"  # not sent: enough messages wait in the queue
+    LOST = "lost"  # the broker is down, silent or refuses messages
 
 
 def publish(
@@ -38,11 +38,11 @@ def publish(
     lifetime: float,
     at_most: int | None = None,
 ) -> Delivery:
-    """Send a message that nobody may rely on, within `limits.POKE_TIMEOUT_SECONDS`.
+    """Send a best-effort message within `limits.POKE_TIMEOUT_SECONDS`.
 
-    It is dropped after `lifetime` seconds by a broker that can, and not sent when `at_most` wait in its queue. RabbitMQ
-    confirms what it took: without that a message sent during a memory or disk alarm, or to a frozen server, would seem
-    to have arrived. What fails is no error here, it is logged and answered with `LOST`.
+    The broker drops it after `lifetime` seconds if it can; it is not sent while `at_most` messages wait in its queue.
+    RabbitMQ confirms messages: otherwise one sent during a memory or disk alarm, or to a frozen server, would seem to
+    have arrived. A failure is not an error: it is logged and returned as `LOST`.
     """
     give_way()
     sender = senders()
@@ -53,7 +53,7 @@ def publish(
         sent = sender.send(task_name, queue, args, lifetime, at_most)
     except (BrokerDown, OSError) as error:
         logger.warning("The broker did not take a message for %s: %s", task_name, error)
-    except Exception:  # whatever a transport raises, who sends a hint must not hear of it
+    except Exception:  # whatever a transport raises, a hint must not fail its caller
         logger.exception("A message for %s failed in an unknown way", task_name)
     finally:
         sender.breaker.leave(succeeded=sent is not Delivery.LOST)
@@ -62,20 +62,20 @@ def publish(
 
 @dataclass(kw_only=True)
 class Depth:
-    """How many messages wait in a queue, as the broker said and with those sent since."""
+    """The length of a queue: the broker's last answer plus the messages sent since."""
 
     waiting: int
     asked_at: float
     sent: int = 0
 
     def is_known(self, at_most: int) -> bool:
-        """Whether it is recent: other processes send too, so each takes a part of the room it has seen."""
+        """Return whether it is recent. Other processes send too, so each uses only a share of the room."""
         age = time.monotonic() - self.asked_at
         return age < limits.BROKER_DEPTH_SECONDS and self.sent < max((at_most - self.waiting) // 4, 1)
 
 
 class Sender:
-    """The broker as one process sees it: whether it answers, and how full its queues are."""
+    """One process's view of the broker: whether it answers, and how full its queues are."""
 
     def __init__(self) -> None:
         self.breaker = CircuitBreaker(current_app.conf.broker_pool_limit or 1)
@@ -104,7 +104,7 @@ class Sender:
                     confirm_timeout=limits.POKE_TIMEOUT_SECONDS,
                 )
             except BaseException:
-                forget(producer)  # a late answer would be taken for that of the next message
+                forget(producer)  # a late answer would be taken for the next message's
                 raise
         return Delivery.TAKEN
 
@@ -124,13 +124,13 @@ class Sender:
 
 
 def forget(producer: Producer) -> None:
-    """Drop the connection without asking the broker."""
+    """Drop the connection without contacting the broker."""
     if producer.connection is not None:
         producer.connection.collect()
 
 
 def messages_in(producer: Producer, queue: str) -> int:
-    """The messages that wait in a queue; declaring one that exists changes nothing and tells."""
+    """Return the number of messages in a queue; declaring an existing queue tells without changing it."""
     bound: Any = current_app.amqp.queues[queue](producer.channel)  # type: ignore[arg-type]
     return int(bound.queue_declare().message_count)
 

@@ -1,7 +1,8 @@
-"""Which values are secret by the name they go under, and how they are shown instead."""
+"""Secrets in what is shown: recognised by their names, and replaced."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,38 +35,54 @@ SECRET_NAMES = frozenset(
 SCHEMA_WORDS = frozenset({"type", "anyOf", "oneOf", "allOf", "$ref", "enum", "const"})
 SCHEMA_VALUES = frozenset({"default", "const", "enum", "examples", "example", "value"})
 SEPARATORS = str.maketrans("", "", "_- .")
+# The names that announce a value in prose; others, such as "credentials", are followed by ordinary words.
+SECRET_IN_TEXT = re.compile(
+    r"(?i)(?:\b(?:bearer|basic|token|secret|password|passwd|authorization|cookie|api[ _-]?key|whsec)\b[\s:=_\"']*+)++"
+    r"[^\s,;<>\"']{4,}"
+)
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether values under this name are secret, in any case and with any separators: `X-Api-Key`, `apiKey`."""
+    """Return whether a field name means a secret, in any case and with any separators: `X-Api-Key`, `apiKey`."""
     return name.translate(SEPARATORS).lower() in SECRET_NAMES
 
 
+def is_secret_header(name: str) -> bool:
+    """Whether a header may carry a secret: any name that contains a secret one, such as `X-Gitlab-Token`."""
+    plain = name.translate(SEPARATORS).lower()
+    return any(secret in plain for secret in SECRET_NAMES)
+
+
+def redact_text(text: str) -> str:
+    """Replace what follows a word such as `password:` or `Bearer` in free text."""
+    return SECRET_IN_TEXT.sub(REDACTED, text)
+
+
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a value stands in a tree, as far as that decides whether it may be shown."""
+class ValuePath:
+    """The position of a value in a tree, as far as it decides whether the value is shown."""
 
     name: str = ""
     schema_of_secret: bool = False
 
-    def below(self, name: str, value: object) -> Place | None:
-        """The place of a value under a name; None when it must not be shown.
+    def below(self, name: str, value: object) -> ValuePath | None:
+        """Return the path of a value under a name; None when it must not be shown.
 
-        A JSON schema that describes a field named `password` is no secret; the values in it are.
+        A JSON schema that describes a field named `password` is not secret; the values in it are.
         """
         if self.schema_of_secret:
-            return None if name in SCHEMA_VALUES else Place(name, schema_of_secret=True)
+            return None if name in SCHEMA_VALUES else ValuePath(name, schema_of_secret=True)
         if not is_secret_name(name) or value is None or value is True or value is False or value == "":
-            return Place(name)
+            return ValuePath(name)
         if self.name == "properties" and isinstance(value, dict) and not SCHEMA_WORDS.isdisjoint(value):
-            return Place(name, schema_of_secret=True)
+            return ValuePath(name, schema_of_secret=True)
         return None
 
 
 def redact(value: Any) -> Any:
-    """A copy of a JSON value in which secrets are blotted out, however deep it is."""
+    """Return a copy of a JSON value with its secrets replaced, however deep it is."""
     result: list[Any] = [None]
-    todo: list[tuple[Any, Place, Any, Any]] = [(value, Place(), result, 0)]
+    todo: list[tuple[Any, ValuePath, Any, Any]] = [(value, ValuePath(), result, 0)]
     while todo:
         item, place, target, key = todo.pop()
         if isinstance(item, dict):

@@ -1,4 +1,4 @@
-"""Connections to Redis: the only place that knows how they are made."""
+"""Connections to Redis; the only module that creates them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from redis.exceptions import RedisError, ResponseError
 from redis.retry import Retry
 
 from durable import limits
-from durable.process import PerProcess
+from durable.fork_safe import PerProcess
 
 __all__ = [
     "PREFIX",
@@ -38,12 +38,12 @@ T = TypeVar("T")
 
 
 def key(*parts: object) -> str:
-    """A key of ours, apart from everything else on the same server."""
+    """Return a key with the product's prefix."""
     return PREFIX + ":".join(str(part) for part in parts)
 
 
 def options() -> dict[str, Any]:
-    """No silent retries (the client's default is ten): who calls decides what a failure means."""
+    """Return the client's options, without silent retries (the default is ten): callers decide what a failure means."""
     return {
         "socket_timeout": limits.REDIS_TIMEOUT_SECONDS,
         "socket_connect_timeout": limits.REDIS_TIMEOUT_SECONDS,
@@ -64,7 +64,7 @@ def connect() -> redis.Redis:
 
 
 def connect_for_bytes() -> redis.Redis:
-    """For what others wrote, which need not be text."""
+    """Return a client that decodes nothing, for data that need not be text."""
     changed = options() | {"decode_responses": False}
     return redis.Redis.from_url(settings.REDIS_URL, retry=Retry(NoBackoff(), 0), **changed)
 
@@ -75,7 +75,7 @@ _async_clients: WeakKeyDictionary[asyncio.AbstractEventLoop, redis.asyncio.Redis
 
 
 def async_client() -> redis.asyncio.Redis:
-    """The running loop's client; a thousand readers share its few connections."""
+    """Return the running loop's client; a thousand readers share its few connections."""
     loop = asyncio.get_running_loop()
     found = _async_clients.get(loop)
     if found is None:
@@ -91,21 +91,21 @@ def async_client() -> redis.asyncio.Redis:
 
 
 async def answer(command: Awaitable[T]) -> T:
-    """Wait for something the client does so that a cancellation always gets through.
+    """Await a client call so that a cancellation always gets through.
 
-    The client waits through Python 3.11's wait_for, which swallows a cancellation that comes with the answer.
+    The client uses Python 3.11's wait_for, which swallows a cancellation that arrives together with the answer.
     """
     return await asyncio.shield(asyncio.ensure_future(command))
 
 
 def connection() -> Any:
-    """One bare connection, not connected yet, for a thread that wants to know when it breaks."""
+    """Return one unconnected connection, for a thread that must notice when it breaks."""
     pool: Any = redis.ConnectionPool.from_url(settings.REDIS_URL, retry=Retry(NoBackoff(), 0), **options())
     return pool.make_connection()
 
 
 def async_connection() -> Any:
-    """One bare connection, not connected yet, for a task that wants to know when it breaks."""
+    """Return one unconnected connection, for a task that must notice when it breaks."""
     pool: Any = redis.asyncio.ConnectionPool.from_url(
         settings.REDIS_URL, retry=AsyncRetry(NoBackoff(), 0), **options()
     )

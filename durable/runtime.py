@@ -1,4 +1,4 @@
-"""What runs beside the jobs in every worker process: heartbeat, sweep, cancel bell and watchdog."""
+"""What runs beside the jobs in every worker process: heartbeat, sweep, cancel listener and watchdog."""
 
 from __future__ import annotations
 
@@ -19,20 +19,29 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError, close_old_connections, connection
 from django.db.models import Q
 
-from durable import alive, bell, guard, jobs, limits, neighbours, tallies, tracing
+from durable import (
+    cancel_broadcast,
+    counters,
+    fault_isolation,
+    jobs,
+    limits,
+    liveness,
+    process_identity,
+    tracing,
+)
 from durable.connections import use_own_connection
 from durable.current_owner import acting_for
 from durable.errors import HandOver, LeaseLost
+from durable.fork_safe import PerProcess
 from durable.lease import Lease
 from durable.log_context import working_on
 from durable.models import Job, WorkerBeat
-from durable.pausing import Pauses, has_user
+from durable.pauses import Pauses, has_user
 from durable.poke import leave_to_sweep, poke, send_poke
-from durable.process import PerProcess
 from durable.publisher import Delivery, senders
-from durable.retrying import bounded, in_transaction
 from durable.signals import swept
-from durable.stop import StopReason
+from durable.stop_signal import StopReason
+from durable.transactions import bounded, in_transaction
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +51,7 @@ Runner = Callable[[Lease], None]
 
 
 class Runtime:
-    """The leases this process holds and the threads that look after them."""
+    """The leases this process holds and the threads that maintain them."""
 
     def __init__(self) -> None:
         self.owner = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
@@ -63,18 +72,18 @@ class Runtime:
         self._has_backlog = False
         self._thread_freed = threading.Event()
         self._sweep_at = 0.0
-        self._turned_at: dict[str, float] = {}  # when each loop began its last round
+        self._turned_at: dict[str, float] = {}  # start of each loop's last round
 
     # --- running a job --------------------------------------------------------------------------
 
     def run(self, model: type[Job], job_id: uuid.UUID, runner: Runner) -> None:
-        """Run one job if it can be claimed. Once: a second delivery finds the lease held and returns."""
+        """Run a job if it can be claimed; a duplicate delivery finds the lease held and returns."""
         if self.draining.is_set():
-            return  # the sweep of another worker pokes again
+            return  # another worker's sweep pokes it again
         self.start_threads()
         try:
             if self.pauses.hold(model, job_id):
-                return  # a sweep pokes again when the pause is over
+                return  # a sweep pokes it again after the pause
             lease = self._claim(model, job_id)
             if lease is None:
                 return
@@ -92,13 +101,11 @@ class Runtime:
                 connection.close()
 
     def _claim(self, model: type[Job], job_id: uuid.UUID) -> Lease | None:
-        """Claim a job; one whose claim fails for a fault of its own is ended after some tries, not poked for ever."""
+        """Claim a job; end one whose claim keeps failing by its own fault instead of poking it for ever."""
         try:
             lease = jobs.claim(model, job_id, owner=self.owner)
-        except (
-            Exception
-        ) as error:  # of the hooks, which belong to other packages and read what came from outside
-            if not guard.is_fault(error):
+        except Exception as error:  # raised by lifecycle hooks, which read outside content
+            if not fault_isolation.is_fault(error):
                 raise
             logger.exception("A job could not be claimed", extra={"job_id": str(job_id)})
             if self._failed_again(job_id) >= limits.CLAIM_TRIES:
@@ -117,13 +124,13 @@ class Runtime:
             self._failed_claims[job_id] = self._failed_claims.pop(job_id, 0) + 1
             return self._failed_claims[job_id]
 
-    def _run_leased(self, lease: Lease, runner: Runner, span: tracing.Span) -> None:
+    def _run_leased(self, lease: Lease, runner: Runner, span: tracing.TraceSpan) -> None:
         try:
             self._run_to_an_end(lease, runner)
         except LeaseLost:
-            tallies.count(tallies.Tally.FENCED_WRITES)
+            counters.count(counters.CounterBuffer.FENCED_WRITES)
             logger.info("job fenced")
-            span.drop()  # who took over tells of this attempt
+            span.drop()  # the attempt that took over traces this one
         except HandOver:
             self._hand_over(lease)
             span.set({"ratchet.handed_over": True})
@@ -137,11 +144,11 @@ class Runtime:
                 span.fail(reason)
 
     def _run_to_an_end(self, lease: Lease, runner: Runner) -> None:
-        """Run it; an end that could not be written is written plainly, for another attempt would fail like this one."""
+        """Run the job; if its end cannot be written, end it by its columns alone: another attempt would fail too."""
         try:
             runner(lease)
         except Exception as error:
-            if lease.unsaved_end is None or not guard.is_fault(error):
+            if lease.unsaved_end is None or not fault_isolation.is_fault(error):
                 raise
             logger.exception("The end of a job could not be written; it is ended with its bare columns")
             lease.end_plainly()
@@ -178,7 +185,7 @@ class Runtime:
     # --- threads --------------------------------------------------------------------------------
 
     def start(self, queues: Sequence[str]) -> None:
-        """Called when the worker is up; without queues (a pool's child) it only looks after the jobs it holds."""
+        """Start the threads. Without queues (in a pool's child) only the jobs it holds are maintained."""
         self.queues = frozenset(queues)
         self.pauses = Pauses.read() if queues else Pauses()
         self.start_threads()
@@ -193,7 +200,7 @@ class Runtime:
             self._rest_until_freed,
         )
         threading.Thread(target=self._give_signs, name="sign-of-life", daemon=True).start()
-        bell.listen(self.cancel)
+        cancel_broadcast.listen(self.cancel)
 
     def start_threads(self) -> None:
         with self._lock:
@@ -218,7 +225,7 @@ class Runtime:
                 except (DatabaseError, InterfaceError) as error:
                     logger.warning("The %s could not reach the database: %s", name, error)
                     connection.close()
-                except Exception:  # a worker without this thread would lose its jobs in silence
+                except Exception:  # without this thread the worker would silently lose its jobs
                     logger.exception("The %s stumbled and goes on", name)
                     connection.close()
                 rest(pause() * random.uniform(0.8, 1.0))  # noqa: S311
@@ -226,30 +233,30 @@ class Runtime:
         threading.Thread(target=forever, name=name, daemon=True).start()
 
     def _give_signs(self) -> None:
-        """Tell those who watch over this process that it is not frozen, however long the database takes."""
+        """Signal that this process is not frozen, however long the database takes."""
         while True:
             if self._loops_turn():
-                alive.touch()
+                liveness.touch()
             time.sleep(limits.ALIVE_SECONDS)
 
     def _loops_turn(self) -> bool:
-        """Return whether heartbeat and sweep have both begun a round lately."""
+        """Return whether heartbeat and sweep have both started a round recently."""
         oldest = min(self._turned_at.copy().values(), default=time.monotonic())
         return time.monotonic() - oldest < limits.STUCK_LOOP_SECONDS
 
     def _beat(self) -> None:
-        """Renew every lease in one UPDATE per kind of job; what is no longer ours stops itself."""
+        """Renew all leases, one UPDATE per job model; jobs that are no longer ours are stopped."""
         if not self.queues and not self.held():
             return
         close_old_connections()
         failures = [self._renew(model, leases) for model, leases in self._by_model().items()]
-        if self.queues:  # a pool's child only holds jobs: its parent is the worker
+        if self.queues:  # a pool's child only holds jobs; its parent is the worker
             self._sign_of_life()
         for failure in filter(None, failures):
             raise failure
 
     def _renew(self, model: type[Job], leases: Sequence[Lease]) -> Exception | None:
-        """Renew the leases of one kind of job; answers why it failed, so that the others are renewed all the same."""
+        """Renew the leases of one job model; return the error, so that the others are renewed anyway."""
         asked_at = time.monotonic()
         ids = [lease.job_id for lease in leases]
         try:
@@ -266,7 +273,7 @@ class Runtime:
         return None
 
     def _stop_overdue(self, leases: Sequence[Lease]) -> None:
-        """Without the database a lease runs out: by now another worker may be at work on the same job."""
+        """Stop jobs whose lease expired during a database outage: another worker may run them by now."""
         for lease in leases:
             if time.monotonic() - lease.renewed_at > lease.seconds:
                 lease.stop.set(StopReason.LOST)
@@ -282,7 +289,7 @@ class Runtime:
 
     def _sign_of_life(self) -> None:
         kind = ",".join(sorted(self.queues))[:MAX_KIND_CHARACTERS]
-        process = str(neighbours.mine() or "")
+        process = str(process_identity.own_identity() or "")
         values = {"kind": kind, "seen_at": Job.clock.now(), "jobs": len(self.held()), "process": process}
         with bounded(float(settings.COPILOT_HEARTBEAT_SECONDS)):
             known = WorkerBeat.objects.filter(name=self.owner).update(**values)
@@ -298,14 +305,14 @@ class Runtime:
         return grouped
 
     def _sweep(self) -> None:
-        """Look whether a held job was asked to stop while the bell was silent, and poke what was left behind."""
+        """Check held jobs for cancel requests that were not broadcast, and poke abandoned jobs."""
         close_old_connections()
-        guard.run_each(
+        fault_isolation.run_each(
             self._by_model().items(), lambda held: self._look_at(*held), what="Looking at held jobs"
         )
-        guard.try_one(self._obey, what="Reading what operators want")
-        guard.try_one(self._bury_neighbours, what="Freeing the jobs of dead workers")
-        guard.try_one(self._bury_silent, what="Noting that a worker elsewhere is dead")
+        fault_isolation.try_one(self._obey, what="Reading what operators want")
+        fault_isolation.try_one(self._bury_neighbours, what="Freeing the jobs of dead workers")
+        fault_isolation.try_one(self._bury_silent, what="Noting that a worker elsewhere is dead")
         if not self.draining.is_set():
             self._poke_what_fits()
             swept.send_robust(sender=Runtime, queues=self.queues)
@@ -316,7 +323,7 @@ class Runtime:
             self._compare(lease, mine)
 
     def _sweep_or_poke(self) -> None:
-        """Sweep when it is time to; in between only poke, because a thread became free while more jobs waited."""
+        """Sweep when due; in between only poke, because a thread became free while jobs waited."""
         woken, now = self._thread_freed.is_set(), time.monotonic()
         self._thread_freed.clear()
         if not woken or now >= self._sweep_at:
@@ -331,10 +338,10 @@ class Runtime:
             time.sleep(limits.BACKLOG_SECONDS)  # more may be free by then
 
     def _poke_what_fits(self) -> None:
-        """Poke as many jobs as this worker could take itself: what all workers poke is what all can take."""
+        """Poke as many jobs as this worker could take itself, so that all workers together poke what they can take."""
         room = self._room()
         kinds = self._served()
-        random.shuffle(kinds)  # they share the threads, and none stands in front of the others
+        random.shuffle(kinds)  # they share the threads fairly
         for model in kinds:
             room -= self._sweep_one(model, room)
         self._has_backlog = room <= 0
@@ -347,7 +354,7 @@ class Runtime:
             return max(free, LOCAL_JOBS - len(self._local_ids))
 
     def _obey(self) -> None:
-        """Learn what an operator wants: what is paused, and whether this worker is to give its jobs away."""
+        """Read operators' requests: pauses, and whether this worker should drain."""
         self.pauses = Pauses.read()
         wanted = WorkerBeat.objects.filter(name=self.owner, drain_requested_at__isnull=False).exists()
         if wanted == self.asked_to_drain:
@@ -360,27 +367,27 @@ class Runtime:
         self.on_drain(wanted)
 
     def _bury_neighbours(self) -> None:
-        """What a process of this machine held that is seen to be dead is free now, not when its leases are over."""
+        """Free the jobs of dead processes on this machine at once instead of when their leases expire."""
         others = WorkerBeat.objects.exclude(name__in=[self.owner, *self._buried]).exclude(process="")
         rows = [
-            (name, neighbours.Identity.parse(process), process)
+            (name, process_identity.ProcessIdentity.parse(process), process)
             for name, process in others.values_list("name", "process")
         ]
         dead = [
             (name, process)
             for name, other, process in rows
-            if other is not None and neighbours.is_dead(other)
+            if other is not None and process_identity.is_dead(other)
         ]
         for name, process in dead:
             freed = self._bury(name, process, together=len(dead) > 1)
             self._buried.add(name)
-            if freed:  # its other neighbours find nothing left to free
+            if freed:  # other workers find nothing left to free
                 logger.warning("The worker %s is dead; %d of its jobs go on elsewhere", name, freed)
 
     def _bury_silent(self) -> None:
-        """Note that a worker elsewhere died, which only its silence tells: its leases run out by themselves.
+        """Record that a worker on another machine died, known by its silence; its leases expire by themselves.
 
-        Those that died together with it may have been seen a heartbeat later.
+        Workers that died together with it may have been seen one heartbeat later.
         """
         others = WorkerBeat.objects.exclude(name=self.owner).exclude(process="")
         lease = Job.clock.after(-float(settings.COPILOT_LEASE_SECONDS))
@@ -395,7 +402,7 @@ class Runtime:
 
     @in_transaction
     def _bury(self, name: str, process: str, *, together: bool) -> int:
-        """Free what a dead worker held; how many. Once: its other neighbours find it noted and change nothing."""
+        """Free what a dead worker held; return how many. Other workers find it recorded and change nothing."""
         if not self._note_death(name, process, together=together):
             return 0
         return sum(jobs.free(model, owner=name) for model in jobs.job_models())
@@ -403,8 +410,8 @@ class Runtime:
     @staticmethod
     @in_transaction
     def _note_death(name: str, process: str, *, together: bool) -> bool:
-        """Clear those jobs that its death shows to be innocent. Once; a worker that was only frozen is known again
-        by its next sign of life."""
+        """Clear the suspects that this death shows to be innocent, once per worker. A worker that was only frozen is
+        registered again by its next heartbeat."""
         if not WorkerBeat.objects.filter(name=name, process=process).update(process=""):
             return False
         if together:
@@ -413,15 +420,15 @@ class Runtime:
         return True
 
     def _sweep_one(self, model: type[Job], room: int) -> int:
-        """Sweep one kind of job; return how many were poked."""
+        """Sweep one job model; return how many jobs were poked."""
         try:
             found = jobs.sweep(model, held=self._held_by_pause(model), at_most=room)
             self._poke_all(model, found)
-        except (DatabaseError, InterfaceError) as error:  # one kind of job must not keep the others waiting
+        except (DatabaseError, InterfaceError) as error:  # one job model must not delay the others
             logger.warning("The sweep of %s failed: %s", model.__name__, error)
             connection.close()
             return 0
-        except Exception:  # of the hooks of a kind of job
+        except Exception:  # raised by the hooks of a job model
             logger.exception("The sweep of %s failed; that of the others goes on", model.__name__)
             return 0
         return len(found)
@@ -430,7 +437,7 @@ class Runtime:
         return self.pauses.held_users() if self.pauses.users and has_user(model) else None
 
     def _poke_all(self, model: type[Job], job_ids: Sequence[uuid.UUID]) -> None:
-        """Poke each; once the broker has failed, run them here instead of asking it again for every one."""
+        """Poke each job; once the broker fails, run them locally instead of trying it for every one."""
         broker_is_up = True
         for job_id in job_ids:
             sent = send_poke(model, job_id) if broker_is_up else Delivery.LOST
@@ -441,9 +448,9 @@ class Runtime:
                 leave_to_sweep(model, job_id)
 
     def lend_place(self, model: type[Job], job_id: uuid.UUID) -> None:
-        """Run a job on a thread of its own, for one that waits for it and does nothing itself meanwhile.
+        """Run a job on an extra thread, for a job that only waits for it.
 
-        Otherwise workers whose places are all taken by jobs that wait would never come to what they wait for.
+        Otherwise workers full of waiting jobs would never run what those wait for.
         """
         self._run_locally(model, job_id, lambda run: threading.Thread(target=run, daemon=True).start())
 
@@ -453,7 +460,7 @@ class Runtime:
         job_id: uuid.UUID,
         submit: Callable[[Callable[[], None]], object] | None = None,
     ) -> None:
-        """Once: a job that waits for a free thread here is not put in line again by the next sweep."""
+        """Run a job in this process; one that already waits for a thread here is not queued again."""
         with self._lock:
             if job_id in self._local_ids:
                 return
@@ -462,7 +469,7 @@ class Runtime:
         def run() -> None:
             try:
                 current_app.tasks[model.task_name].run(str(job_id))
-            except Exception:  # the place of Celery's own task wrapper
+            except Exception:  # in place of Celery's own task wrapper
                 logger.exception("A job that was run beside the pool failed")
             finally:
                 with self._lock:
@@ -471,20 +478,20 @@ class Runtime:
         (submit or self._local.submit)(run)
 
     def _served(self) -> list[type[Job]]:
-        """The kinds of job whose queues this worker looks after, but for those that are paused."""
+        """Return the job models whose queues this worker serves, except paused ones."""
         return [model for model in jobs.job_models() if model.queue in self.queues - self.pauses.queues]
 
     # --- stopping -------------------------------------------------------------------------------
 
     def cancel(self, job_id: uuid.UUID) -> None:
-        """Stop a job if it runs here; anyone may ring, the row has been marked before."""
+        """Stop a job if it runs here; its row has been marked before."""
         with self._lock:
             lease = self._leases.get(job_id)
         if lease is not None:
             lease.stop.set(StopReason.CANCELLED)
 
     def drain(self) -> None:
-        """Shut down softly: jobs stop at their next boundary, and after the grace wherever they are."""
+        """Shut down gracefully: jobs stop at their next boundary, or wherever they are after the grace period."""
         self.draining.set()
         for lease in self.held():
             lease.draining = True
@@ -494,12 +501,12 @@ class Runtime:
 
     def force_hand_over(self) -> None:
         if not self.draining.is_set():
-            return  # taken back meanwhile
+            return  # the request was withdrawn
         for lease in self.held():
             lease.stop.set(StopReason.HAND_OVER)
 
     def sign_off(self) -> None:
-        """Take this worker's sign of life away, so that nobody waits for it."""
+        """Remove this worker's heartbeat row, so that nobody waits for it."""
         WorkerBeat.objects.filter(name=self.owner).delete()
 
 

@@ -1,9 +1,9 @@
-"""What other packages may do as part of the durable machinery."""
+"""Signals of the durable runtime."""
 
 from __future__ import annotations
 
 from django.dispatch import Signal
 
-# Each second in every worker, after the sweep of its jobs, with the keyword `queues`: for rows that are no jobs and
-# must be looked after all the same. A receiver answers quickly, and has done nothing when there is nothing to do.
+# Sent every second in every worker after its sweep, with the keyword `queues`, for rows that are not jobs but need
+# attention. Receivers return quickly, and cost nothing when there is nothing to do.
 swept = Signal()

@@ -1,8 +1,10 @@
-"""The gate for what comes from outside: text, JSON and counts that every database takes.
+"""Text, JSON and counts from outside, in a form that every database can store.
 
-A model server, an MCP server, a webhook, a tool or a block may send anything. What passes through here can be
-stored on PostgreSQL and SQLite and sent to any client. NUL and halves of characters become U+FFFD, as the Unicode
-standard recommends: dropping them could make two different names equal.
+Everything that stores outside content goes through this module, in one of two ways. A client of ours that sends NUL,
+half of a surrogate pair or deep nesting is refused with `check`, because it can send something better. A model server,
+an MCP server, a webhook, a tool or a block cannot be asked again, so its content is repaired with `text`, `json_value`
+or `nearest_json`: NUL and lone surrogates become U+FFFD, as the Unicode standard recommends. Dropping them could make
+two different names equal.
 """
 
 from __future__ import annotations
@@ -18,22 +20,32 @@ from durable import limits
 JSON: TypeAlias = Any
 REPLACEMENT = "\ufffd"
 LONE_SURROGATES = re.compile("[\ud800-\udfff]")
+UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 TOO_DEEP = "[nested too deeply]"
 TOO_LARGE = "[a number too large to keep]"
 
 
 class NotStorable(ValueError):
-    """The value has no form that a database takes."""
+    """The value cannot be stored in a database."""
 
 
 # --- text ---------------------------------------------------------------------------------------
 
 
 def is_text(value: str) -> bool:
-    """Whether a database takes the text as it is."""
+    """Return whether a database accepts the text as it is."""
     if "\x00" in value:
         return False
     return value.isascii() or not LONE_SURROGATES.search(value)
+
+
+def flaw_in(value: str) -> str | None:
+    """Describe the first character that no database stores; None when there is none."""
+    found = UNSTORABLE.search(value)
+    if found is None:
+        return None
+    kind = "a NUL character" if found[0] == "\x00" else "half of a surrogate pair"
+    return f"{kind} (\\u{ord(found[0]):04x})"
 
 
 def text(value: str, *, most: int | None = None) -> str:
@@ -51,7 +63,14 @@ def text(value: str, *, most: int | None = None) -> str:
 
 def json_value(value: JSON) -> JSON:
     """Return the value with its texts made storable; raises NotStorable for what has no JSON form."""
-    return _with_texts(value) if _needs_repair(value) else value
+    return value if _unstorable_text(value) is None else _with_texts(value)
+
+
+def check(value: JSON, *, max_depth: int = limits.MAX_VALUE_DEPTH) -> None:
+    """Raise NotStorable unless a database takes the value as it is."""
+    found = _unstorable_text(value, max_depth)
+    if found is not None:
+        raise NotStorable(f"it contains {flaw_in(found)} in a string")
 
 
 def nearest_json(value: JSON) -> JSON:
@@ -68,46 +87,49 @@ def loads(document: str | bytes) -> JSON:
         return json.loads(document)
     except json.JSONDecodeError:
         raise
-    except ValueError:  # a whole number of more digits than Python converts
+    except ValueError:  # an integer with more digits than Python converts
         return json.loads(document, parse_int=_whole_number)
     except RecursionError:
-        raise NotStorable("it is nested too deeply") from None
+        raise _too_deep(limits.MAX_VALUE_DEPTH) from None
 
 
 def _whole_number(digits: str) -> int | float:
     return int(digits) if len(digits) <= limits.MAX_INTEGER_BITS // 4 else float(digits)
 
 
-def _needs_repair(value: JSON) -> bool:
-    """One walk without recursion: most values are fine and are not copied."""
-    broken = False
+def _unstorable_text(value: JSON, max_depth: int = limits.MAX_VALUE_DEPTH) -> str | None:
+    """Return a text that needs repair, found in one walk without recursion; raises NotStorable for the rest."""
+    broken: str | None = None
     stack: list[tuple[Any, int]] = [(value, 0)]
     while stack:
         item, depth = stack.pop()
         kind = type(item)
         if kind is str:
-            broken = broken or not is_text(item)
+            broken = broken if is_text(item) else item
         elif kind is list or kind is dict:
-            if depth >= limits.MAX_VALUE_DEPTH:
-                raise NotStorable("it is nested too deeply")
+            if depth >= max_depth:
+                raise _too_deep(max_depth)
             if kind is list:
                 stack.extend((member, depth + 1) for member in item)
                 continue
             for key, member in item.items():
-                broken = _check_key(key) or broken
+                _check_key(key)
+                broken = broken if is_text(key) else key
                 stack.append((member, depth + 1))
         else:
             _check_scalar(item)
     return broken
 
 
-def _check_key(key: object) -> bool:
-    """Whether the key needs repair."""
+def _too_deep(levels: int) -> NotStorable:
+    return NotStorable(f"it is nested too deeply: more than {levels} levels")
+
+
+def _check_key(key: object) -> None:
     if type(key) is not str:
         raise NotStorable(f"an object has the key {key!r}, which is no text")
     if len(key) > limits.MAX_KEY_CHARACTERS:
         raise NotStorable(f"an object has a key of {len(key):,} characters")
-    return not is_text(key)
 
 
 def _check_scalar(item: object) -> None:
@@ -174,7 +196,7 @@ def amount(value: object, *, most: Decimal) -> Decimal | None:
 
 
 def _number(value: object) -> int | float | None:
-    """A finite number, also one that was sent as a short text."""
+    """Return a finite number, also if it was sent as a short text."""
     if isinstance(value, str) and value.isascii() and len(value) <= limits.MAX_NUMBER_CHARACTERS:
         try:
             value = float(value) if set(value) & set(".eE") else int(value)

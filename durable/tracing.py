@@ -1,6 +1,6 @@
-"""Where spans begin and end, for the tracer that was set up; nothing at all when none was.
+"""Spans for the configured tracer; no-ops without one.
 
-A span has a name, a kind and attributes that are ids, counts and names of ours: never what people wrote.
+A span has a name, a kind, and attributes that are ids, counts and our own names, never what people wrote.
 """
 
 from __future__ import annotations
@@ -18,47 +18,47 @@ Kind = Literal["internal", "server", "client", "consumer"]
 NO_ATTRIBUTES: Attributes = {}
 
 
-class Span(Protocol):
-    """A piece of work while it is under way."""
+class TraceSpan(Protocol):
+    """A unit of work in progress."""
 
     def set(self, attributes: Attributes) -> None:
-        """What became known on the way."""
+        """Add attributes."""
 
     def rename(self, name: str) -> None:
-        """A better name than there was at the beginning."""
+        """Replace the name."""
 
     def fail(self, kind: str) -> None:
-        """It went wrong; `kind` is a word of ours or the name of an exception, never its text."""
+        """Mark it failed; `kind` is our own word or an exception's name, never its text."""
 
     def drop(self) -> None:
-        """Do not send it: somebody else tells of the same."""
+        """Do not export it."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Attempt:
-    """One claim of one job, as far as a trace tells of it."""
+class AttemptSpan:
+    """One claim of one job, for tracing."""
 
     job: str
     job_id: uuid.UUID
     number: int
     cause: str
-    traceparent: str  # of whoever asked for the job
-    joins: bool  # part of that trace; else a trace of its own, with a link to it
+    traceparent: str  # of the request for the job
+    joins: bool  # part of that trace; else a linked trace of its own
     attributes: Attributes
-    lost_from: datetime | None = None  # the attempt before died without a word: from when
-    lost_until: datetime | None = None  # until when it may have lived
+    lost_from: datetime | None = None  # the previous attempt died: its start
+    lost_until: datetime | None = None  # and the latest time it may have lived
 
 
 class Tracer(Protocol):
-    """Makes spans and sends them somewhere."""
+    """Creates spans and exports them."""
 
-    def span(self, name: str, attributes: Attributes, kind: Kind) -> AbstractContextManager[Span]: ...
+    def span(self, name: str, attributes: Attributes, kind: Kind) -> AbstractContextManager[TraceSpan]: ...
 
     def request(
         self, name: str, attributes: Attributes, traceparent: str
-    ) -> AbstractContextManager[Span]: ...
+    ) -> AbstractContextManager[TraceSpan]: ...
 
-    def attempt(self, attempt: Attempt) -> AbstractContextManager[Span]: ...
+    def attempt(self, attempt: AttemptSpan) -> AbstractContextManager[TraceSpan]: ...
 
     def annotate(self, attributes: Attributes) -> None: ...
 
@@ -68,7 +68,7 @@ class Tracer(Protocol):
 
 
 class NoSpan:
-    """What code gets while nobody traces: costs a call, keeps nothing."""
+    """The span used while tracing is off."""
 
     def __enter__(self) -> NoSpan:
         return self
@@ -94,7 +94,7 @@ _tracer: Tracer | None = None
 
 
 def use(tracer: Tracer | None) -> None:
-    """From here on spans go to this tracer; None: nowhere. Said once, when a process begins."""
+    """Send spans to this tracer, or nowhere for None. Called once at process start."""
     global _tracer  # noqa: PLW0603 looked at in the innermost loops
     _tracer = tracer
 
@@ -105,23 +105,23 @@ def is_on() -> bool:
 
 def span(
     name: str, attributes: Attributes = NO_ATTRIBUTES, *, kind: Kind = "internal"
-) -> AbstractContextManager[Span]:
-    """A piece of the work that is under way on this thread."""
+) -> AbstractContextManager[TraceSpan]:
+    """Start a span within the current one of this thread."""
     return NOTHING if _tracer is None else _tracer.span(name, attributes, kind)
 
 
-def request(name: str, attributes: Attributes, traceparent: str) -> AbstractContextManager[Span]:
-    """A request from outside, in the trace its sender named, if it named one."""
+def request(name: str, attributes: Attributes, traceparent: str) -> AbstractContextManager[TraceSpan]:
+    """Start the span of an incoming request, in the trace its sender named, if any."""
     return NOTHING if _tracer is None else _tracer.request(name, attributes, traceparent)
 
 
-def attempt(describe: Callable[[], Attempt]) -> AbstractContextManager[Span]:
-    """An attempt at a job, in the trace the job was asked for in, whichever process and whenever that was."""
+def attempt(describe: Callable[[], AttemptSpan]) -> AbstractContextManager[TraceSpan]:
+    """Start the span of an attempt, in the trace in which the job was requested."""
     return NOTHING if _tracer is None else _tracer.attempt(describe())
 
 
 def current() -> str:
-    """The place in the current trace, as W3C's `traceparent` writes it; empty when there is none."""
+    """Return the current W3C `traceparent`, or ""."""
     return "" if _tracer is None else _tracer.current()
 
 
@@ -130,12 +130,12 @@ def current_trace_id() -> str:
 
 
 def annotate(attributes: Attributes) -> None:
-    """More about the span that is under way on this thread."""
+    """Add attributes to this thread's current span."""
     if _tracer is not None:
         _tracer.annotate(attributes)
 
 
 def close() -> None:
-    """The process ends: send what is there, as far as that is possible in a moment."""
+    """Export pending spans before the process ends, without waiting long."""
     if _tracer is not None:
         _tracer.close()

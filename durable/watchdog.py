@@ -1,4 +1,4 @@
-"""The consumption watchdog: a worker that no longer gets its own pokes ends itself, and is started again.
+"""The consumption watchdog: a worker that no longer receives its own canaries exits and is restarted.
 
 Measured: after a lost broker connection a Celery worker may stay alive and consume nothing.
 """
@@ -16,7 +16,7 @@ from kombu import Queue
 
 from durable import limits
 from durable.backpressure import free_threads, own_queue_name
-from durable.process import PerProcess
+from durable.fork_safe import PerProcess
 from durable.publisher import Delivery, publish
 from durable.runtime import runtime
 
@@ -25,8 +25,8 @@ MISSED_CANARIES = 3
 EXIT_GRACE_SECONDS = 2.0
 
 
-class Watch:
-    """How many canaries this worker has sent since it last got any message."""
+class CanaryCount:
+    """The canaries this worker has sent since it last received a message."""
 
     def __init__(self) -> None:
         self.unanswered = 0
@@ -35,12 +35,12 @@ class Watch:
         self.unanswered = 0
 
 
-watch = PerProcess(Watch)
+watch = PerProcess(CanaryCount)
 
 
 @shared_task(name="durable.canary")
 def canary() -> None:
-    """Nothing to do: that the message was received is the proof."""
+    """Do nothing: receiving the message is the proof."""
 
 
 def start(consumer: Any) -> None:
@@ -52,20 +52,20 @@ def _forever(consumer: Any) -> None:
         time.sleep(limits.WATCHDOG_SECONDS)
         try:
             _look(consumer)
-        except Exception:  # a watchdog that died would watch over nothing
+        except Exception:  # a dead watchdog would guard nothing
             logger.exception("The watchdog stumbled and goes on")
 
 
 def _look(consumer: Any) -> None:
-    """Send a canary; give up when several were not received although there is room for them."""
+    """Send a canary; exit if several were not received although threads were free."""
     if runtime().draining.is_set():
         return
     if not free_threads(consumer):
-        watch().heard()  # it takes no message because all threads are busy, not because it is deaf
+        watch().heard()  # it takes no message because all threads are busy
         return
     lifetime = limits.WATCHDOG_SECONDS * MISSED_CANARIES
     if publish("durable.canary", queue=own_queue(consumer.hostname), lifetime=lifetime) is not Delivery.TAKEN:
-        watch().heard()  # the broker is away or blocks publishers; that is no fault of this worker's consumer
+        watch().heard()  # the broker is down or blocks publishers; the consumer may be fine
         return
     watch().unanswered += 1
     if watch().unanswered > MISSED_CANARIES:
@@ -73,7 +73,7 @@ def _look(consumer: Any) -> None:
 
 
 def own_queue(hostname: str) -> Queue:
-    """The queue of one worker's canaries. It goes with the worker, and on Redis when it was not used for a while."""
+    """Return the queue of a worker's canaries, which disappears with the worker or expires."""
     return Queue(own_queue_name(hostname), auto_delete=True, expires=limits.CANARY_QUEUE_SECONDS)
 
 

@@ -1,4 +1,4 @@
-"""The worker's single writer: one thread and one Redis connection carry the events of all its jobs."""
+"""The worker's event writer: one thread and one Redis connection for the events of all its jobs."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any
 from django.conf import settings
 from hiredis import pack_command
 
-from durable import limits, log
-from durable.emitter import Emitter, Pending
+from durable import event_log, limits
+from durable.emitter import Emitter, UnsealedEvent
 from durable.events import Position
-from durable.process import PerProcess
+from durable.fork_safe import PerProcess
 from durable.redis import RedisAway, RedisError, ResponseError, connection
 
 logger = logging.getLogger(__name__)
@@ -28,7 +28,7 @@ Command = tuple[Any, ...]
 
 @dataclass
 class Counters:
-    """What the writer has done so far; read by metrics and benchmarks."""
+    """Counters of the writer, for metrics and benchmarks."""
 
     events: int = 0
     batches: int = 0
@@ -38,23 +38,23 @@ class Counters:
 
 
 class Parcel:
-    """What goes to the log of one job in one round, and how Redis answered."""
+    """The batch for one job's log in one round, and Redis's answers."""
 
     __slots__ = ("answers", "batch", "emitter", "sent")
 
-    def __init__(self, emitter: Emitter, batch: list[Pending]) -> None:
+    def __init__(self, emitter: Emitter, batch: list[UnsealedEvent]) -> None:
         self.emitter = emitter
         self.batch = batch
         self.sent = batch
         self.answers: Sequence[Any] = ()
 
     def commands(self, epoch: int) -> list[Command]:
-        """An entry each, and one announcement. A log this connection has not written to yet may lack something."""
+        """Return the commands: one per entry and one announcement. A log new to this connection may lack entries."""
         name = self.emitter.stream
         fresh = self.emitter.epoch != epoch
         if fresh:
             self.sent = self.emitter.with_open(self.batch)
-        words = log.add(name, create=fresh)
+        words = event_log.add(name, create=fresh)
         commands: list[Command] = []
         lines = []
         for pending in self.sent:
@@ -69,23 +69,23 @@ class Parcel:
 
     @property
     def all_taken(self) -> bool:
-        """The usual case: Redis answered with an id for each entry."""
+        """Return whether Redis accepted every entry, the usual case."""
         return all(type(answer) is str for answer in self.answers)
 
     @property
     def vanished(self) -> bool:
-        """Redis has lost the log, so it took nothing."""
+        """Return whether Redis lost the log, so that it accepted nothing."""
         return any(answer is None for answer in self.answers)
 
     @property
     def refused(self) -> bool:
-        """Redis has a higher id: ours from an earlier try of the same batch, or a newer attempt's."""
+        """Return whether Redis has a higher id: from an earlier try of this batch, or a newer attempt."""
         last = self.answers[-1] if self.answers else None
         return isinstance(last, ResponseError) and OLD_ID in str(last)
 
     @property
     def error(self) -> ResponseError | None:
-        """A reason why Redis could not take an entry: out of memory, read-only, disk full."""
+        """Return why Redis could not accept an entry: out of memory, read-only, disk full."""
         for answer in self.answers:
             if isinstance(answer, ResponseError) and OLD_ID not in str(answer):
                 return answer
@@ -93,10 +93,10 @@ class Parcel:
 
 
 class Writer:
-    """Sends at once while it is quiet; when busy it gathers for a few milliseconds and sends everything in one go.
+    """Send at once while it is quiet; under load gather for a few milliseconds and send everything together.
 
-    A connection that had to be made anew may lead to a server that lost its data, or the last second of it. So the
-    first batch of each job on a new connection brings all of the job's open events along; Redis refuses what it has.
+    A new connection may lead to a server that lost its data, or the last second of it. So the first batch of each job
+    on a new connection includes all of the job's open events; Redis refuses those it has.
     """
 
     def __init__(self) -> None:
@@ -129,7 +129,7 @@ class Writer:
                 parcels = [Parcel(emitter, batch) for emitter in self._wait() if (batch := emitter.drain())]
                 if parcels:
                     self._deliver(parcels)
-            except Exception:  # without this thread every event would be lost in silence
+            except Exception:  # without this thread every event would be lost silently
                 logger.exception("The writer stumbled; the events of this round go out again")
                 self._failed(parcels)
 
@@ -155,7 +155,7 @@ class Writer:
             self._gather()
 
     def _gather(self) -> None:
-        """Let events gather, unless it was quiet before: each quiet moment lets one batch more go out at once."""
+        """Let events gather, unless it was quiet before; each quiet moment earns one immediate batch."""
         now = time.monotonic()
         quiet = (now - self._sent_at) / max(limits.GATHER_SECONDS, 1e-9)
         self._credit = min(self._credit + quiet - 1, float(limits.GATHER_CREDIT))
@@ -165,7 +165,7 @@ class Writer:
             time.sleep(limits.GATHER_SECONDS)
 
     def _failed(self, parcels: list[Parcel]) -> None:
-        """Put everything back; the next connection starts from what Redis really has."""
+        """Requeue everything; the next connection starts from what Redis really has."""
         self.counters.failures += 1
         self._disconnect()
         for parcel in parcels:
@@ -178,7 +178,7 @@ class Writer:
     # --- one round ------------------------------------------------------------------------------
 
     def _send(self, parcels: list[Parcel]) -> None:
-        """Everything in one write; the answers are kept with the parcels."""
+        """Send everything in one write; store the answers with the parcels."""
         self._connect()
         parts = [self._commands(parcel) for parcel in parcels]
         answers = self._ask([command for commands in parts for command in commands])
@@ -191,13 +191,13 @@ class Writer:
     def _commands(self, parcel: Parcel) -> list[Command]:
         try:
             return parcel.commands(self._epoch)
-        except Exception:  # an event's own fault must not stand in the way of all others
+        except Exception:  # one bad event must not block all others
             logger.exception("Events that cannot be written down are left out")
             parcel.sent = []
             return []
 
     def _settle(self, parcels: list[Parcel]) -> list[Parcel]:
-        """Take note of what went through; answers the parcels that did not."""
+        """Record what was accepted; return the parcels that were not."""
         odd = [parcel for parcel in parcels if not parcel.all_taken]
         tops = self._tops([parcel for parcel in odd if parcel.refused])
         failed = []
@@ -221,7 +221,7 @@ class Writer:
         parcel.emitter.sent()
 
     def _tops(self, parcels: list[Parcel]) -> dict[Emitter, int]:
-        """The newest attempt that wrote to each of these logs, or fenced it."""
+        """Return the newest attempt that wrote to each of these logs or fenced it."""
         answers = self._ask([("XINFO", "STREAM", parcel.emitter.stream) for parcel in parcels])
         return {
             parcel.emitter: Position.parse(facts[facts.index("last-generated-id") + 1]).attempt
@@ -230,7 +230,7 @@ class Writer:
         }
 
     def _reseed(self, parcel: Parcel) -> None:
-        """Redis lost the log: the open events go back under their ids; the database has the others."""
+        """Restore the open events of a lost log under their ids; the database has the others."""
         self.counters.reseeds += 1
         parcel.emitter.epoch = 0
         parcel.emitter.restore(parcel.batch)
@@ -242,13 +242,13 @@ class Writer:
         parcel.emitter.close()
         try:
             parcel.emitter.on_fenced()
-        except Exception:  # the job's own fault; its commits are fenced all the same
+        except Exception:  # the job's own fault; its commits are fenced anyway
             logger.exception("A fenced job could not be told")
 
     # --- the connection -------------------------------------------------------------------------
 
     def _connect(self) -> None:
-        """A connection that stands; a new one begins a new epoch."""
+        """Return a live connection; a new one starts a new epoch."""
         if self._connection is not None:
             try:
                 if not self._connection.can_read():
@@ -287,7 +287,7 @@ class Writer:
 
 
 def life_seconds() -> int:
-    """How long a log lives unless its job's end or its next attempt says otherwise."""
+    """Return the time to live of a log, until its job's end or next attempt changes it."""
     return int(limits.MAX_TURN_SECONDS + settings.COPILOT_STREAM_TTL_SECONDS)
 
 

@@ -1,1 +1,1 @@
-"""SQLite as Django speaks to it, with connections that serve one thread after another."""
+"""Django's SQLite backend with a pool of connections."""

@@ -1,4 +1,4 @@
-"""The database backend, named by the settings as `durable.sqlite`."""
+"""The database backend `durable.sqlite`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 from django.db.backends.sqlite3 import base
 
-from durable.sqlite.spares import spares
+from durable.sqlite.pool import spares
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Closes by putting aside, and opens by taking up again what was put aside."""
+    """Return connections to the pool on close, and reuse them on connect."""
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> sqlite3.Connection:
         made: sqlite3.Connection = spares.take(self._path) or super().get_new_connection(conn_params)

@@ -16,7 +16,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
-from copilot_project.embedded.redis import start_server
+from copilot_project.launcher.redis import start_server
 from durable.clock import FixedClock
 from durable.redis import client
 from tests.durable.testjobs.models import Chore
@@ -32,7 +32,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> FixedClock:
     return fixed
 
 
-def eventually(look: Callable[[], object], *, seconds: float = 15.0, what: str = "") -> None:
+def eventually(look: Callable[[], object], *, seconds: float = 120.0, what: str = "") -> None:
     """Look again and again until it is true; fail when it does not become so in time."""
     deadline = time.monotonic() + seconds
     while not look():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from durable.events import START, Entry, Position, standing
+from durable.events import START, LoggedEvent, Position, standing
 
 
 class Reader:
@@ -13,9 +13,9 @@ class Reader:
 
     def __init__(self, after: Position = START) -> None:
         self.at = after
-        self.kept: list[Entry] = []
+        self.kept: list[LoggedEvent] = []
 
-    def take(self, entries: Iterable[Entry]) -> bool:
+    def take(self, entries: Iterable[LoggedEvent]) -> bool:
         """Apply entries in order; False at the first one whose predecessor is missing."""
         for entry in entries:
             if entry.at <= self.at:
@@ -31,5 +31,5 @@ class Reader:
         return text_of(self.kept)
 
 
-def text_of(entries: Iterable[Entry]) -> str:
+def text_of(entries: Iterable[LoggedEvent]) -> str:
     return "".join(json.loads(entry.body)["text"] for entry in entries)

@@ -11,7 +11,9 @@ from django.utils import timezone
 from durable import jobs, limits
 from durable.clock import FixedClock
 from durable.lease import NOT_CLOSED, NOT_SAVED, Lease
+from durable.lifecycle import NewAttempt
 from durable.runtime import Runtime
+from tests.durable.testjobs.lifecycle import ChoreLifecycle
 from tests.durable.testjobs.models import Chore, Tick
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("redis_server")]
@@ -32,16 +34,16 @@ def bad(monkeypatch: pytest.MonkeyPatch) -> set[Any]:
     ids: set[Any] = set()
 
     def broken(hook: str) -> None:
-        real = getattr(Chore, hook)
+        real = getattr(ChoreLifecycle, hook)
 
-        def call(self: Chore) -> None:
-            real(self)
-            if self.pk in ids and hook != "after_end":
-                Chore.objects.filter(pk=self.pk).update(error="half done")
-            if self.pk in ids:
+        def call(self: ChoreLifecycle, job: Chore) -> None:
+            real(self, job)
+            if job.pk in ids and hook != "after_end":
+                Chore.objects.filter(pk=job.pk).update(error="half done")
+            if job.pk in ids:
                 raise DataError("unsupported Unicode escape sequence")
 
-        monkeypatch.setattr(Chore, hook, call)
+        monkeypatch.setattr(ChoreLifecycle, hook, call)
 
     for hook in HOOKS:
         broken(hook)
@@ -176,14 +178,14 @@ def test_a_kind_of_job_whose_sweep_raises_keeps_no_other_kind_waiting(
 def unclaimable(monkeypatch: pytest.MonkeyPatch) -> set[Any]:
     """The ids of chores that no attempt can be begun for."""
     ids: set[Any] = set()
-    real = Chore.claimed
+    real = ChoreLifecycle.claimed
 
-    def claimed(self: Chore, lease: Lease) -> None:
-        real(self, lease)
-        if self.pk in ids:
+    def claimed(self: ChoreLifecycle, job: Chore, attempt: NewAttempt) -> None:
+        real(self, job, attempt)
+        if job.pk in ids:
             raise DataError("unsupported Unicode escape sequence")
 
-    monkeypatch.setattr(Chore, "claimed", claimed)
+    monkeypatch.setattr(ChoreLifecycle, "claimed", claimed)
     return ids
 
 
@@ -252,10 +254,10 @@ def test_a_database_that_is_away_is_no_fault_of_the_job(
 ) -> None:
     chore = Chore.objects.create(status="queued")
 
-    def away(self: Chore, lease: Lease) -> None:
+    def away(self: ChoreLifecycle, job: Chore, attempt: NewAttempt) -> None:
         raise OperationalError("the connection is lost")
 
-    monkeypatch.setattr(Chore, "claimed", away)
+    monkeypatch.setattr(ChoreLifecycle, "claimed", away)
     for _ in range(limits.CLAIM_TRIES + 1):
         with pytest.raises(OperationalError):
             runtime.run(Chore, chore.pk, nothing)

@@ -15,7 +15,7 @@ from django.utils import timezone
 from durable import jobs
 from durable.clock import current_time, database_now, database_time
 from tests.durable.testjobs.models import Chore
-from tests.rig import ROOT
+from tests.harness import ROOT
 
 COMPARED = {
     "active_at",

@@ -16,12 +16,12 @@ import pytest
 from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import F
 
-from durable import jobs, limits, log
+from durable import event_log, jobs, limits
 from durable.errors import LeaseLost
 from durable.events import START
 from durable.lease import Lease
-from durable.retrying import in_transaction, retry_database
 from durable.runtime import Runtime
+from durable.transactions import in_transaction, retry_database
 from tests.durable.testjobs.events import Mark
 from tests.durable.testjobs.models import Chore, Tick
 
@@ -90,7 +90,7 @@ def test_of_twenty_claims_by_processes_one_wins() -> None:
     assert sorted(results) == [*["nothing"] * 19, "won and wrote"]
     chore.refresh_from_db()
     assert (chore.attempt, chore.status, chore.done.count()) == (1, "completed", 1)
-    assert [json.loads(entry.body)["text"] for entry in log.tail(chore.pk, START)] == ["from a child"]
+    assert [json.loads(entry.body)["text"] for entry in event_log.tail(chore.pk, START)] == ["from a child"]
 
 
 def claim_in_child(job_id: uuid.UUID, number: int, gate: Any, answers: Any) -> None:
@@ -192,9 +192,9 @@ def test_commits_of_one_lease_by_many_threads_all_take_effect_once() -> None:
     together([lambda n=n: commit(n) for n in range(20)])  # type: ignore[misc]
     lease.finish(Chore.COMPLETED)
     assert sorted(chore.done.values_list("number", flat=True)) == list(range(20))
-    words = [json.loads(entry.body)["text"] for entry in log.stored(chore.pk)]
+    words = [json.loads(entry.body)["text"] for entry in event_log.stored(chore.pk)]
     assert sorted(words) == sorted(f"[{number}]" for number in range(20))
-    assert log.stored(chore.pk) == log.tail(chore.pk, START)
+    assert event_log.stored(chore.pk) == event_log.tail(chore.pk, START)
 
 
 # --- a database that goes away ------------------------------------------------------------------
@@ -216,7 +216,7 @@ def losing(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
             raise InterfaceError("connection already closed")
 
     monkeypatch.setattr(connection, "_commit", commit)
-    monkeypatch.setattr("durable.retrying.FIRST_PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr("durable.transactions.FIRST_PAUSE_SECONDS", 0.01)
     yield lambda *what: plan.extend(what)
     assert not plan
 
@@ -236,7 +236,7 @@ def test_a_commit_through_an_outage_takes_effect_once(losing: Callable[..., None
     lease.commit(lambda: tick(lease, 1))
     lease.finish(Chore.COMPLETED, events=[Mark(text="c")])
     assert list(chore.done.order_by("pk").values_list("number", flat=True)) == [0, 1]
-    assert [json.loads(entry.body)["text"] for entry in log.stored(chore.pk)] == ["a", "b", "c"]
+    assert [json.loads(entry.body)["text"] for entry in event_log.stored(chore.pk)] == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("outage", ["before", "after"])
@@ -310,7 +310,7 @@ def test_a_zombie_whose_commit_is_tried_again_is_still_fenced(losing: Callable[.
         real(0)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("durable.retrying.time.sleep", sleep)
+        patch.setattr("durable.transactions.time.sleep", sleep)
         with pytest.raises(LeaseLost):
             zombie.commit(work)
     assert tries == [1]
@@ -366,7 +366,7 @@ def test_other_errors_are_not_tried_again() -> None:
 
 
 def test_an_error_stays_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("durable.retrying.FIRST_PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr("durable.transactions.FIRST_PAUSE_SECONDS", 0.01)
     runs: list[int] = []
 
     def fail() -> None:

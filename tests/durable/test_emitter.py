@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from durable import limits
-from durable.emitter import Emitter, Pending
+from durable.emitter import Emitter, UnsealedEvent
 from durable.errors import LeaseLost
-from durable.events import START, Entry
+from durable.events import START, LoggedEvent
 from tests.durable.conftest import eventually
 from tests.durable.readers import Reader, text_of
 from tests.durable.testjobs.events import Mark, Word
@@ -23,7 +23,7 @@ def make(attempt: int = 1) -> Emitter:
     return Emitter(uuid.uuid4(), attempt, after=START, wake=lambda emitter: None)
 
 
-def taken(emitter: Emitter) -> list[Entry]:
+def taken(emitter: Emitter) -> list[LoggedEvent]:
     """What a writer would send now."""
     batch = emitter.drain()
     if batch:
@@ -137,7 +137,7 @@ def test_a_reset_waits_for_a_commit_under_way() -> None:
         reset.join(0.05)
         assert reset.is_alive()
         assert text_of(entries) == "a"
-    reset.join(10)
+    reset.join(60)
     with emitter.committing() as entries:
         assert text_of(entries) == "reset "
     assert text_of(taken(emitter)) == "areset "
@@ -232,7 +232,7 @@ def test_flush_waits_for_the_writer_and_no_longer_than_it_is_told() -> None:
     assert emitter.flush(0)
 
 
-def _drain(emitter: Emitter) -> list[Pending]:
+def _drain(emitter: Emitter) -> list[UnsealedEvent]:
     batch = emitter.drain()
     assert batch
     return batch
@@ -258,11 +258,11 @@ def test_live_readers_and_the_pages_agree_with_what_was_said(steps: list[tuple[s
     emitter = make()
     said: list[str] = []  # what stands of what was said, since the last commit
     kept: list[str] = []  # what was committed
-    pages: list[Entry] = []
-    log: dict[Any, Entry] = {}
+    pages: list[LoggedEvent] = []
+    log: dict[Any, LoggedEvent] = {}
     live = Reader()
 
-    def deliver(entries: list[Entry]) -> None:
+    def deliver(entries: list[LoggedEvent]) -> None:
         log.update((entry.at, entry) for entry in entries if not log or entry.at > max(log))
         if not live.take(entries):
             assert live.take([entry for entry in pages if entry.at > live.at])
@@ -313,7 +313,7 @@ def test_live_readers_and_the_pages_agree_with_what_was_said(steps: list[tuple[s
 def test_many_threads_commits_and_failures_lose_and_double_nothing() -> None:
     """Five threads talk, one commits, one writer sends with failures; a reader and the pages see each word once."""
     emitter = make()
-    reader, pages = Reader(), list[Entry]()
+    reader, pages = Reader(), list[LoggedEvent]()
     done = threading.Event()
     words = {f"{thread}.{number}" for thread in range(5) for number in range(200)}
 

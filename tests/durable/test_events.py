@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from durable.events import START, Entry, Position, encode, one_line, pack, standing, unpack
+from durable.events import START, LoggedEvent, Position, encode, one_line, pack, standing, unpack
 
 POSITIONS = st.builds(Position, st.integers(0, 10**9 - 1), st.integers(0, 10**12 - 1))
 JSON = st.recursive(
@@ -50,7 +50,7 @@ def test_any_text_is_a_position_or_refused(text: str) -> None:
 
 @given(st.lists(st.tuples(POSITIONS, POSITIONS, JSON), max_size=8))
 def test_a_page_gives_back_what_was_packed(rows: list[tuple[Position, Position, object]]) -> None:
-    entries = [Entry(at, after, encode(body)) for at, after, body in rows]
+    entries = [LoggedEvent(at, after, encode(body)) for at, after, body in rows]
     assert unpack(pack(entries)) == entries
 
 
@@ -60,7 +60,7 @@ def test_any_text_can_be_carried_on_one_line(text: str) -> None:
     assert "\n" not in body
     carried = body.encode().decode()
     assert json.loads(carried) == {"text": text}
-    assert json.loads(unpack(pack([Entry(START, START, body)]))[0].body) == {"text": text}
+    assert json.loads(unpack(pack([LoggedEvent(START, START, body)]))[0].body) == {"text": text}
 
 
 @given(WILD_TEXT)
@@ -74,11 +74,11 @@ def test_plain_text_is_carried_as_it_is(text: str) -> None:
 
 
 @st.composite
-def histories(draw: st.DrawFn) -> tuple[list[Entry], list[Entry]]:
+def histories(draw: st.DrawFn) -> tuple[list[LoggedEvent], list[LoggedEvent]]:
     """A log as attempts write it, and what of it stands: kept beside it in the plainest way."""
-    log: list[Entry] = []
-    shown: list[Entry] = []
-    sealed: list[Entry] = []
+    log: list[LoggedEvent] = []
+    shown: list[LoggedEvent] = []
+    sealed: list[LoggedEvent] = []
     for attempt in range(1, draw(st.integers(1, 4)) + 1):
         lasting = list(sealed)
         for seq in range(1, draw(st.integers(0, 8)) + 1):
@@ -86,7 +86,7 @@ def histories(draw: st.DrawFn) -> tuple[list[Entry], list[Entry]]:
             if kind == "reset":
                 lasting = list(sealed)
             after = lasting[-1].at if lasting else START
-            entry = Entry(Position(attempt, seq), after, f'"{attempt}-{seq}"')
+            entry = LoggedEvent(Position(attempt, seq), after, f'"{attempt}-{seq}"')
             log.append(entry)
             shown = [*lasting, entry]
             if kind != "hint":
@@ -97,14 +97,14 @@ def histories(draw: st.DrawFn) -> tuple[list[Entry], list[Entry]]:
 
 
 @given(histories())
-def test_what_stands_is_what_was_never_voided(history: tuple[list[Entry], list[Entry]]) -> None:
+def test_what_stands_is_what_was_never_voided(history: tuple[list[LoggedEvent], list[LoggedEvent]]) -> None:
     log, shown = history
     assert standing(log) == shown
 
 
 @given(histories(), st.data())
 def test_standing_can_be_taken_piece_by_piece(
-    history: tuple[list[Entry], list[Entry]], data: st.DataObject
+    history: tuple[list[LoggedEvent], list[LoggedEvent]], data: st.DataObject
 ) -> None:
     log, _ = history
     cut = data.draw(st.integers(0, len(log)))
@@ -112,7 +112,9 @@ def test_standing_can_be_taken_piece_by_piece(
 
 
 @given(histories())
-def test_standing_changes_nothing_the_second_time(history: tuple[list[Entry], list[Entry]]) -> None:
+def test_standing_changes_nothing_the_second_time(
+    history: tuple[list[LoggedEvent], list[LoggedEvent]],
+) -> None:
     kept = standing(history[0])
     assert standing(kept) == kept
     assert [entry.at for entry in kept] == sorted(entry.at for entry in kept)

@@ -15,7 +15,7 @@ from durable.hub import Hub, loop_hub, watch_in_background
 from durable.redis import key
 from tests.durable.conftest import OwnRedis, eventually
 
-SECONDS = 20.0
+SECONDS = 120.0
 
 
 def channel() -> str:

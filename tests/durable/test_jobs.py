@@ -10,15 +10,17 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 
-from durable import jobs, limits, log
+from durable import event_log, jobs, limits
 from durable.clock import FixedClock
-from durable.errors import HandOver, JobCancelled, LeaseLost, TimedOut
+from durable.errors import HandOver, JobCancelled, JobTimedOut, LeaseLost
 from durable.events import START
 from durable.lease import Lease
+from durable.lifecycle import NewAttempt
 from durable.models import EventPage
 from durable.redis import client
-from durable.stop import StopReason
+from durable.stop_signal import StopReason
 from tests.durable.testjobs.events import Mark, Word
+from tests.durable.testjobs.lifecycle import ChoreLifecycle
 from tests.durable.testjobs.models import Chore, HookCall, Tick
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("redis_server")]
@@ -106,11 +108,11 @@ def test_a_fault_in_the_claimed_hook_is_heard_and_leaves_the_job_queued(
 ) -> None:
     chore = make()
 
-    def broken(self: Chore, lease: Lease) -> None:
+    def broken(self: ChoreLifecycle, job: Chore, attempt: NewAttempt) -> None:
         HookCall.objects.create(chore_id=uuid.uuid4(), hook="x", attempt=0)
         raise IntegrityError("a fault of the hook, not a lost race")
 
-    monkeypatch.setattr(Chore, "claimed", broken)
+    monkeypatch.setattr(ChoreLifecycle, "claimed", broken)
     with pytest.raises(IntegrityError):
         jobs.claim(Chore, chore.pk, owner="a")
     chore.refresh_from_db()
@@ -131,15 +133,15 @@ def test_the_first_events_of_an_attempt_go_out_only_after_the_claim_is_committed
 ) -> None:
     chore = make()
 
-    def claimed(self: Chore, lease: Lease) -> None:
-        log.store(self.pk, lease.emitter.open([Mark(text="begin")]))
-        assert not lease.emitter.drain()
+    def claimed(self: ChoreLifecycle, job: Chore, attempt: NewAttempt) -> None:
+        event_log.store(job.pk, attempt.emitter.open([Mark(text="begin")]))
+        assert not attempt.emitter.drain()
 
-    monkeypatch.setattr(Chore, "claimed", claimed)
+    monkeypatch.setattr(ChoreLifecycle, "claimed", claimed)
     lease = claim(chore)
     assert lease.emitter.flush(5)
-    assert [entry.body for entry in log.stored(chore.pk)] == ['{"text":"begin"}']
-    assert log.tail(chore.pk, START) == log.stored(chore.pk)
+    assert [entry.body for entry in event_log.stored(chore.pk)] == ['{"text":"begin"}']
+    assert event_log.tail(chore.pk, START) == event_log.stored(chore.pk)
 
 
 # --- commit -------------------------------------------------------------------------------------
@@ -151,9 +153,9 @@ def test_a_commit_writes_its_work_and_its_events_together() -> None:
     lease.emitter.emit(Word(text="one "))
     answer = lease.commit(lambda: tick(lease, 0), events=[Mark(text="two")])
     assert answer.number == 0
-    assert [entry.body for entry in log.stored(chore.pk)] == ['{"text":"one "}', '{"text":"two"}']
+    assert [entry.body for entry in event_log.stored(chore.pk)] == ['{"text":"one "}', '{"text":"two"}']
     assert lease.emitter.flush(5)
-    assert log.tail(chore.pk, START) == log.stored(chore.pk)
+    assert event_log.tail(chore.pk, START) == event_log.stored(chore.pk)
 
 
 def test_a_commit_renews_the_lease(clock: FixedClock) -> None:
@@ -177,11 +179,11 @@ def test_work_that_fails_leaves_nothing_behind_and_the_lease_alive() -> None:
     with pytest.raises(ValueError, match="no"):
         lease.commit(fail, events=[Mark(text="never")])
     assert not Tick.objects.exists()
-    assert log.stored(chore.pk) == []
+    assert event_log.stored(chore.pk) == []
     lease.emitter.emit(Mark(text="after "))
     lease.finish(Chore.FAILED, reason="error", events=[Mark(text="end")])
-    assert text_of(log.stored(chore.pk)) == "before after end"
-    assert log.tail(chore.pk, START) == log.stored(chore.pk)
+    assert text_of(event_log.stored(chore.pk)) == "before after end"
+    assert event_log.tail(chore.pk, START) == event_log.stored(chore.pk)
 
 
 def test_a_fault_after_the_commit_does_not_undo_it(caplog: pytest.LogCaptureFixture) -> None:
@@ -200,7 +202,7 @@ def test_a_fault_after_the_commit_does_not_undo_it(caplog: pytest.LogCaptureFixt
     assert "ZeroDivisionError" in caplog.text
     lease.finish(Chore.COMPLETED, work=lambda: tick(lease, 1), events=[Mark(text="b")])
     assert chore.done.count() == 2
-    assert text_of(log.stored(chore.pk)) == "ab"
+    assert text_of(event_log.stored(chore.pk)) == "ab"
 
 
 def test_a_zombie_can_write_nothing(clock: FixedClock) -> None:
@@ -219,7 +221,7 @@ def test_a_zombie_can_write_nothing(clock: FixedClock) -> None:
             give_away()
     assert not Tick.objects.exists()
     successor.finish(Chore.COMPLETED)
-    assert log.stored(chore.pk) == []
+    assert event_log.stored(chore.pk) == []
 
 
 def test_an_attempt_can_do_nothing_after_it_gave_the_job_away() -> None:
@@ -267,7 +269,7 @@ def test_finish_starts_the_time_to_live_of_the_log() -> None:
     chore = make()
     lease = claim(chore)
     lease.finish(Chore.COMPLETED, events=[Mark(text="end")])
-    ttl = client().ttl(log.stream_key(chore.pk))
+    ttl = client().ttl(event_log.stream_key(chore.pk))
     assert 0 < ttl <= settings.COPILOT_STREAM_TTL_SECONDS
 
 
@@ -278,7 +280,7 @@ def test_events_after_the_end_are_not_sent() -> None:
     lease.emitter.emit(Mark(text="late"))
     lease.emitter.hint(Mark(text="late"))
     assert lease.emitter.flush(5)
-    assert text_of(log.tail(chore.pk, START)) == "end"
+    assert text_of(event_log.tail(chore.pk, START)) == "end"
 
 
 def test_a_hand_over_can_be_claimed_in_the_same_instant_and_is_no_crash(clock: FixedClock) -> None:
@@ -295,7 +297,7 @@ def test_open_events_of_an_attempt_that_gives_up_are_not_kept() -> None:
     lease = claim(chore)
     lease.emitter.emit(Mark(text="half a sen"))
     lease.hand_over()
-    assert log.stored(chore.pk) == []
+    assert event_log.stored(chore.pk) == []
 
 
 @pytest.mark.parametrize(
@@ -304,7 +306,7 @@ def test_open_events_of_an_attempt_that_gives_up_are_not_kept() -> None:
         (StopReason.LOST, LeaseLost),
         (StopReason.CANCELLED, JobCancelled),
         (StopReason.HAND_OVER, HandOver),
-        (StopReason.TIMED_OUT, TimedOut),
+        (StopReason.TIMED_OUT, JobTimedOut),
     ],
 )
 def test_check_raises_what_the_stop_signal_says(reason: StopReason, error: type[Exception]) -> None:
@@ -373,7 +375,7 @@ def test_a_sweep_pokes_a_waiting_job_when_it_is_due(clock: FixedClock) -> None:
 def test_a_sweep_leaves_in_peace_what_its_kind_says_cannot_start(monkeypatch: pytest.MonkeyPatch) -> None:
     make(blocked=True)
     free = make()
-    monkeypatch.setattr(Chore, "startable", classmethod(lambda cls, queued: queued.filter(blocked=False)))
+    monkeypatch.setattr(ChoreLifecycle, "startable", lambda self, queued: queued.filter(blocked=False))
     assert jobs.sweep(Chore) == [free.pk]
 
 
@@ -578,10 +580,10 @@ def test_news_of_an_end_waits_for_the_transaction_around_it() -> None:
 def test_a_fault_in_the_news_of_an_end_does_not_undo_it(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def broken(self: Chore) -> None:
+    def broken(self: ChoreLifecycle, job: Chore) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(Chore, "after_end", broken)
+    monkeypatch.setattr(ChoreLifecycle, "after_end", broken)
     chore = make()
     assert jobs.request_cancel(Chore, chore.pk)
     chore.refresh_from_db()
@@ -606,13 +608,13 @@ def test_a_page_is_stored_once_and_read_from_any_place() -> None:
         if number % 2:
             lease.commit(lambda: None)
     assert EventPage.objects.filter(job_id=chore.pk).count() == 3
-    stored = log.stored(chore.pk)
+    stored = event_log.stored(chore.pk)
     assert text_of(stored) == "012345"
     for place, entry in enumerate(stored):
-        assert log.stored(chore.pk, entry.at) == stored[place + 1 :]
-    log.store(chore.pk, stored[:2])
-    assert log.stored(chore.pk) == stored
-    assert log.last_stored(chore.pk) == stored[-1].at
+        assert event_log.stored(chore.pk, entry.at) == stored[place + 1 :]
+    event_log.store(chore.pk, stored[:2])
+    assert event_log.stored(chore.pk) == stored
+    assert event_log.last_stored(chore.pk) == stored[-1].at
 
 
 def test_forgetting_takes_pages_and_log_away() -> None:
@@ -620,12 +622,12 @@ def test_forgetting_takes_pages_and_log_away() -> None:
     for each in (chore, other):
         lease = claim(each)
         lease.finish(Chore.COMPLETED, events=[Mark(text="end")])
-    log.forget([chore.pk])
-    log.forget([])
-    assert log.stored(chore.pk) == []
-    assert log.top(chore.pk) is None
-    assert text_of(log.stored(other.pk)) == "end"
-    assert log.top(other.pk) is not None
+    event_log.forget([chore.pk])
+    event_log.forget([])
+    assert event_log.stored(chore.pk) == []
+    assert event_log.top(chore.pk) is None
+    assert text_of(event_log.stored(other.pk)) == "end"
+    assert event_log.top(other.pk) is not None
 
 
 def tick(lease: Lease, number: int) -> Tick:

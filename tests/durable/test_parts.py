@@ -23,11 +23,11 @@ from pytest_django import Settings
 from durable import crashpoints, limits
 from durable.clock import DatabaseClock, FixedClock
 from durable.errors import DurableError, IllegalMove, LeaseLost
+from durable.event_loop import background_loop, run, submit
+from durable.fork_safe import PerProcess
 from durable.ids import new_id
-from durable.loop import background_loop, run, submit
 from durable.poke import poke
-from durable.process import PerProcess
-from durable.stop import StopReason, StopSignal
+from durable.stop_signal import StopReason, StopSignal
 from tests.durable.conftest import START, OwnRedis, eventually
 from tests.durable.testjobs.models import Chore
 
@@ -214,7 +214,7 @@ def test_a_coroutine_nobody_holds_on_to_is_not_forgotten() -> None:
     for _ in range(3):
         gc.collect()
     assert state == []
-    from durable.loop import _thread
+    from durable.event_loop import _thread
 
     (again,) = [one for one in _thread().futures if id(one) == waiting]
     again.cancel()

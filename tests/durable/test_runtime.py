@@ -14,7 +14,7 @@ import pytest
 from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
-from durable import bell, jobs, limits, neighbours
+from durable import cancel_broadcast, jobs, limits, process_identity
 from durable.current_owner import current_owner
 from durable.errors import HandOver, JobCancelled, LeaseLost
 from durable.lease import Lease
@@ -22,7 +22,7 @@ from durable.models import Job, WorkerBeat
 from durable.publisher import Delivery
 from durable.redis import client
 from durable.runtime import Runtime
-from durable.stop import StopReason
+from durable.stop_signal import StopReason
 from tests.durable.conftest import eventually
 from tests.durable.testjobs import tasks
 from tests.durable.testjobs.models import Chore
@@ -154,7 +154,7 @@ def test_a_stop_that_meets_a_job_about_to_be_put_aside_is_not_forgotten(runtime:
         if aside == "waits":
             lease.wait_until_due(3600)
         else:
-            lease.put_aside(lambda: None, lease_until=Chore.clock.after(3600))
+            lease.put_aside(lambda: None, run_at=Chore.clock.after(3600))
 
     runtime.run(Chore, chore.pk, work)
     chore.refresh_from_db()
@@ -165,7 +165,7 @@ def test_a_parked_job_that_was_asked_to_stop_is_found_by_the_sweep(runtime: Runt
     """Its worker died between putting it aside and ending it."""
     chore = queue()
     lease, held = holding(runtime, chore)
-    lease.put_aside(lambda: None, lease_until=Chore.clock.after(3600))
+    lease.put_aside(lambda: None, run_at=Chore.clock.after(3600))
     held.__exit__(None, None, None)
     Chore.objects.update(cancel_requested_at=Chore.clock.now(), poked_at=None)
     assert jobs.sweep(Chore) == [chore.pk]
@@ -184,7 +184,7 @@ def test_a_heartbeat_renews_what_is_held_and_gives_a_sign_of_life(runtime: Runti
     assert chore.lease_until > timezone.now()
     beat = WorkerBeat.objects.get(name=runtime.owner)
     assert (beat.kind, beat.jobs) == ("chores", 1)
-    assert beat.process == str(neighbours.mine() or "")
+    assert beat.process == str(process_identity.own_identity() or "")
     runtime._beat()
     runtime.sign_off()
     assert not WorkerBeat.objects.exists()
@@ -210,8 +210,10 @@ def test_a_worker_of_very_many_queues_still_gives_its_sign(runtime: Runtime) -> 
 def test_what_a_dead_neighbour_held_is_free_and_what_others_hold_is_not(
     runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    dead, alive = (neighbours.Identity(machine="m", space="s", pid=pid, born="1") for pid in (1, 2))
-    monkeypatch.setattr(neighbours, "is_dead", lambda other: other == dead)
+    dead, alive = (
+        process_identity.ProcessIdentity(machine="m", space="s", pid=pid, born="1") for pid in (1, 2)
+    )
+    monkeypatch.setattr(process_identity, "is_dead", lambda other: other == dead)
     for name, process in (("dead", str(dead)), ("alive", str(alive)), ("elsewhere", "")):
         WorkerBeat.objects.create(name=name, kind="chores", seen_at=timezone.now(), process=process)
     held = {name: queue() for name in ("dead", "alive", "elsewhere", runtime.owner)}
@@ -225,16 +227,18 @@ def test_what_a_dead_neighbour_held_is_free_and_what_others_hold_is_not(
         "it saw two workers die: it comes back later, alone"
     )
     assert Chore.objects.get(pk=held["dead"].pk).crashes == 1
-    monkeypatch.setattr(neighbours, "is_dead", lambda other: other == dead and pytest.fail("asked again"))
+    monkeypatch.setattr(
+        process_identity, "is_dead", lambda other: other == dead and pytest.fail("asked again")
+    )
     runtime._bury_neighbours()
 
 
 def test_workers_that_die_together_make_nothing_they_held_suspect(
     runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(neighbours, "is_dead", lambda other: True)
+    monkeypatch.setattr(process_identity, "is_dead", lambda other: True)
     for pid in (1, 2):
-        process = str(neighbours.Identity(machine="m", space="s", pid=pid, born="1"))
+        process = str(process_identity.ProcessIdentity(machine="m", space="s", pid=pid, born="1"))
         WorkerBeat.objects.create(name=f"w{pid}", kind="chores", seen_at=timezone.now(), process=process)
         assert jobs.claim(Chore, queue(crashes=3).pk, owner=f"w{pid}") is not None
     runtime._bury_neighbours()
@@ -244,7 +248,7 @@ def test_workers_that_die_together_make_nothing_they_held_suspect(
 
 def beat_of(name: str, *, silent_for: float, **more: Any) -> None:
     """The last sign of life of a worker of another machine."""
-    process = str(neighbours.Identity(machine="elsewhere", space="s", pid=1, born=name))
+    process = str(process_identity.ProcessIdentity(machine="elsewhere", space="s", pid=1, born=name))
     seen_at = timezone.now() - timedelta(seconds=silent_for)
     WorkerBeat.objects.create(name=name, kind="chores", seen_at=seen_at, process=process, **more)
 
@@ -485,8 +489,8 @@ def test_a_ring_of_the_cancel_bell_stops_the_job_it_is_for(runtime: Runtime) -> 
 
 @pytest.fixture
 def listening(runtime: Runtime) -> Iterator[Runtime]:
-    listener = bell.listen(runtime.cancel)
-    eventually(lambda: client().pubsub_numsub(bell.CHANNEL)[0][1])
+    listener = cancel_broadcast.listen(runtime.cancel)
+    eventually(lambda: client().pubsub_numsub(cancel_broadcast.CHANNEL)[0][1])
     yield runtime
     listener.cancel()
 
@@ -498,7 +502,7 @@ def test_the_bell_reaches_a_running_job_through_redis(listening: Runtime) -> Non
     assert jobs.request_cancel(Chore, chore.pk)
 
     def ring_and_look() -> bool:
-        bell.ring(chore.pk)
+        cancel_broadcast.broadcast(chore.pk)
         return not thread.is_alive()
 
     eventually(ring_and_look)

@@ -14,7 +14,7 @@ from django.db import DatabaseError, transaction
 
 from durable import limits
 from durable.sqlite.base import DatabaseWrapper
-from durable.sqlite.spares import Spares
+from durable.sqlite.pool import ConnectionPool
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -25,9 +25,9 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def spares(monkeypatch: pytest.MonkeyPatch) -> Iterator[Spares]:
+def spares(monkeypatch: pytest.MonkeyPatch) -> Iterator[ConnectionPool]:
     """The test's own, so that nothing else of this process comes between."""
-    own = Spares()
+    own = ConnectionPool()
     monkeypatch.setattr("durable.sqlite.base.spares", own)
     yield own
     own.close_all()

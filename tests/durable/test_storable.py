@@ -72,6 +72,30 @@ def test_what_has_no_json_form_is_refused_or_described(value: Any) -> None:
     json.dumps(storable.nearest_json(value), allow_nan=False)
 
 
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        ("a\x00b", r"a NUL character \(\\u0000\) in a string"),
+        ({"a": ["\ud83d"]}, r"half of a surrogate pair \(\\ud83d\)"),
+        ({"a\x00": 1}, "NUL"),
+        ([[[]]], "more than 2 levels"),
+        (math.inf, "infinity"),
+    ],
+)
+def test_what_would_need_repair_is_refused_by_check(value: Any, says: str) -> None:
+    with pytest.raises(storable.NotStorable, match=says):
+        storable.check(value, max_depth=2)
+
+
+def test_what_a_database_takes_as_it_is_passes_check() -> None:
+    storable.check({"a": ["é😀", 1, None, 2.5, True]}, max_depth=2)
+
+
+@given(ANY_TEXT)
+def test_a_text_has_a_flaw_where_it_cannot_be_stored(text: str) -> None:
+    assert (storable.flaw_in(text) is None) == storable.is_text(text)
+
+
 @pytest.mark.parametrize("value", [1, "abc", {"a": [1.5, None, True]}, -(1 << 64)])
 def test_what_is_fit_is_not_copied(value: Any) -> None:
     assert storable.json_value(value) is value

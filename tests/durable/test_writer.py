@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from durable import limits, log
+from durable import event_log, limits
 from durable.emitter import Emitter
-from durable.events import START, Entry, Position
+from durable.events import START, LoggedEvent, Position
 from durable.writer import Writer, life_seconds
 from tests.durable.conftest import OwnRedis, eventually
 from tests.durable.readers import Reader, text_of
 from tests.durable.testjobs.events import Mark, Word
 
-SECONDS = 20.0
+SECONDS = 120.0
 
 
 @pytest.fixture
@@ -31,16 +31,16 @@ def attempt(writer: Writer, number: int = 1, job_id: uuid.UUID | None = None) ->
     return Emitter(job_id or uuid.uuid4(), number, after=START, wake=writer.wake)
 
 
-def in_log(emitter: Emitter) -> list[Entry]:
-    return log.tail(emitter.job_id, START)
+def in_log(emitter: Emitter) -> list[LoggedEvent]:
+    return event_log.tail(emitter.job_id, START)
 
 
-def commit(emitter: Emitter, pages: list[Entry]) -> None:
+def commit(emitter: Emitter, pages: list[LoggedEvent]) -> None:
     with emitter.committing() as entries:
         pages.extend(entries)
 
 
-def read_all(emitter: Emitter, pages: list[Entry]) -> Reader:
+def read_all(emitter: Emitter, pages: list[LoggedEvent]) -> Reader:
     """A reader that comes late: the pages, then the log; nothing it needs may be missing."""
     reader = Reader()
     assert reader.take(pages)
@@ -95,16 +95,16 @@ def test_all_jobs_share_one_connection(own_redis: OwnRedis, writer: Writer) -> N
 def test_what_is_announced_is_what_is_in_the_log(own_redis: OwnRedis, writer: Writer) -> None:
     emitter = attempt(writer)
     listener = own_redis.client().pubsub(ignore_subscribe_messages=True)  # type: ignore[no-untyped-call]
-    listener.subscribe(log.stream_key(emitter.job_id))
+    listener.subscribe(event_log.stream_key(emitter.job_id))
     listener.get_message(timeout=SECONDS)
     for number in range(300):
         emitter.emit(Mark(text=f"{number} "))
         emitter.hint(Mark(text="?"))
-    heard: list[Entry] = []
+    heard: list[LoggedEvent] = []
 
     def listen() -> bool:
         if message := listener.get_message(timeout=0.1):
-            heard.extend(log.parse_news(message["data"]))
+            heard.extend(event_log.parse_news(message["data"]))
         return len(heard) == 600
 
     eventually(listen)
@@ -125,7 +125,7 @@ def test_a_log_has_a_time_to_live_from_its_first_entry_on(own_redis: OwnRedis, w
     emitter = attempt(writer)
     emitter.emit(Mark(text="x"))
     assert emitter.flush(SECONDS)
-    assert 0 < own_redis.client().ttl(log.stream_key(emitter.job_id)) <= life_seconds()
+    assert 0 < own_redis.client().ttl(event_log.stream_key(emitter.job_id)) <= life_seconds()
 
 
 # --- fenced -------------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ def test_a_fault_in_the_word_to_a_fenced_job_does_not_stop_the_writer(
 def test_after_a_flush_the_open_events_are_back_under_the_same_ids(
     own_redis: OwnRedis, writer: Writer
 ) -> None:
-    emitter, pages = attempt(writer), list[Entry]()
+    emitter, pages = attempt(writer), list[LoggedEvent]()
     for number in range(10):
         emitter.emit(Mark(text=f"{number} "))
         if number == 5:
@@ -198,11 +198,11 @@ def test_after_a_flush_the_open_events_are_back_under_the_same_ids(
     assert in_log(emitter)[:-1] == before[6:]
     assert read_all(emitter, pages).text == "0 1 2 3 4 5 6 7 8 9 more"
     assert writer.counters.reseeds == 1
-    assert own_redis.client().ttl(log.stream_key(emitter.job_id)) > 0
+    assert own_redis.client().ttl(event_log.stream_key(emitter.job_id)) > 0
 
 
 def test_flushes_in_the_middle_of_a_fast_turn_leave_no_hole(own_redis: OwnRedis, writer: Writer) -> None:
-    emitter, pages = attempt(writer), list[Entry]()
+    emitter, pages = attempt(writer), list[LoggedEvent]()
     flusher = own_redis.client()
     for number in range(300):
         emitter.emit(Mark(text=f"{number} "))
@@ -221,7 +221,7 @@ def test_redis_killed_again_and_again_while_events_are_sent_loses_nothing(
 ) -> None:
     server = make_redis(append_only=append_only)
     emitters = [attempt(writer) for _ in range(5)]
-    pages: dict[Emitter, list[Entry]] = {emitter: [] for emitter in emitters}
+    pages: dict[Emitter, list[LoggedEvent]] = {emitter: [] for emitter in emitters}
     emitted: list[str] = []
     stop = threading.Event()
 
@@ -323,13 +323,13 @@ def test_a_log_that_cannot_be_written_does_not_stand_in_the_way_of_others(
     own_redis: OwnRedis, writer: Writer
 ) -> None:
     bad, good = attempt(writer), attempt(writer)
-    own_redis.client().set(log.stream_key(bad.job_id), "no stream")
+    own_redis.client().set(event_log.stream_key(bad.job_id), "no stream")
     bad.emit(Mark(text="x"))
     eventually(lambda: writer.counters.failures >= 1)
     good.emit(Mark(text="good"))
     assert good.flush(SECONDS)
     assert text_of(in_log(good)) == "good"
-    own_redis.client().delete(log.stream_key(bad.job_id))
+    own_redis.client().delete(event_log.stream_key(bad.job_id))
     assert bad.flush(SECONDS)
     assert text_of(in_log(bad)) == "x"
 

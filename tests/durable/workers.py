@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import uuid
 from pathlib import Path
 from typing import Any
@@ -17,12 +15,9 @@ from django.db import connection
 from durable.models import WorkerBeat
 from tests.durable.conftest import eventually
 from tests.durable.testjobs.models import Chore
+from tests.fork_server import ForkedProcess, Products
 
-ROOT = Path(__file__).resolve().parents[2]
-LEASH = (
-    ROOT / "copilot_project" / "embedded" / "leash.py"
-)  # nothing outlives the tests, not even a killed run
-START_SECONDS = 90.0  # generous: a loaded machine is slow, not broken
+START_SECONDS = 180.0  # generous: a loaded machine is slow, not broken
 
 
 def database_url() -> str:
@@ -47,6 +42,7 @@ class Site:
             **environment,
         }
         self.workers: list[Worker] = []
+        self.products = Products(home / "fork_server.log")
         self._app: Any = None
 
     def start(self, *, pool: str = "threads", concurrency: int = 4, **environment: str) -> Worker:
@@ -71,6 +67,7 @@ class Site:
     def stop(self) -> None:
         for worker in self.workers:
             worker.kill()
+        self.products.stop()
         if self._app is not None:
             self._app.close()
 
@@ -83,20 +80,14 @@ class Worker:
         self.name = f"w{len(site.workers)}@{uuid.uuid4().hex[:8]}"
         self.log = site.home / f"{self.name}.log"
         known = set(WorkerBeat.objects.values_list("name", flat=True))
-        command = [
-            *(sys.executable, "-m", "celery", "-A", "copilot_project", "worker"),
-            *("-P", pool, "-c", str(concurrency), "-Q", Chore.queue, "-n", self.name),
-            *("--without-gossip", "--without-mingle", "-l", "INFO"),
+        words = [
+            *("-A", "copilot_project", "worker", "-P", pool, "-c", str(concurrency), "-Q", Chore.queue),
+            *("-n", self.name, "--without-gossip", "--without-mingle", "-l", "INFO"),
         ]
-        with self.log.open("ab") as out:
-            self.process = subprocess.Popen(
-                [sys.executable, str(LEASH), str(os.getpid()), *command],
-                cwd=ROOT,
-                env=os.environ | site.environment | environment,
-                stdout=out,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+        everything = os.environ | site.environment | environment
+        self.process: ForkedProcess = site.products.start(
+            "celery", words, environment=everything, log=self.log
+        )
         self._known = known
 
     def wait_until_ready(self) -> None:

@@ -13,7 +13,12 @@ class TestJobsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """A worker under test may be told other limits: TESTJOBS_LIMITS=NAME=1.5,OTHER=2."""
+        """Register the chores; a worker under test may be told other limits: TESTJOBS_LIMITS=NAME=1.5,OTHER=2."""
+        from durable.lifecycle import register as register_lifecycle
+        from tests.durable.testjobs.lifecycle import ChoreLifecycle  # models are not loaded before this point
+        from tests.durable.testjobs.models import Chore
+
+        register_lifecycle(Chore, ChoreLifecycle())
         for pair in os.environ.get("TESTJOBS_LIMITS", "").split(","):
             name, _, value = pair.partition("=")
             if name:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import uuid
 from typing import ClassVar
 
 from django.db import models
 from django.db.models import Q
 
-from durable.lease import Lease
 from durable.models import Job
 
 
@@ -31,22 +29,6 @@ class Chore(Job):
                 fields=["room"], condition=Q(status="running"), name="testjobs_one_running_per_room"
             )
         ]
-
-    @classmethod
-    def admit(cls, job_id: uuid.UUID) -> bool:
-        return not cls.objects.get(pk=job_id).blocked
-
-    def claimed(self, lease: Lease) -> None:
-        self.calls.create(hook="claimed", attempt=self.attempt)
-
-    def ended_unowned(self) -> None:
-        self.calls.create(hook="ended_unowned", attempt=self.attempt)
-
-    def ended(self) -> None:
-        self.calls.create(hook="ended", attempt=self.attempt)
-
-    def after_end(self) -> None:
-        self.calls.create(hook="after_end", attempt=self.attempt)
 
 
 class HookCall(models.Model):

@@ -1,0 +1,186 @@
+"""A job's event log: a Redis stream in front of the pages in the database."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from django.conf import settings
+
+from durable import limits
+from durable.events import START, LoggedEvent, Position, pack, standing, unpack
+from durable.models import EventPage
+from durable.redis import RedisError, answer, async_client, client, key
+
+
+def stream_key(job_id: uuid.UUID) -> str:
+    """Return the name of a job's Redis stream, which is also the channel that announces its events."""
+    return key("events", job_id)
+
+
+def add(name: str, *, create: bool) -> tuple[str | int, ...]:
+    """Return an XADD command; without `create` a vanished log answers nil instead of starting with a gap."""
+    cap = ("MAXLEN", "~", limits.MAX_LOG_ENTRIES)
+    return ("XADD", name, *cap) if create else ("XADD", name, "NOMKSTREAM", *cap)
+
+
+def top(job_id: uuid.UUID) -> Position | None:
+    """Return the newest position in the log; None if there is no log."""
+    rows: Any = client().xrevrange(stream_key(job_id), count=1)
+    return Position.parse(rows[0][0]) if rows else None
+
+
+def newest_attempt(job_id: uuid.UUID) -> int:
+    """Return the newest attempt that wrote to the log or fenced it; 0 without a log or without Redis."""
+    try:
+        facts: Any = client().xinfo_stream(stream_key(job_id))
+    except RedisError:
+        return 0
+    return Position.parse(facts["last-generated-id"]).attempt
+
+
+def fence(job_id: uuid.UUID, attempt: int) -> None:
+    """Make Redis refuse whatever an earlier attempt still sends.
+
+    An entry of the new attempt is added and deleted again: its id stays the stream's newest, and no reader sees it.
+    """
+    name, place = stream_key(job_id), f"{attempt}-0"
+    try:
+        with client().pipeline(transaction=True) as together:
+            together.xadd(name, {"e": "fence"}, id=place)
+            together.xdel(name, place)
+            together.expire(name, settings.COPILOT_STREAM_TTL_SECONDS)
+            together.execute()
+    except RedisError:
+        return
+
+
+def expire_soon(job_id: uuid.UUID) -> None:
+    """Shorten the time to live of an ended job's log; failures are ignored, the key expires anyway."""
+    try:
+        client().expire(stream_key(job_id), settings.COPILOT_STREAM_TTL_SECONDS)
+    except RedisError:
+        return
+
+
+def nudge(job_id: uuid.UUID) -> None:
+    """Tell everyone who waits for a job to check its row; failures are ignored, they check periodically."""
+    try:
+        client().publish(stream_key(job_id), "")
+    except RedisError:
+        return
+
+
+def forget(job_ids: Sequence[uuid.UUID]) -> None:
+    """Delete the logs of jobs that are being deleted. Call it in the transaction that deletes the rows."""
+    if not job_ids:
+        return
+    EventPage.objects.filter(job_id__in=job_ids).delete()
+    try:
+        client().delete(*(stream_key(job_id) for job_id in job_ids))
+    except RedisError:
+        return  # it has a time to live
+
+
+def forget_all() -> int:
+    """Delete the logs of all jobs from Redis, after a restore of an older database; return how many."""
+    names = list(client().scan_iter(match=key("events", "*"), count=limits.LOG_PAGE))
+    for begin in range(0, len(names), limits.LOG_PAGE):
+        client().unlink(*names[begin : begin + limits.LOG_PAGE])
+    return len(names)
+
+
+def tail(job_id: uuid.UUID, after: Position) -> list[LoggedEvent]:
+    """Return everything Redis has after a position; nothing while it is down."""
+    try:
+        rows: Any = client().xrange(stream_key(job_id), min=f"({after}")
+    except RedisError:
+        return []
+    return [_entry(row) for row in rows]
+
+
+async def read_page(job_id: uuid.UUID, after: Position) -> list[LoggedEvent]:
+    """Return the next page of entries in Redis after a position."""
+    page = async_client().xrange(stream_key(job_id), min=f"({after}", count=limits.LOG_PAGE)
+    rows: Any = await answer(page)
+    return [_entry(row) for row in rows]
+
+
+def _entry(row: Any) -> LoggedEvent:
+    at, fields = row
+    after, body = fields["e"].split(" ", 1)
+    return LoggedEvent(Position.parse(at), Position.parse(after), body)
+
+
+def parse_news(payload: str) -> list[LoggedEvent]:
+    """Return the entries of one announcement; none for a nudge."""
+    return [LoggedEvent.read(line) for line in payload.split("\n")] if payload else []
+
+
+# --- pages in the database ----------------------------------------------------------------------
+
+
+def store(job_id: uuid.UUID, entries: Sequence[LoggedEvent]) -> None:
+    """Store entries with the commit they belong to. Idempotent: the first entry's position is the key."""
+    if entries:
+        EventPage.objects.bulk_create([page_of(job_id, entries)], ignore_conflicts=True)
+
+
+def store_open(job_id: uuid.UUID, entries: Sequence[LoggedEvent]) -> None:
+    """Store entries that belong to no commit yet; the next commit or attempt drops them.
+
+    Storing again with the same first entry replaces the page.
+    """
+    first = entries[0].at
+    open_pages = EventPage.objects.filter(job_id=job_id, attempt=first.attempt, open=True)
+    open_pages.filter(first_seq__gte=first.seq).delete()
+    EventPage.objects.bulk_create([page_of(job_id, entries, is_open=True)])
+
+
+def page_of(job_id: uuid.UUID, entries: Sequence[LoggedEvent], *, is_open: bool = False) -> EventPage:
+    first, last = entries[0].at, entries[-1].at
+    return EventPage(
+        job_id=job_id,
+        attempt=first.attempt,
+        first_seq=first.seq,
+        last_seq=last.seq,
+        data=pack(entries),
+        open=is_open,
+    )
+
+
+def drop_open(job_id: uuid.UUID) -> None:
+    """Delete the open pages. Call it in the transaction that commits the events or starts over."""
+    EventPage.objects.filter(job_id=job_id, open=True).delete()
+
+
+def uncommitted(job_id: uuid.UUID, after: Position) -> list[LoggedEvent]:
+    """Return the valid entries after the last commit: from open pages, and from Redis if it answers."""
+    return join(stored(job_id, after), tail(job_id, after))
+
+
+def join(*parts: Sequence[LoggedEvent]) -> list[LoggedEvent]:
+    """Return the valid entries of all parts, in order and without duplicates."""
+    found = {entry.at: entry for part in parts for entry in part}
+    return standing([found[at] for at in sorted(found)])
+
+
+def stored(job_id: uuid.UUID, after: Position = START) -> list[LoggedEvent]:
+    """Return the stored entries after a position, in order; those of open pages may be void."""
+    pages = EventPage.objects.filter(job_id=job_id, attempt__gte=after.attempt).order_by(
+        "attempt", "first_seq"
+    )
+    pages = pages.exclude(attempt=after.attempt, last_seq__lte=after.seq)
+    return [entry for page in pages for entry in unpack(bytes(page.data)) if entry.at > after]
+
+
+def last_stored(job_id: uuid.UUID) -> Position:
+    """Return the newest committed position."""
+    row = (
+        EventPage.objects.filter(job_id=job_id, open=False)
+        .order_by("-attempt", "-last_seq")
+        .values_list("attempt", "last_seq")
+        .first()
+    )
+    return Position(*row) if row else START

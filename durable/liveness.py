@@ -1,0 +1,89 @@
+"""Liveness signals of a process: for the supervisor, systemd, a container's health check, and Redis.
+
+A process that stops signalling may be killed. So a signal depends on nothing but the process itself: not on the
+database, not on Redis, and for the supervisor not on the disk either.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from durable import limits
+from durable.redis import RedisError, client, key
+
+SIGN_FD = "COPILOT_SIGN_FD"
+SIGN = struct.Struct("Q")  # when it was given, by the process's own clock; 0 = not yet
+
+
+class LivenessSignal:
+    """Signals sent by the loop that does the work, so that a hanging one sends none."""
+
+    def __init__(self, role: str) -> None:
+        self.role = role
+        self._next = 0.0
+
+    def give(self) -> None:
+        """Signal, at most once every few seconds; cheap to call more often."""
+        if time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + limits.ALIVE_SECONDS
+        touch()
+        with suppress(RedisError, OSError):  # without Redis nobody can ask either
+            redis: Any = client()
+            redis.zadd(key("alive", self.role), {f"{socket.gethostname()}:{os.getpid()}": now()})
+
+
+def touch() -> None:
+    """Signal to the supervisor, systemd and the health check, as far as they are configured."""
+    tell_supervisor()
+    tell_systemd()
+    if settings.COPILOT_ALIVE_FILE:
+        with suppress(OSError):  # a full disk must not stop the work
+            renew(Path(settings.COPILOT_ALIVE_FILE))
+
+
+def tell_supervisor() -> None:
+    """Write the time where `copilot_project.launcher.child_liveness` reads it."""
+    if descriptor := os.environ.get(SIGN_FD):
+        with suppress(OSError, ValueError):
+            os.pwrite(int(descriptor), SIGN.pack(time.monotonic_ns()), 0)
+
+
+def tell_systemd() -> None:
+    """Send the notification a unit with `WatchdogSec=` expects."""
+    if address := os.environ.get("NOTIFY_SOCKET"):
+        with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
+            notify.setblocking(False)
+            notify.sendto(b"WATCHDOG=1", "\0" + address[1:] if address.startswith("@") else address)
+
+
+def renew(file: Path) -> None:
+    """Touch the file, which holds the process id for a health check that kills a frozen process."""
+    number = str(os.getpid())
+    if file.exists() and file.read_text() == number:
+        file.touch()
+    else:
+        file.write_text(number)
+
+
+def living(role: str) -> list[str]:
+    """Return the processes of a role that signalled recently, on any machine."""
+    redis: Any = client()
+    redis.zremrangebyscore(key("alive", role), "-inf", now() - limits.ALIVE_FRESH_SECONDS)
+    found: list[str] = redis.zrange(key("alive", role), 0, -1)
+    return found
+
+
+def now() -> float:
+    """Return the time of the Redis server; the clocks of machines may differ."""
+    redis: Any = client()
+    seconds, microseconds = redis.time()
+    return float(seconds + microseconds / 1e6)
