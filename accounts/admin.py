@@ -1,4 +1,4 @@
-"""People, keys, budgets and the ledger, as operators see them."""
+"""Admin pages of users, API keys, budgets and the ledger."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from django.http import HttpRequest
 
 from accounts.api_keys import revoke_key
 from accounts.models import ApiKey, Budget, LedgerEntry, User
-from durable import pausing
-from durable.admin_acting import Acting, asks_first
+from durable import pauses
+from durable.admin_actions import ActionsMixin, asks_first
 from durable.models import Pause
 
 
@@ -20,14 +20,14 @@ class BudgetInline(admin.StackedInline):  # type: ignore[type-arg]
 
 
 @admin.register(User)
-class PersonAdmin(Acting, UserAdmin):  # type: ignore[type-arg]
+class PersonAdmin(ActionsMixin, UserAdmin):  # type: ignore[type-arg]
     fieldsets = [*(UserAdmin.fieldsets or ()), ("Copilot", {"fields": ["time_zone", "theme"]})]
     inlines = [BudgetInline]
     list_display = ["username", "email", "is_staff", "is_active", "paused", "last_login", "date_joined"]
     actions = ["pause", "resume"]
 
     def has_pause_permission(self, request: HttpRequest) -> bool:
-        """Who may pause queues may pause people, without a right to change anything else about them."""
+        """Whoever may pause queues may pause users, without permission to change them otherwise."""
         return request.user.has_perms(["durable.add_pause", "durable.delete_pause"])
 
     def fits(self, action: str, row: User) -> bool:
@@ -37,24 +37,24 @@ class PersonAdmin(Acting, UserAdmin):  # type: ignore[type-arg]
     def paused(self, person: User) -> bool:
         return Pause.objects.filter(kind=Pause.Kind.USER, name=str(person.pk)).exists()
 
-    @admin.action(description="Pause: start none of their jobs; what runs goes on", permissions=["pause"])
+    @admin.action(description="Pause: start none of their jobs; running ones continue", permissions=["pause"])
     def pause(self, request: HttpRequest, people: QuerySet[User]) -> None:
-        paused = [person for person in people if pausing.pause(Pause.Kind.USER, str(person.pk))]
+        paused = [person for person in people if pauses.pause(Pause.Kind.USER, str(person.pk))]
         for person in paused:
             self.log_change(request, person, "Paused.")
         self.message_user(request, f"Paused: {len(paused)}.")
 
     @admin.action(description="Resume: let their jobs start again", permissions=["pause"])
     def resume(self, request: HttpRequest, people: QuerySet[User]) -> None:
-        resumed = [person for person in people if pausing.resume(Pause.Kind.USER, str(person.pk))]
+        resumed = [person for person in people if pauses.resume(Pause.Kind.USER, str(person.pk))]
         for person in resumed:
             self.log_change(request, person, "Resumed.")
         self.message_user(request, f"Resumed: {len(resumed)}.")
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(Acting, admin.ModelAdmin):  # type: ignore[type-arg]
-    """Keys can be seen and revoked. They are made by their owners, and nobody sees a secret or its hash."""
+class ApiKeyAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
+    """Keys can be revoked. Their owners create them, and neither secrets nor hashes are shown."""
 
     list_display = ["name", "user", "prefix", "created_at", "last_used_at", "revoked_at"]
     list_filter = ["revoked_at"]
@@ -66,8 +66,8 @@ class ApiKeyAdmin(Acting, admin.ModelAdmin):  # type: ignore[type-arg]
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 
-    @admin.action(description="Revoke: it opens nothing any more", permissions=["change"])
-    @asks_first("Programs that use these keys are refused from now on. A revoked key does not come back.")
+    @admin.action(description="Revoke: it no longer works", permissions=["change"])
+    @asks_first("Programs that use these keys will be refused. A revoked key cannot be restored.")
     def revoke(self, request: HttpRequest, keys: QuerySet[ApiKey]) -> None:
         revoked = [key for key in keys if revoke_key(key)]
         for key in revoked:
@@ -85,7 +85,7 @@ class BudgetAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
 @admin.register(LedgerEntry)
 class LedgerEntryAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """What was charged can be read, never changed."""
+    """Charges are read-only."""
 
     list_display = ["created_at", "user", "kind", "amount", "input_tokens", "output_tokens", "key"]
     list_filter = ["kind", "created_at"]

@@ -1,4 +1,4 @@
-"""API keys: making one, finding whose it is, revoking it."""
+"""Create, find and revoke API keys."""
 
 from __future__ import annotations
 
@@ -10,39 +10,33 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.errors import TooManyKeys
+from accounts.limits import API_KEY_USE_NOTE_SECONDS, MAX_API_KEYS_PER_USER
 from accounts.models import ApiKey, User
 from accounts.tokens import hash_token, new_token
-from durable.limits import API_KEY_USE_NOTE_SECONDS, MAX_API_KEYS_PER_USER
-from durable.retrying import in_transaction
+from durable.transactions import in_transaction
 
 PREFIX_BYTES = 4
 SHAPE = re.compile(r"rk_[0-9a-f]{8}_[A-Za-z0-9_-]{43}")
 
 
 def create_api_key(user: User, name: str) -> str:
-    """Make a key and return it. This is the only time anyone sees it."""
+    """Create a key and return it; it cannot be read again. Raises TooManyKeys."""
     return make_key(user, name)[1]
 
 
 @in_transaction
 def make_key(user: User, name: str) -> tuple[ApiKey, str]:
-    """The row and the key itself."""
+    """Create a key; return its row and the key itself. Raises TooManyKeys."""
     prefix = secrets.token_hex(PREFIX_BYTES)
     key = f"rk_{prefix}_{new_token()}"
-    User.objects.select_for_update(no_key=True).get(pk=user.pk)  # two at once cannot both be the last
+    User.objects.select_for_update(no_key=True).get(pk=user.pk)  # serializes concurrent calls
     if ApiKey.objects.filter(user=user, revoked_at=None).count() >= MAX_API_KEYS_PER_USER:
         raise TooManyKeys
     return ApiKey.objects.create(user=user, name=name, prefix=prefix, hash=hash_token(key)), key
 
 
-def find_user(key: str) -> User | None:
-    """Whose key this is; None when it is unknown, revoked, or its owner is deactivated."""
-    found = find_key(key)
-    return found.user if found else None
-
-
 def find_key(key: str) -> ApiKey | None:
-    """The key's row with its user; notes the use."""
+    """Return a valid key's row with its user, and record the use; None if unknown, revoked, or its user is inactive."""
     if not SHAPE.fullmatch(key):
         return None
     rows = ApiKey.objects.select_related("user")
@@ -53,7 +47,7 @@ def find_key(key: str) -> ApiKey | None:
 
 
 def note_use(key: ApiKey) -> None:
-    """Keep `last_used_at` about right: one write a minute at most, however busy the key is."""
+    """Update `last_used_at`, at most once a minute."""
     now = timezone.now()
     stale = now - timedelta(seconds=API_KEY_USE_NOTE_SECONDS)
     if key.last_used_at and key.last_used_at > stale:
@@ -63,5 +57,5 @@ def note_use(key: ApiKey) -> None:
 
 
 def revoke_key(key: ApiKey) -> bool:
-    """Make the key useless at once; False when it already was."""
+    """Revoke the key at once; False if it was revoked already."""
     return ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=timezone.now()) == 1

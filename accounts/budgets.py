@@ -1,4 +1,4 @@
-"""Budgets: what a person may still spend today and this month."""
+"""Budgets: what a user may still spend today and this month."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from accounts.models import Budget, Hold, LedgerEntry, User
 from accounts.periods import Period, day_of, month_of
 from accounts.spent_hours import spent
 from durable.limits import MAX_TURN_SECONDS
-from durable.retrying import in_transaction
+from durable.transactions import in_transaction
 
 
 @dataclass(frozen=True, kw_only=True)
 class Allowance:
-    """One limit, what it is counted over, and how much of it is gone. No limit: `limit` is None."""
+    """A spending limit of a period, and how much of it is used. `limit` is None if unlimited."""
 
     period: Period
     limit: Decimal | None
@@ -29,7 +29,7 @@ class Allowance:
     held: Decimal
 
     def has_room_for(self, amount: Decimal) -> bool:
-        """Whether that much more fits; a limit that is used up has room for nothing, not even zero."""
+        """Whether that much more fits; a used-up limit has no room even for zero."""
         if self.limit is None:
             return True
         taken = self.spent + self.held
@@ -45,17 +45,16 @@ class Limits:
 
 
 def check_budget(user: User | None) -> None:
-    """Raise OverBudget when a limit is used up. Asked before anything that costs; None is all visitors."""
+    """Raise OverBudget if a limit is used up; call it before anything that costs. None means all visitors."""
     require_room(user, Decimal(0))
 
 
 @in_transaction
 def hold_once(*, user: User, key: str, amount: Decimal, seconds: float = MAX_TURN_SECONDS) -> bool:
-    """Set `amount` aside for the effect named `key`, or raise OverBudget when it does not fit.
+    """Reserve `amount` for the effect named `key`; raises OverBudget if it does not fit.
 
-    Holds of many workers at once never add up to more than the limit: they take turns on the user's row.
-    `charge_once` with the same key takes the hold's place; one that is never charged lapses after `seconds`.
-    False when this key was held or charged already.
+    Concurrent holds never exceed the limit, because they lock the user's row. `charge_once` with the same key replaces
+    the hold; one that is never charged expires after `seconds`. Returns False if the key was held or charged already.
     """
     now, amount = timezone.now(), checked_amount(amount)
     User.objects.select_for_update(no_key=True).get(pk=user.pk)
@@ -69,7 +68,7 @@ def hold_once(*, user: User, key: str, amount: Decimal, seconds: float = MAX_TUR
 
 
 def release_hold(key: str) -> bool:
-    """Give back what was set aside for an effect that will not happen; False when there was nothing."""
+    """Release the hold of an effect that will not happen; False if there was none."""
     return Hold.objects.filter(key=key).delete()[0] > 0
 
 
@@ -83,7 +82,7 @@ def require_room(user: User | None, amount: Decimal) -> None:
 
 
 def allowances(user: User | None, limits: Limits | None = None) -> tuple[Allowance, Allowance]:
-    """Today's and this month's."""
+    """Return today's and this month's allowance."""
     now = timezone.now()
     limits, held = limits or limits_of(user), money_held(user, now)
     day, month = day_of(user, now), month_of(user, now)
@@ -94,7 +93,7 @@ def allowances(user: User | None, limits: Limits | None = None) -> tuple[Allowan
 
 
 def limits_of(user: User | None) -> Limits:
-    """The person's own budget row; without one, the site's; for visitors without an account, theirs."""
+    """Return the user's own limits, or the site's defaults; None means all visitors."""
     if user is None:
         return Limits(day=settings.COPILOT_VISITORS_DAY_BUDGET, month=None)
     own = list(Budget.objects.filter(user=user).values_list("day_limit", "month_limit"))
@@ -111,7 +110,7 @@ def money_held(user: User | None, now: datetime) -> Decimal:
 
 
 def describe(allowance: Allowance) -> str:
-    """Which limit, how much of it is gone, and when it resets on the person's clock."""
+    """Say which limit is used up, how much of it, and when it resets in the user's time zone."""
     period, limit, taken = allowance.period, allowance.limit or Decimal(0), allowance.spent + allowance.held
     resets = period.resets_at
     return (
@@ -121,7 +120,7 @@ def describe(allowance: Allowance) -> str:
 
 
 def dollars(amount: Decimal) -> str:
-    """Two decimals, more where the cents would hide something."""
+    """Format with two decimals, or more if needed to be exact."""
     text = f"{amount:.6f}".rstrip("0")
     whole, _, cents = text.partition(".")
     return f"{whole}.{cents:0<2}"

@@ -1,4 +1,4 @@
-"""Charges: each written once, by the key of the effect it pays for, and summed up by day."""
+"""Charge effects exactly once by key, and sum charges by day."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from django.db.models import Sum
 from django.db.models.functions import Coalesce, TruncDate
 from django.utils import timezone
 
+from accounts.limits import MAX_USAGE_DAYS
 from accounts.models import Hold, LedgerEntry, User
 from accounts.periods import midnight, zone_of
 from accounts.spent_hours import add_spending
 from durable.clock import current_time
-from durable.limits import MAX_USAGE_DAYS
 
 SMALLEST = Decimal("0.000001")
 LARGEST = Decimal("99999999.999999")
@@ -26,7 +26,7 @@ CREDITS_PER_DOLLAR = 100
 
 
 @dataclass(frozen=True, kw_only=True)
-class Usage:
+class UsageTotals:
     """Tokens and dollars."""
 
     input_tokens: int = 0
@@ -37,8 +37,8 @@ class Usage:
     def credits(self) -> Decimal:
         return self.cost * CREDITS_PER_DOLLAR
 
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(
+    def __add__(self, other: UsageTotals) -> UsageTotals:
+        return UsageTotals(
             input_tokens=self.input_tokens + other.input_tokens,
             output_tokens=self.output_tokens + other.output_tokens,
             cost=self.cost + other.cost,
@@ -47,10 +47,10 @@ class Usage:
 
 @dataclass(frozen=True, kw_only=True)
 class DayUsage:
-    """What was used on one day of the person's calendar."""
+    """The usage of one day in the user's time zone."""
 
     date: date
-    usage: Usage
+    usage: UsageTotals
 
 
 def charge_once(
@@ -64,11 +64,11 @@ def charge_once(
     job_id: uuid.UUID | None = None,
     description: str = "",
 ) -> bool:
-    """Charge for the effect named `key`; False when it was charged already, whoever did it.
+    """Charge for the effect named `key`; False if it was charged already.
 
-    Runs inside the caller's transaction, so that the charge stands or falls with the effect; without one, in one of its
-    own. A second charge is skipped by the database itself (ON CONFLICT DO NOTHING): nothing fails, so the transaction
-    stays usable on PostgreSQL. `user_id` is None for a visitor without an account.
+    Runs in the caller's transaction, so that the charge commits with the effect, or else in its own. The database skips
+    a second charge (ON CONFLICT DO NOTHING), so the transaction stays usable on PostgreSQL. `user_id` is None for
+    visitors.
     """
     entry = LedgerEntry(
         user_id=user_id,
@@ -90,7 +90,7 @@ def charge_once(
     return created
 
 
-class Tokens(Protocol):
+class TokenCounts(Protocol):
     @property
     def input_tokens(self) -> int: ...
 
@@ -99,7 +99,7 @@ class Tokens(Protocol):
 
 
 class ModelAnswer(Protocol):
-    """What is paid for: `model` gave it, `cost` is in USD."""
+    """An answer of `model` that costs `cost` US dollars."""
 
     @property
     def model(self) -> str: ...
@@ -108,7 +108,7 @@ class ModelAnswer(Protocol):
     def cost(self) -> Decimal: ...
 
     @property
-    def usage(self) -> Tokens: ...
+    def usage(self) -> TokenCounts: ...
 
 
 def charge_answer(
@@ -119,7 +119,7 @@ def charge_answer(
     job_id: uuid.UUID | None = None,
     description: str = "",
 ) -> bool:
-    """`charge_once` for what a model answered; named after the model unless said otherwise."""
+    """Charge once for a model's answer; the description defaults to the model's name."""
     return charge_once(
         user_id=user_id,
         key=key,
@@ -134,7 +134,7 @@ def charge_answer(
 
 @dataclass(frozen=True, kw_only=True)
 class Charge:
-    """What one effect costs; `key` names the effect."""
+    """The cost of one effect, which `key` identifies."""
 
     key: str
     kind: str
@@ -143,9 +143,9 @@ class Charge:
 
 
 def charge_all(charges: Sequence[Charge], *, user_id: int, job_id: uuid.UUID) -> None:
-    """Charge for many effects of one job in one statement; those charged already are left as they are.
+    """Charge for many effects of one job in one statement, skipping those charged already.
 
-    Like `charge_once` it belongs into the transaction of the effects.
+    Call it in the transaction of the effects, like `charge_once`.
     """
     now = current_time()
     entries = {
@@ -170,7 +170,7 @@ def charge_all(charges: Sequence[Charge], *, user_id: int, job_id: uuid.UUID) ->
 
 
 def usage_by_day(user: User, days: int) -> list[DayUsage]:
-    """One entry per day of the user's calendar, oldest first, today last; days without use are there too."""
+    """Return one entry per day in the user's time zone, oldest first, including days without usage."""
     days = max(1, min(days, MAX_USAGE_DAYS))
     today = timezone.now().astimezone(user.zone).date()
     dates = [today - timedelta(days=back) for back in reversed(range(days))]
@@ -186,21 +186,21 @@ def usage_by_day(user: User, days: int) -> list[DayUsage]:
         )
     )
     found = {
-        row["date"]: Usage(
+        row["date"]: UsageTotals(
             input_tokens=row["input"], output_tokens=row["output"], cost=in_dollars(row["cost"])
         )
         for row in rows
     }
-    return [DayUsage(date=day, usage=found.get(day, Usage())) for day in dates]
+    return [DayUsage(date=day, usage=found.get(day, UsageTotals())) for day in dates]
 
 
 def in_dollars(total: Decimal | None) -> Decimal:
-    """A sum as the ledger writes amounts; SQLite adds in floating point."""
+    """Round a sum to the ledger's precision, because SQLite adds in floating point."""
     return (total or Decimal(0)).quantize(SMALLEST, rounding=ROUND_HALF_UP)
 
 
 def checked_amount(amount: Decimal, *, allow_negative: bool = False) -> Decimal:
-    """The amount to the sixth decimal; ValueError when it is no amount."""
+    """Return the amount rounded to six decimals; raises ValueError."""
     if not amount.is_finite() or abs(amount) > LARGEST or (amount < 0 and not allow_negative):
         raise ValueError(f"{amount} is not an amount that can be charged.")
     return amount.quantize(SMALLEST, rounding=ROUND_HALF_UP)

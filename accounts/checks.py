@@ -1,4 +1,4 @@
-"""What must hold of the settings before anyone logs in."""
+"""System checks of the account settings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.core.checks import Error, register
 
 @register
 def trusted_proxies_are_networks(**kwargs: Any) -> list[Error]:
-    """A typing error here would otherwise surface at somebody's login."""
+    """Report malformed proxies at start-up instead of at the first login."""
     return [
         Error(
             f"COPILOT_TRUSTED_PROXIES has {text!r}, which is neither an address nor a network.",

@@ -1,4 +1,4 @@
-"""Where a request came from, as far as it can be believed."""
+"""The trustworthy address of a request's client."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ Address = IPv4Address | IPv6Address
 
 
 def client_address(request: HttpRequest) -> str:
-    """The address of the peer, or, when the peer is a trusted proxy, the last hop no trusted proxy vouches for.
+    """Return the address of the peer or, behind trusted proxies, of the last hop that is not one of them.
 
-    X-Forwarded-For is read from its right end: everything left of the first untrusted hop is hearsay.
+    X-Forwarded-For is read from the right: anything left of the first untrusted hop may be forged.
     """
     believed = str(request.META.get("REMOTE_ADDR", ""))
     hops = [hop.strip() for hop in request.headers.get("X-Forwarded-For", "").split(",")]
@@ -23,7 +23,7 @@ def client_address(request: HttpRequest) -> str:
 
 
 def client_network(request: HttpRequest) -> str:
-    """What counts as one client for limits: an IPv4 address, or the /64 one IPv6 customer gets."""
+    """Return what counts as one client in limits: an IPv4 address or an IPv6 /64 network."""
     address = parse(client_address(request))
     if isinstance(address, IPv6Address):
         return str(IPv6Network((address, 64), strict=False))
@@ -38,7 +38,7 @@ def is_trusted_proxy(text: str) -> bool:
 
 
 def parse(text: str) -> Address | None:
-    """The address, with IPv4 in its own form also when it comes wrapped in IPv6; None when it is none."""
+    """Return the address, an IPv4-mapped one as IPv4; None if it is not an address."""
     try:
         address = ip_address(text)
     except ValueError:

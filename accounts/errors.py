@@ -1,6 +1,6 @@
-"""What can go wrong with a person's account.
+"""Refusals about a user's account.
 
-APIException
+Refusal
 ├── OverBudget        402
 ├── TooManyAttempts   429
 └── TooManyKeys       409
@@ -8,35 +8,34 @@ APIException
 
 from __future__ import annotations
 
-from rest_framework import status
-from rest_framework.exceptions import APIException
+from http import HTTPStatus
+
+from durable.refusals import Refusal
 
 
-class OverBudget(APIException):
+class OverBudget(Refusal):
     """The budget is used up."""
 
-    status_code = status.HTTP_402_PAYMENT_REQUIRED
-    default_code = "over_budget"
-    default_detail = __doc__
-    hint = "Ask whoever runs this site to raise your budget, or wait until it resets."
+    status = HTTPStatus.PAYMENT_REQUIRED
+    code = "over_budget"
+    hint = "Ask the people who run this site to raise your budget, or wait until it resets."
 
 
-class TooManyAttempts(APIException):
-    """Too many tries. Wait a little, then try again."""
+class TooManyAttempts(Refusal):
+    """Too many attempts. Wait a little, then try again."""
 
-    status_code = status.HTTP_429_TOO_MANY_REQUESTS
-    default_code = "too_many_attempts"
-    default_detail = __doc__
+    status = HTTPStatus.TOO_MANY_REQUESTS
+    code = "too_many_attempts"
+    retry_after: float
 
-    def __init__(self, *, wait: float) -> None:
+    def __init__(self, *, retry_after: float) -> None:
         super().__init__()
-        self.wait = wait
+        self.retry_after = retry_after
 
 
-class TooManyKeys(APIException):
-    """You have as many API keys as one person may have."""
+class TooManyKeys(Refusal):
+    """You have reached the maximum number of API keys."""
 
-    status_code = status.HTTP_409_CONFLICT
-    default_code = "too_many_keys"
-    default_detail = __doc__
-    hint = "Delete a key you no longer use, then make the new one."
+    status = HTTPStatus.CONFLICT
+    code = "too_many_keys"
+    hint = "Delete a key that you no longer use, then create the new one."

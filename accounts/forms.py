@@ -1,4 +1,4 @@
-"""The forms of the account pages."""
+"""Forms of the account pages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from accounts.models import User
 
 
 class LoginForm(AuthenticationForm):
-    """User name and password; says the same for a wrong name, a wrong password and a deactivated account."""
+    """User name and password, with the same error for a wrong name, a wrong password and an inactive account."""
 
     error_messages = {
         "invalid_login": "That user name and password do not match. Both are case-sensitive.",
@@ -18,7 +18,7 @@ class LoginForm(AuthenticationForm):
 
 
 class SignUpForm(UserCreationForm):  # type: ignore[type-arg]
-    """A new account: user name, password, and an e-mail address for those who want to give one."""
+    """A new account: user name, password, and an optional e-mail address."""
 
     email = forms.EmailField(required=False, help_text="Optional.")
 

@@ -1,14 +1,13 @@
-"""The money side of an account, as the other packages use it."""
+"""The billing functions that other packages use."""
 
 from accounts.budgets import check_budget, hold_once, release_hold
-from accounts.charges import Charge, Usage, charge_all, charge_answer, charge_once, usage_by_day
+from accounts.charges import Charge, charge_all, charge_answer, charge_once, usage_by_day
 from accounts.errors import OverBudget
 from accounts.spent_hours import spent
 
 __all__ = [
     "Charge",
     "OverBudget",
-    "Usage",
     "charge_all",
     "charge_answer",
     "charge_once",

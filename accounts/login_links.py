@@ -1,4 +1,4 @@
-"""One-time login links: for a first visit, or when a password is out of reach."""
+"""One-time login links, for a first visit or a lost password."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from datetime import timedelta
 from django.urls import reverse
 from django.utils import timezone
 
+from accounts.limits import LOGIN_LINK_SECONDS
 from accounts.models import LoginLink, User
 from accounts.tokens import hash_token, new_token
-from durable.limits import LOGIN_LINK_SECONDS
 
 
 def make_login_link(user: User) -> str:
-    """The path of a link that logs this user in, once, within fifteen minutes."""
+    """Create a link that logs this user in once within fifteen minutes; return its path."""
     now = timezone.now()
     LoginLink.objects.filter(expires_at__lt=now).delete()
     token = new_token()
@@ -24,7 +24,7 @@ def make_login_link(user: User) -> str:
 
 
 def redeem_login_link(token: str) -> User | None:
-    """Whose link it is, the first time; None when it is used, over or unknown. Of many at once, one wins."""
+    """Use a link and return its user; None if it was used, has expired or is unknown. Only one call succeeds."""
     now, digest = timezone.now(), hash_token(token)
     usable = LoginLink.objects.filter(
         token_hash=digest, used_at=None, expires_at__gt=now, user__is_active=True

@@ -1,4 +1,4 @@
-"""A login that can be asked again later whether it still stands: what a long-lived socket holds on to."""
+"""Logins that can be checked again later, for long-lived sockets."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import uuid
 from dataclasses import dataclass
 from importlib import import_module
 
-from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.backends.base import SessionBase
@@ -17,7 +16,7 @@ from accounts.models import ApiKey, User
 
 @dataclass(frozen=True, kw_only=True)
 class Login:
-    """Who was let in, and by what: a browser session, an API key, or (neither) the account alone."""
+    """A user and how they logged in: with a browser session, an API key, or neither."""
 
     user_id: int
     auth_hash: str  # changes with the password
@@ -26,7 +25,7 @@ class Login:
 
 
 def login_of(user: User, *, session_key: str | None = None, api_key_id: uuid.UUID | None = None) -> Login:
-    """The login of this user as it stands now."""
+    """Return the login of this user as of now."""
     return Login(
         user_id=user.pk,
         auth_hash=user.get_session_auth_hash(),
@@ -36,7 +35,7 @@ def login_of(user: User, *, session_key: str | None = None, api_key_id: uuid.UUI
 
 
 def user_of(login: Login) -> User | None:
-    """The user, when the login still stands: account active, password unchanged, session and key alive."""
+    """Return the user if the login is still valid: account active, password unchanged, session and key valid."""
     user = User.objects.filter(pk=login.user_id, is_active=True).first()
     if user is None or not constant_time_compare(user.get_session_auth_hash(), login.auth_hash):
         return None
@@ -45,11 +44,6 @@ def user_of(login: Login) -> User | None:
     if login.api_key_id and not ApiKey.objects.filter(pk=login.api_key_id, revoked_at=None).exists():
         return None
     return user
-
-
-async def still_stands(login: Login) -> bool:
-    """For sockets, at least once a minute: may this connection go on?"""
-    return await sync_to_async(user_of)(login) is not None
 
 
 def session_alive(session_key: str, login: Login) -> bool:

@@ -1,4 +1,4 @@
-"""People: who they are, how they get in, what they may spend and what they were charged."""
+"""Users, API keys, login links, budgets and the ledger."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from durable.ids import new_id
 
 
 class User(AbstractUser):
-    """A person who talks to the copilot."""
+    """A user of the copilot."""
 
     class Theme(models.TextChoices):
         SYSTEM = "system"
@@ -43,7 +43,7 @@ class User(AbstractUser):
 
     @property
     def zone(self) -> tzinfo:
-        """The person's time zone; UTC when this machine's zone database no longer knows the name."""
+        """The user's time zone; UTC if this machine's zone database does not know the name."""
         try:
             return ZoneInfo(self.time_zone)
         except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -51,7 +51,7 @@ class User(AbstractUser):
 
 
 class ApiKey(models.Model):
-    """A key for programs. Only its SHA-256 is kept: the key has 256 random bits, so a slow hash adds nothing."""
+    """An API key. Only its SHA-256 is stored: the key has 256 random bits, so a slow hash adds nothing."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_keys")
@@ -71,7 +71,7 @@ class ApiKey(models.Model):
 
 
 class LoginLink(models.Model):
-    """A link that logs one person in, once."""
+    """A link that logs one user in once."""
 
     token_hash = models.CharField(max_length=64, unique=True)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
@@ -83,7 +83,7 @@ class LoginLink(models.Model):
 
 
 class Ticket(models.Model):
-    """A word that opens one websocket, once, for the login it was issued to."""
+    """A token that opens one websocket once, for the login it was issued to."""
 
     token_hash = models.CharField(max_length=64, unique=True)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
@@ -97,13 +97,14 @@ class Ticket(models.Model):
         return f"websocket ticket of user {self.user_id}"
 
 
-class Attempt(models.Model):
-    """One counted try at something that is limited, such as a login; `key` is a hash of who tried."""
+class CountedAttempt(models.Model):
+    """One counted attempt at something limited, such as a login; `key` is a hash of who tried."""
 
     key = models.CharField(max_length=64)
     created_at = models.DateTimeField()
 
     class Meta:
+        db_table = "accounts_attempt"
         indexes = [
             models.Index(fields=["key", "created_at"], name="accounts_attempt_key"),
             models.Index(fields=["created_at"], name="accounts_attempt_age"),
@@ -114,7 +115,7 @@ class Attempt(models.Model):
 
 
 class Budget(models.Model):
-    """What one person may spend, in US dollars; an empty limit is no limit. Without a row the settings say."""
+    """A user's spending limits in US dollars; empty means unlimited. Without a row the settings apply."""
 
     user = models.OneToOneField(User, on_delete=models.CASCADE, related_name="budget")
     day_limit = models.DecimalField(
@@ -129,7 +130,7 @@ class Budget(models.Model):
 
 
 class LedgerEntry(models.Model):
-    """One charge. `key` names the effect that was paid for, so that the same effect is never charged twice."""
+    """One charge. `key` identifies the effect, so that the same effect is never charged twice."""
 
     class Kind(models.TextChoices):
         MODEL = "model"
@@ -167,7 +168,7 @@ class LedgerEntry(models.Model):
 
 
 class SpentHour(models.Model):
-    """The sum of one person's charges of one hour; written with each ledger entry (accounts/spent_hours.py)."""
+    """The sum of a user's charges in one hour, updated with each ledger entry (accounts/spent_hours.py)."""
 
     account = models.BigIntegerField(help_text="The id of the user; 0 for all visitors together.")
     hour = models.DateTimeField(help_text="The start of the hour, in UTC.")
@@ -181,7 +182,7 @@ class SpentHour(models.Model):
 
 
 class Hold(models.Model):
-    """Money set aside for an effect that is under way; the charge of the same key takes its place."""
+    """An amount reserved for an effect in progress; the charge with the same key replaces it."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="holds")

@@ -1,4 +1,4 @@
-"""Days and months as a person's clock counts them."""
+"""Days and months in a user's time zone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SETTLING = timedelta(hours=24)
 
 @dataclass(frozen=True, kw_only=True)
 class Period:
-    """The stretch of time one limit is counted over."""
+    """The time range of a spending limit."""
 
     name: Literal["day", "month"]
     starts_at: datetime
@@ -21,10 +21,10 @@ class Period:
 
 
 def day_of(user: User | None, now: datetime) -> Period:
-    """Today, from midnight to midnight on the person's clock.
+    """Return today in the user's time zone.
 
-    For a day after a change of time zone the 24 hours before the change count as well, or a traveller
-    could start a fresh day, and a fresh budget, at will.
+    For a day after a change of time zone the 24 hours before the change count as well; otherwise changing it would
+    start a new day, and a new budget, at will.
     """
     today = now.astimezone(zone_of(user)).date()
     starts_at = midnight(user, today)
@@ -37,14 +37,14 @@ def day_of(user: User | None, now: datetime) -> Period:
 
 
 def month_of(user: User | None, now: datetime) -> Period:
-    """The calendar month on the person's clock."""
+    """Return the current month in the user's time zone."""
     first = now.astimezone(zone_of(user)).date().replace(day=1)
     following = (first + timedelta(days=32)).replace(day=1)
     return Period(name="month", starts_at=midnight(user, first), resets_at=midnight(user, following))
 
 
 def midnight(user: User | None, day: date) -> datetime:
-    """The moment that date begins on the person's clock."""
+    """Return the start of that date in the user's time zone."""
     return datetime.combine(day, time.min, tzinfo=zone_of(user))
 
 

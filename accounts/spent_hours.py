@@ -1,7 +1,6 @@
-"""What was spent, by the hour: sums beside the ledger, so that a budget is checked without reading history.
+"""Hourly sums of the ledger, so that a budget check does not read history.
 
-Each charge is added to the hour it was made in, inside the transaction that writes its ledger entry. So the sums and
-the ledger always agree, whoever charges at the same time and whatever is rolled back.
+Each charge is added to its hour in the transaction that writes its ledger entry, so the sums always match the ledger.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from decimal import Decimal
 from django.db.models import F, Sum
 
 from accounts.models import LedgerEntry, SpentHour, User
-from durable.retrying import in_transaction
+from durable.transactions import in_transaction
 
 VISITORS = 0
 MICROS = 1_000_000  # of a dollar: whole numbers add up exactly in every database
@@ -21,7 +20,7 @@ HOUR = timedelta(hours=1)
 
 
 def add_spending(user_id: int | None, entries: Iterable[LedgerEntry]) -> None:
-    """Add new entries of one person, all made at the same time; in the transaction that writes them."""
+    """Add new entries of one user, all made at the same time; call it in the transaction that writes them."""
     charged = list(entries)
     micros = sum(in_micros(entry.amount) for entry in charged)
     if not micros:
@@ -34,12 +33,14 @@ def add_spending(user_id: int | None, entries: Iterable[LedgerEntry]) -> None:
 
 
 def spent(user: User | None, since: datetime) -> Decimal:
-    """Dollars charged since that moment; for None, by all visitors without an account together."""
+    """Return the dollars charged since that moment; None means all visitors together."""
     account = user.pk if user else VISITORS
     first = hour_of(since) if hour_of(since) == since else hour_of(since) + HOUR
     hours = SpentHour.objects.filter(account=account, hour__gte=first)
     micros = hours.aggregate(total=Sum("micros"))["total"] or 0
-    if first != since:  # a zone that is not whole hours from UTC: the rest of that hour is in the ledger
+    if (
+        first != since
+    ):  # time zones that are not whole hours from UTC: read the rest of that hour from the ledger
         rest = LedgerEntry.objects.filter(user=user, created_at__gte=since, created_at__lt=first)
         micros += sum(in_micros(amount) for amount in rest.values_list("amount", flat=True))
     return Decimal(micros) / MICROS
@@ -47,19 +48,19 @@ def spent(user: User | None, since: datetime) -> Decimal:
 
 @in_transaction
 def rebuild_spending() -> None:
-    """Sum everything up from the ledger again; for ledgers that were changed by hand."""
+    """Recompute all sums from the ledger, after it was changed by hand."""
     sums: dict[tuple[int, datetime], int] = {}
     entries = LedgerEntry.objects.values_list("user_id", "created_at", "amount")
     for user_id, moment, amount in entries.iterator():
-        place = (user_id or VISITORS, hour_of(moment))
-        sums[place] = sums.get(place, 0) + in_micros(amount)
+        key = (user_id or VISITORS, hour_of(moment))
+        sums[key] = sums.get(key, 0) + in_micros(amount)
     SpentHour.objects.all().delete()
     rows = [SpentHour(account=account, hour=hour, micros=micros) for (account, hour), micros in sums.items()]
     SpentHour.objects.bulk_create(rows, batch_size=1_000)
 
 
 def hour_of(moment: datetime) -> datetime:
-    """The start of its hour, in UTC."""
+    """Return the start of the moment's hour in UTC."""
     return moment.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
 
 

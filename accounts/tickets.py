@@ -1,4 +1,4 @@
-"""One-time tickets that open a websocket where no cookie or header can be sent."""
+"""One-time tickets for websockets where no cookie or header can be sent."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from datetime import timedelta
 
 from django.utils import timezone
 
+from accounts.limits import TICKET_SECONDS
 from accounts.logins import Login, login_of, user_of
 from accounts.models import Ticket, User
 from accounts.tokens import hash_token, new_token
-from durable.limits import TICKET_SECONDS
 
 
 def issue_ticket(user: User, login: Login | None = None) -> str:
-    """A ticket for this user; with `login`, it is worth nothing once that login has ended."""
+    """Create a ticket for this user; with `login`, it is invalid once that login has ended."""
     now = timezone.now()
     Ticket.objects.filter(expires_at__lt=now).delete()
     ticket, login = new_token(), login or login_of(user)
@@ -28,14 +28,8 @@ def issue_ticket(user: User, login: Login | None = None) -> str:
     return ticket
 
 
-def redeem_ticket(ticket: str) -> User | None:
-    """Whose ticket it is, the first time within its 30 seconds; None ever after. Of many at once, one wins."""
-    login = redeem_login(ticket)
-    return user_of(login) if login else None
-
-
 def redeem_login(ticket: str) -> Login | None:
-    """As `redeem_ticket`, but the login, for a socket that asks again later whether it still stands."""
+    """Use a ticket within its 30 seconds and return its login; None otherwise. Only one call succeeds."""
     now = timezone.now()
     usable = Ticket.objects.filter(token_hash=hash_token(ticket), used_at=None, expires_at__gt=now)
     if usable.update(used_at=now) != 1:

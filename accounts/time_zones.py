@@ -1,4 +1,4 @@
-"""Which time zone names a person may choose."""
+"""Validate time zone names."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from zoneinfo import available_timezones
 
 from django.core.exceptions import ValidationError
 
-NOT_PLACES = {"Factory", "localtime"}  # entries of some zone databases that name no zone
+NOT_ZONES = {"Factory", "localtime"}  # entries of some zone databases that are not zones
 
 
 def validate_time_zone(name: str) -> None:
-    """Refuse what is not an IANA name."""
+    """Raise ValidationError if the name is not an IANA time zone."""
     if name not in known_time_zones():
         raise ValidationError(
             "%(name)s is not a time zone. Use an IANA name such as Europe/Paris.",
@@ -22,5 +22,5 @@ def validate_time_zone(name: str) -> None:
 
 @lru_cache(maxsize=1)
 def known_time_zones() -> frozenset[str]:
-    """All names, read once: the standard library walks the zone folder at each call."""
-    return frozenset(available_timezones() - NOT_PLACES)
+    """Return all names, cached because the standard library reads the zone directory at each call."""
+    return frozenset(available_timezones() - NOT_ZONES)

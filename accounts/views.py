@@ -19,8 +19,8 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET
 from django.views.generic import FormView
 
-from accounts.attempts import (
-    Tries,
+from accounts.attempt_limits import (
+    CountedTries,
     count_try,
     login_limits,
     password_limits,
@@ -32,18 +32,18 @@ from accounts.errors import TooManyAttempts
 from accounts.forms import LoginForm, SignUpForm
 from accounts.login_links import redeem_login_link
 from accounts.models import User
-from durable.retrying import in_transaction
+from durable.transactions import in_transaction
 
 MODEL_BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
 class LogIn(LoginView):
-    """Name and password. Every try counts until it proves right."""
+    """Log in with name and password; failed attempts are counted."""
 
     authentication_form = LoginForm
     template_name = "accounts/login.html"
     redirect_authenticated_user = True
-    tries: Tries
+    tries: CountedTries
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         limits = login_limits(username=request.POST.get("username", ""), network=client_network(request))
@@ -58,7 +58,7 @@ class LogIn(LoginView):
         return super().form_valid(form)
 
     def get_redirect_url(self, request: HttpRequest | None = None) -> str:
-        """Where the person was going; never back to this page, which would go round in circles."""
+        """Return the requested page, but never this one, which would cause a redirect loop."""
         target = super().get_redirect_url()
         return "" if target.partition("?")[0] == self.request.path else target
 
@@ -67,12 +67,12 @@ class LogIn(LoginView):
 
 
 class LogOut(LogoutView):
-    """By POST alone, so that no stranger's link can do it."""
+    """Log out by POST only, so that no link can do it."""
 
 
 @method_decorator([sensitive_post_parameters(), never_cache], name="dispatch")
 class SignUp(FormView):  # type: ignore[type-arg]
-    """Make an account and be logged in; not there at all where sign-up is switched off."""
+    """Create an account and log in; 404 if sign-up is disabled."""
 
     form_class = SignUpForm
     template_name = "accounts/signup.html"
@@ -105,17 +105,17 @@ class SignUp(FormView):  # type: ignore[type-arg]
 
 
 class ChangePassword(PasswordChangeView):
-    """Ends all other logins of the account. Who never had a password need not know the old one.
+    """Change the password and end all other logins. Accounts without a password need no old one.
 
-    Every try counts until it proves right, so that a stolen session is no way to guess the password.
+    Failed attempts are counted, so that a stolen session cannot be used to guess the password.
     """
 
     template_name = "accounts/password.html"
     success_url = reverse_lazy("password-changed")
-    tries: Tries
+    tries: CountedTries
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        assert isinstance(request.user, User), "the page is for who is logged in"
+        assert isinstance(request.user, User), "the page requires a login"
         try:
             self.tries = count_try(password_limits(user_id=request.user.pk))
         except TooManyAttempts as error:
@@ -140,7 +140,7 @@ def password_changed(request: HttpRequest) -> HttpResponse:
 @require_GET
 @never_cache
 def log_in_once(request: HttpRequest, token: str) -> HttpResponse:
-    """Follow a one-time link; HEAD is refused, so that a link preview does not use it up."""
+    """Log in with a one-time link; HEAD is refused, so that a link preview does not use it up."""
     user = redeem_login_link(token)
     if user is None:
         return render(request, "accounts/link_over.html", status=410)
@@ -149,8 +149,8 @@ def log_in_once(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def too_many_attempts(request: HttpRequest, error: TooManyAttempts) -> HttpResponse:
-    """The page for someone who tried too often; it says nothing about whether the name exists."""
-    context = {"minutes": math.ceil(error.wait / 60)}
+    """Render the page for too many attempts; it does not reveal whether the name exists."""
+    context = {"minutes": math.ceil(error.retry_after / 60)}
     response = render(request, "accounts/too_many_attempts.html", context, status=429)
-    response["Retry-After"] = str(math.ceil(error.wait))
+    response["Retry-After"] = str(math.ceil(error.retry_after))
     return response

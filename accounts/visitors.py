@@ -1,4 +1,4 @@
-"""Visitors without an account: known by a signed cookie, where the site lets them in at all."""
+"""Visitors without an account, identified by a signed cookie if the site allows them."""
 
 from __future__ import annotations
 
@@ -7,23 +7,22 @@ import uuid
 from django.conf import settings
 from django.core import signing
 from django.http import HttpRequest, HttpResponseBase
-from rest_framework.request import Request
 
-from durable.limits import VISITOR_COOKIE_SECONDS
+from accounts.limits import VISITOR_COOKIE_SECONDS
 
 SALT = "accounts.visitors"
 
 
-def visitor_id(request: Request | HttpRequest) -> uuid.UUID | None:
-    """Which visitor this is; None without a good cookie, or when visitors are not let in."""
+def visitor_id(request: HttpRequest) -> uuid.UUID | None:
+    """Return the visitor's id; None without a valid cookie, or if visitors are not allowed."""
     if not settings.COPILOT_ALLOW_ANONYMOUS:
         return None
     fresh: uuid.UUID | None = getattr(plain(request), "_new_visitor_id", None)
     return fresh or visitor_from_cookie(request.COOKIES.get(settings.COPILOT_VISITOR_COOKIE, ""))
 
 
-def start_visitor(request: Request | HttpRequest) -> uuid.UUID:
-    """The visitor's id, made now when there is none; `ensure_visitor` then puts it on the response."""
+def start_visitor(request: HttpRequest) -> uuid.UUID:
+    """Return the visitor's id, or create one; `ensure_visitor` then sets the cookie."""
     known = visitor_id(request)
     if known:
         return known
@@ -32,8 +31,8 @@ def start_visitor(request: Request | HttpRequest) -> uuid.UUID:
     return new
 
 
-def ensure_visitor(request: Request | HttpRequest, response: HttpResponseBase) -> uuid.UUID:
-    """Make sure the browser comes back with this visitor's id; asking again renews the cookie."""
+def ensure_visitor(request: HttpRequest, response: HttpResponseBase) -> uuid.UUID:
+    """Set the visitor's cookie on the response; this also renews it."""
     visitor = start_visitor(request)
     response.set_cookie(
         settings.COPILOT_VISITOR_COOKIE,
@@ -47,13 +46,14 @@ def ensure_visitor(request: Request | HttpRequest, response: HttpResponseBase) -
 
 
 def visitor_from_cookie(value: str) -> uuid.UUID | None:
-    """The id in a cookie's value; None when it is missing, forged or too old."""
+    """Return the id in a cookie's value; None if it is missing, forged or too old."""
     try:
         return uuid.UUID(hex=signing.loads(value, salt=SALT, max_age=VISITOR_COOKIE_SECONDS))
     except (signing.BadSignature, ValueError, TypeError, AttributeError):
         return None
 
 
-def plain(request: Request | HttpRequest) -> HttpRequest:
-    """Django's own request, which lives as long as the exchange; DRF's is a wrapper a view makes."""
-    return request._request if isinstance(request, Request) else request
+def plain(request: HttpRequest) -> HttpRequest:
+    """Return Django's request, which exists once per exchange; DRF's views have a wrapper around it."""
+    inner: HttpRequest = getattr(request, "_request", request)
+    return inner

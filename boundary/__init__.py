@@ -1,1 +1,1 @@
-"""How the product touches the untrusted outside: guarded HTTP, readable pages, sandboxed code."""
+"""Access to the untrusted outside: guarded HTTP, isolated parsing, sandboxed code."""

@@ -7,7 +7,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 
 Address = IPv4Address | IPv6Address
 
-# The tables are written out instead of trusting `is_global`: its answers changed between Python's own releases.
+# Written out instead of using `is_global`, whose results changed between Python releases.
 NOT_PUBLIC_V4 = tuple(
     IPv4Network(network)
     for network in (
@@ -47,7 +47,7 @@ NOT_PUBLIC_V6 = tuple(
 
 
 def is_public(address: Address) -> bool:
-    """Whether an address is global unicast and cannot carry another address inside it."""
+    """Return whether an address is global unicast and cannot embed another address."""
     if isinstance(address, IPv4Address):
         return not any(address in network for network in NOT_PUBLIC_V4)
     if address.scope_id is not None or address not in GLOBAL_UNICAST_V6:
@@ -56,11 +56,11 @@ def is_public(address: Address) -> bool:
 
 
 def is_this_machine(address: Address) -> bool:
-    """Whether the kernel would deliver to one of our own interfaces. Connecting a datagram socket sends nothing."""
+    """Return whether the address belongs to one of our own interfaces. Connecting a datagram socket sends nothing."""
     family = socket.AF_INET if address.version == 4 else socket.AF_INET6
     try:
         with socket.socket(family, socket.SOCK_DGRAM) as probe:
             probe.connect((str(address), 9))
             return bool(ip_address(probe.getsockname()[0].partition("%")[0]) == address)
-    except OSError:  # no route, no such family: it cannot be us
+    except OSError:  # no route or no such address family: not this machine
         return False

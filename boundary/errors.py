@@ -1,10 +1,10 @@
-"""What can go wrong at the border with the outside.
+"""The error tree of this package.
 
 BoundaryError
 ├── FetchError
 │   ├── BlockedUrl           refused before any packet; `reason` says which rule
 │   ├── InvalidRequest       the caller asked for something that cannot be sent
-│   ├── TooLarge             the answer is larger than allowed
+│   ├── ResponseTooLarge     the response is larger than allowed
 │   ├── TooSlow              the whole exchange took longer than allowed
 │   └── FetchFailed
 │       ├── HostNotFound
@@ -13,6 +13,7 @@ BoundaryError
 │       └── BadAnswer
 ├── UnreadablePage
 ├── ParserError
+│   ├── UnreadableContent    the content is not what it should be; the text says why
 │   ├── ParserStopped
 │   ├── ParserBusy
 │   └── ParserCrashed
@@ -33,15 +34,15 @@ class BlockedReason(StrEnum):
     MALFORMED = "malformed"  # not a URL that every parser reads the same way
     SCHEME = "scheme"  # neither http nor https
     CREDENTIALS = "credentials"  # user:password in the URL
-    PORT = "port"  # a port that is not served to the public web
-    AMBIGUOUS_ADDRESS = "ambiguous_address"  # 2130706433, 0x7f000001, 0177.0.0.1, 127.1
+    PORT = "port"  # not a port of the public web
+    AMBIGUOUS_ADDRESS = "ambiguous_address"  # such as 2130706433, 0x7f000001, 0177.0.0.1, 127.1
     NOT_PUBLIC = "not_public"  # an address, or one of a name's addresses, is not on the public internet
     INTERNAL_NAME = "internal_name"  # localhost, *.internal and the like
     OWN_HOST = "own_host"  # this site itself
 
 
 class BoundaryError(Exception):
-    """Something went wrong at the border with the outside."""
+    """Talking to an outside system failed."""
 
     code = "boundary_error"
 
@@ -71,20 +72,20 @@ class InvalidRequest(FetchError):
     code = "invalid_request"
 
 
-class TooLarge(FetchError):
-    """The answer is larger than allowed."""
+class ResponseTooLarge(FetchError):
+    """The response is larger than allowed."""
 
     code = "too_large"
 
 
 class TooSlow(FetchError):
-    """The answer took longer than allowed."""
+    """The request took longer than allowed."""
 
     code = "too_slow"
 
 
 class FetchFailed(FetchError):
-    """The server could not be reached or gave no usable answer."""
+    """The server could not be reached or did not return a usable response."""
 
     code = "fetch_failed"
 
@@ -98,11 +99,11 @@ class ConnectionFailed(FetchFailed):
 
 
 class TooManyRedirects(FetchFailed):
-    """The server redirected too often."""
+    """The server redirected too many times."""
 
 
 class BadAnswer(FetchFailed):
-    """The server's answer does not follow HTTP."""
+    """The server's response is not valid HTTP."""
 
 
 class UnreadablePage(BoundaryError):
@@ -117,8 +118,14 @@ class ParserError(BoundaryError):
     code = "parser_error"
 
 
+class UnreadableContent(ParserError):
+    """The content is not in the expected format."""
+
+    code = "unreadable_content"
+
+
 class ParserStopped(ParserError):
-    """The content takes too much time or memory to read, so reading it was stopped."""
+    """Reading the content took too much time or memory, so it was stopped."""
 
     code = "parser_stopped"
 
@@ -130,7 +137,7 @@ class ParserBusy(ParserError):
 
 
 class ParserCrashed(ParserError):
-    """The content could not be read because of an error on our side, which was logged."""
+    """Reading the content failed because of an error on our side. The error was logged."""
 
     code = "parser_crashed"
 
@@ -142,7 +149,7 @@ class SandboxError(BoundaryError):
 
 
 class SandboxUnavailable(SandboxError):
-    """Running code is switched off or not possible on this machine. See `./copilot doctor`."""
+    """Running code is switched off or not possible on this machine. Run `./copilot doctor` for details."""
 
     code = "sandbox_unavailable"
 

@@ -1,7 +1,8 @@
-"""HTTP requests to addresses that users and models choose: checked, pinned, capped.
+"""HTTP requests to addresses chosen by users and models: checked, pinned and limited.
 
-Every hop is parsed strictly, held to the policy, resolved once, and connected to exactly the addresses that were
-checked; the name is kept for TLS and the Host header. There is no cookie jar, no proxy and no environment.
+Every hop is parsed strictly, checked against the policy and resolved once, and only the checked addresses are
+connected to; the host name is used for TLS and the Host header. Cookies, proxies and environment variables are not
+used.
 """
 
 from __future__ import annotations
@@ -17,22 +18,21 @@ import httpcore
 import httpx
 import structlog
 
-from boundary.connecting import PinnedBackend
-from boundary.deadline import Deadline
-from boundary.decoding import decode_body
+from boundary import limits
+from boundary.content_encoding import decode_body
 from boundary.errors import (
     BadAnswer,
     ConnectionFailed,
     FetchError,
     InvalidRequest,
-    TooLarge,
+    ResponseTooLarge,
     TooManyRedirects,
     TooSlow,
 )
-from boundary.policy import Policy, policy_from_settings
-from boundary.resolving import Resolver, SystemResolver
+from boundary.pinned_connections import Deadline, PinnedBackend
+from boundary.policy import NetworkPolicy, policy_from_settings
+from boundary.resolver import Resolver, SystemResolver
 from boundary.urls import Target, join_url, parse_url
-from durable import limits
 from durable.connections import outside_wait
 
 log = structlog.get_logger(__name__)
@@ -40,17 +40,10 @@ log = structlog.get_logger(__name__)
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 OURS = frozenset(
-    [
-        "host",
-        "content-length",
-        "transfer-encoding",
-        "connection",
-        "upgrade",
-        "te",
-        "trailer",
-        "keep-alive",
-        "expect",
-    ]
+    (
+        *("host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer"),
+        *("keep-alive", "expect"),
+    )
 )
 KEPT_ACROSS_ORIGINS = frozenset({"accept", "accept-language", "user-agent", "content-type"})
 USER_AGENT = "Ratchet/1"
@@ -68,7 +61,7 @@ class UploadPart:
 
 @dataclass(frozen=True, kw_only=True)
 class OutboundRequest:
-    """What to send. At most one of `body`, `json` and `form` (with or without `files`)."""
+    """A request to send, with at most one of `body`, `json` and `form` (optionally with `files`)."""
 
     url: str
     method: str = "GET"
@@ -77,25 +70,25 @@ class OutboundRequest:
     json: Any = None
     form: Mapping[str, str] | None = None
     files: tuple[UploadPart, ...] = ()
-    timeout: float = limits.FETCH_SECONDS  # for everything together: names, redirects, body
+    timeout: float = limits.FETCH_SECONDS  # for the whole exchange: resolving, redirects and body
     max_bytes: int = limits.MAX_FETCH_BYTES  # after decompression
     follow_redirects: bool = True
-    cut: bool = False  # a longer answer is cut at max_bytes instead of refused
+    cut: bool = False  # truncate a longer response at max_bytes instead of raising ResponseTooLarge
 
 
 @dataclass(frozen=True, kw_only=True)
 class OutboundResponse:
-    """What came back."""
+    """A response, read completely."""
 
     status: int
     url: str  # of the last hop
     headers: tuple[tuple[str, str], ...]  # names in lower case
     body: bytes
     cut: bool = False
-    redirects: tuple[str, ...] = field(default=())  # the URLs that led here
+    redirects: tuple[str, ...] = field(default=())  # URLs that redirected to `url`
 
     def header(self, name: str) -> str:
-        """The values of one header, joined; empty when it is missing."""
+        """Return the values of one header, joined; "" if it is missing."""
         return ", ".join(value for key, value in self.headers if key == name.lower())
 
     @property
@@ -115,17 +108,17 @@ class OutboundResponse:
 
 @dataclass(frozen=True, kw_only=True)
 class Outside:
-    """How the outside is reached; tests hand in a resolver or a network of their own."""
+    """How the outside is reached; tests pass their own resolver and network."""
 
-    policy: Policy
+    policy: NetworkPolicy
     resolver: Resolver = field(default_factory=SystemResolver)
     network: httpcore.NetworkBackend = field(default_factory=httpcore.SyncBackend)
     tls: ssl.SSLContext | None = None
-    max_seconds: float = limits.MAX_FETCH_SECONDS  # of one request, whatever it asks for itself
+    max_seconds: float = limits.MAX_FETCH_SECONDS  # upper limit for any request's timeout
 
 
 def fetch(request: OutboundRequest, outside: Outside | None = None) -> OutboundResponse:
-    """Send a request and read the whole answer. Raises a FetchError; an HTTP error status is an answer."""
+    """Send a request and return the response, whatever its status; raise FetchError if there is none."""
     outside = outside or Outside(policy=policy_from_settings())
     deadline = Deadline.after(min(max(request.timeout, 0.0), outside.max_seconds))
     target = parse_url(request.url)
@@ -137,7 +130,7 @@ def fetch(request: OutboundRequest, outside: Outside | None = None) -> OutboundR
 def follow(
     message: httpx.Request, target: Target, request: OutboundRequest, outside: Outside, deadline: Deadline
 ) -> OutboundResponse:
-    """Send a message and follow the redirects it is answered with, as far as the request wants that."""
+    """Send a message and follow redirects if the request allows it."""
     redirects: list[str] = []
     while True:
         response = exchange(message, target, request, outside, deadline)
@@ -153,12 +146,14 @@ def follow(
 
 
 def encode_request(request: OutboundRequest, target: Target) -> httpx.Request:
-    """The bytes of the first hop; raises InvalidRequest for what must not be sent."""
+    """Encode the first hop; raise InvalidRequest for a request that must not be sent."""
     method = request.method.upper()
     if method not in METHODS:
-        raise InvalidRequest(f"{method[:20]!r} is not one of the methods {', '.join(sorted(METHODS))}.")
+        raise InvalidRequest(
+            f"{method[:20]!r} is not a supported method. Use one of {', '.join(sorted(METHODS))}."
+        )
     if sum(value is not None for value in (request.body, request.json, request.form)) > 1:
-        raise InvalidRequest("A request has one body: bytes, JSON or a form.")
+        raise InvalidRequest("A request can have only one body: bytes, JSON or a form.")
     files = [(part.field, (part.filename, part.content, part.media_type)) for part in request.files]
     try:
         message = httpx.Request(
@@ -171,11 +166,7 @@ def encode_request(request: OutboundRequest, target: Target) -> httpx.Request:
             files=files or None,
         )
         size = len(message.read())
-    except (
-        httpx.InvalidURL,
-        ValueError,
-        TypeError,
-    ) as error:  # NaN, lone surrogates, types without JSON form
+    except (httpx.InvalidURL, ValueError, TypeError) as error:  # such as NaN or lone surrogates
         raise InvalidRequest(f"The request cannot be encoded: {error}.") from error
     if size > limits.MAX_SEND_BYTES:
         raise InvalidRequest(f"The request body is larger than {limits.MAX_SEND_BYTES} bytes.")
@@ -183,9 +174,9 @@ def encode_request(request: OutboundRequest, target: Target) -> httpx.Request:
 
 
 def clean_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """The caller's headers over our defaults; framing and routing stay ours."""
+    """Merge the caller's headers with our defaults; framing and routing headers cannot be set."""
     if len(headers) > limits.MAX_REQUEST_HEADERS:
-        raise InvalidRequest(f"More than {limits.MAX_REQUEST_HEADERS} headers.")
+        raise InvalidRequest(f"The request has more than {limits.MAX_REQUEST_HEADERS} headers.")
     clean = {"accept": "*/*", "user-agent": USER_AGENT}
     for name, value in headers.items():
         key = name.strip().lower()
@@ -194,16 +185,16 @@ def clean_headers(headers: Mapping[str, str]) -> dict[str, str]:
         if not key.isascii() or any(
             ord(character) < 32 or ord(character) == 127 for character in name + value
         ):
-            raise InvalidRequest(f"The header {name[:50]!r} has characters that cannot be sent.")
+            raise InvalidRequest(f"The header {name[:50]!r} contains characters that cannot be sent.")
         clean[key] = value.strip()
-    clean["accept-encoding"] = "gzip, deflate"  # what decode_body can undo with a cap
+    clean["accept-encoding"] = "gzip, deflate"  # the encodings that decode_body supports
     return clean
 
 
 def exchange(
     message: httpx.Request, target: Target, request: OutboundRequest, outside: Outside, deadline: Deadline
 ) -> OutboundResponse:
-    """One hop: check, resolve once, check every address, connect to those, read."""
+    """Do one hop: check the target, resolve it once, check every address, connect and read."""
     outside.policy.check_target(target)
     if target.address is not None:
         addresses = [target.address]
@@ -227,7 +218,7 @@ def exchange(
         except (httpcore.NetworkError, ssl.SSLError) as error:
             raise ConnectionFailed(f"The connection to {target.host} failed: {error}.") from error
         except (httpcore.ProtocolError, httpcore.UnsupportedProtocol) as error:
-            raise BadAnswer(f"{target.host} does not answer in HTTP: {error}.") from error
+            raise BadAnswer(f"{target.host} did not respond with valid HTTP: {error}.") from error
 
 
 def read_answer(
@@ -237,7 +228,7 @@ def read_answer(
     request: OutboundRequest,
     deadline: Deadline,
 ) -> OutboundResponse:
-    """Send one message over the pool and read its answer up to the cap."""
+    """Send one message over the pool and read the response up to the size limit."""
     url = httpcore.URL(scheme=target.scheme, host=target.host, port=target.port, target=message.url.raw_path)
     with pool.stream(message.method, url, headers=message.headers.raw, content=message.content) as answer:
         headers = tuple(
@@ -253,21 +244,21 @@ def read_answer(
 
 
 def read_body(blocks: Iterator[bytes], request: OutboundRequest, deadline: Deadline) -> tuple[bytes, bool]:
-    """The body, and whether it was cut."""
+    """Return the body and whether it was truncated."""
     body = bytearray()
     for block in blocks:
         deadline.left()
         body += block
         if len(body) > request.max_bytes:
             if not request.cut:
-                raise TooLarge(f"The answer is larger than {request.max_bytes} bytes.")
+                raise ResponseTooLarge(f"The response is larger than {request.max_bytes} bytes.")
             del body[request.max_bytes :]
             return bytes(body), True
     return bytes(body), False
 
 
 def redirect_request(message: httpx.Request, status: int, origin: Target, target: Target) -> httpx.Request:
-    """The next hop's message: secrets stay with the origin they were meant for, as browsers decide the method."""
+    """Return the message of the next hop. Secrets stay with their origin; the method changes as in browsers."""
     method = message.method
     if (status == 303 and method != "HEAD") or (status in (301, 302) and method == "POST"):
         method = "GET"
@@ -287,7 +278,7 @@ def redirect_request(message: httpx.Request, status: int, origin: Target, target
 
 @functools.cache
 def public_tls() -> ssl.SSLContext:
-    """Certificates of the public authorities; the environment's SSL_CERT_FILE is not read."""
+    """Return a context that trusts the public authorities; the SSL_CERT_FILE variable is ignored."""
     return httpx.create_ssl_context(trust_env=False)
 
 

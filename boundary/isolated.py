@@ -1,7 +1,7 @@
-"""Running a parser of strangers' bytes in a process of its own, with hard limits on processor, memory and time.
+"""Run a parser of untrusted bytes in a separate process with hard limits on CPU, memory and time.
 
-A parser may hold the interpreter, or take memory, for as long as its input wants. Here that costs nobody else
-anything: one request is one process, forked from a server that has the libraries loaded, and the kernel ends it.
+Hostile input can make a parser hold the interpreter or allocate memory without end. Each request therefore gets its own
+process, forked from a server that has the libraries loaded, and the kernel enforces the limits.
 """
 
 from __future__ import annotations
@@ -19,13 +19,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from boundary.errors import ParserBusy, ParserCrashed, ParserStopped
-from boundary.parsers.errors import UnreadableContent
+from boundary import limits
+from boundary.errors import ParserBusy, ParserCrashed, ParserStopped, UnreadableContent
 from boundary.parsers.server import CHUNK, ORDER
-from durable import limits
 from durable.connections import outside_wait
 from durable.current_owner import current_owner
-from durable.process import PerProcess
+from durable.fork_safe import PerProcess
 
 log = logging.getLogger(__name__)
 ROOT = Path(__file__).resolve().parent.parent
@@ -45,11 +44,11 @@ def parse_isolated(
     seconds: float | None = None,
     memory_bytes: int | None = None,
 ) -> Any:
-    """Return what the module of that name, one of `boundary.parsers`, makes of the body.
+    """Parse the body with a module of `boundary.parsers` and return its result.
 
-    Raises UnreadableContent when the parser says so, ParserStopped when it took too much processor, memory or time,
-    ParserBusy when too many others are at work, in all or for the person this thread works for, ParserCrashed for a
-    bug in it. The limits are those of `durable.limits` unless given.
+    Raises UnreadableContent if the parser rejects the content, ParserStopped if it exceeded CPU, memory or time,
+    ParserBusy if too many parsers are running in total or for the current user, and ParserCrashed for a bug in the
+    parser. The limits default to those in `boundary.limits`.
     """
     server, seconds = parser_server(), seconds or limits.PARSER_CPU_SECONDS
     with server.slot(current_owner()):
@@ -65,7 +64,7 @@ def parse_isolated(
 
 
 def exchange(connection: socket.socket, head: bytes, body: bytes, deadline: float) -> dict[str, Any]:
-    """Send the request and read the answer; raises ParserStopped when the other side ends without one."""
+    """Send the request and return the answer; raise ParserStopped if the process ends without one."""
     try:
         for part in (head, body):
             connection.settimeout(max(deadline - time.monotonic(), 0.001))
@@ -91,39 +90,39 @@ def receive(connection: socket.socket, deadline: float) -> bytes:
 
 
 class ParserServer:
-    """The server that this process's parsers are forked from, started at first use and again after its death."""
+    """The server from which this process forks its parsers; started on first use and restarted if it dies."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._freed = threading.Condition()
-        self._at_work: Counter[str] = Counter()  # parsers per owner; "" is nobody in particular
+        self._running: Counter[str] = Counter()  # running parsers per owner; "" means no owner
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
 
     @contextmanager
     def slot(self, owner: str = "") -> Iterator[None]:
-        """Wait until fewer parsers are at work than may be at once, in all and for one owner; raises ParserBusy.
+        """Wait for a free slot, in total and for the owner; raise ParserBusy if none becomes free in time.
 
-        Nobody in particular ("") is limited by the total only.
+        Without an owner ("") only the total counts.
         """
         with self._freed:
             if not self._freed.wait_for(lambda: self._has_room(owner), timeout=limits.PARSER_SLOT_SECONDS):
                 raise ParserBusy
-            self._at_work[owner] += 1
+            self._running[owner] += 1
         try:
             yield
         finally:
             with self._freed:
-                self._at_work -= Counter([owner])  # drops those who have none left
+                self._running -= Counter([owner])  # removes owners whose count reaches zero
                 self._freed.notify_all()
 
     def _has_room(self, owner: str) -> bool:
-        if owner and self._at_work[owner] >= limits.PARSERS_PER_USER:
+        if owner and self._running[owner] >= limits.PARSERS_PER_USER:
             return False
-        return self._at_work.total() < limits.PARSERS_AT_ONCE
+        return self._running.total() < limits.PARSERS_AT_ONCE
 
     def connect(self, parser: str, seconds: float, memory_bytes: int) -> socket.socket:
-        """Return the connection to a parser that has just been forked; raises ParserCrashed."""
+        """Fork a parser and return the connection to it; raise ParserCrashed if that fails."""
         order = ORDER.pack(parser.encode(), seconds, seconds + limits.PARSER_GRACE_SECONDS, memory_bytes)
         ours, theirs = socket.socketpair()
         with theirs, self._lock:
@@ -135,7 +134,7 @@ class ParserServer:
         raise ParserCrashed
 
     def stop(self) -> None:
-        """End the server; parsers at work end by their own limits."""
+        """Stop the server; running parsers end by their own limits."""
         if self._control is not None:
             self._control.close()
             self._control = None
@@ -157,7 +156,7 @@ class ParserServer:
 
 
 def start(control: socket.socket) -> subprocess.Popen[bytes]:
-    """Without our environment, which has secrets, and out of reach of a terminal's signals."""
+    """Start the server without our environment, which holds secrets, and in a session of its own."""
     path = ":".join([str(ROOT), *(entry for entry in sys.path if entry)])
     return subprocess.Popen(  # noqa: S603 - our own interpreter and module
         [sys.executable, "-I", "-c", START, str(control.fileno()), path],

@@ -1,4 +1,4 @@
-"""Which targets may be reached, and at which addresses."""
+"""The network policy: which targets and addresses may be reached."""
 
 from __future__ import annotations
 
@@ -19,27 +19,20 @@ INTERNAL_NAMES = frozenset(
     {"localhost", "metadata", "instance-data", "local", "internal", "localdomain", "kubernetes"}
 )
 INTERNAL_SUFFIXES = (
-    ".localhost",
-    ".local",
-    ".localdomain",
-    ".internal",
-    ".intranet",
-    ".lan",
-    ".home.arpa",
-    ".cluster.local",
-    ".svc",
+    *(".localhost", ".local", ".localdomain", ".internal", ".intranet", ".lan", ".home.arpa"),
+    *(".cluster.local", ".svc"),
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class AllowList:
-    """Host and port pairs an operator trusts although they are not on the public internet: a local model, a service."""
+    """Host and port pairs that the operator trusts although they are not on the public internet."""
 
     pairs: frozenset[tuple[str, int]] = frozenset()
 
     @classmethod
     def of(cls, entries: Iterable[str]) -> AllowList:
-        """From entries such as `localhost:11434`, `10.0.0.5:8080` or `[::1]:9000`; the port is 80 when left out."""
+        """Parse entries such as `localhost:11434`, `10.0.0.5:8080` or `[::1]:9000`; the default port is 80."""
         targets = [parse_url(f"http://{entry}/") for entry in entries]
         if odd := [target for target in targets if target.path != "/"]:
             raise BlockedUrl(
@@ -52,30 +45,32 @@ class AllowList:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Policy:
-    """The rules one request is held to, at every hop."""
+class NetworkPolicy:
+    """The rules that every hop of a request must satisfy."""
 
     allowed: AllowList = AllowList()
-    plaintext: AllowList = AllowList()  # secrets may go there without TLS
+    plaintext: AllowList = AllowList()  # secrets may be sent there without TLS
     own_hosts: frozenset[str] = frozenset()
     ports: frozenset[int] = WEB_PORTS
 
     def check_target(self, target: Target) -> None:
-        """Refuse by what the URL says, before its name is resolved."""
+        """Check the URL before its name is resolved; raise BlockedUrl."""
         if target in self.allowed:
             return
         if target.address is not None:
             self.check_address(target, target.address)
         if target.host in INTERNAL_NAMES or target.host.endswith(INTERNAL_SUFFIXES):
-            raise BlockedUrl(BlockedReason.INTERNAL_NAME, f"{target.host} is an internal name.")
+            raise BlockedUrl(BlockedReason.INTERNAL_NAME, f"{target.host} is an internal host name.")
         if target.host in self.own_hosts:
             raise BlockedUrl(BlockedReason.OWN_HOST, f"{target.host} is this site itself.")
         if target.port not in self.ports:
             ports = ", ".join(str(port) for port in sorted(self.ports))
-            raise BlockedUrl(BlockedReason.PORT, f"Port {target.port} is not fetched; only {ports} are.")
+            raise BlockedUrl(
+                BlockedReason.PORT, f"Port {target.port} is not allowed. Allowed ports: {ports}."
+            )
 
     def check_address(self, target: Target, address: Address) -> None:
-        """Refuse by where the URL leads. One bad address among a name's good ones refuses them all."""
+        """Check a resolved address; raise BlockedUrl. One bad address blocks the whole name."""
         if target in self.allowed:
             return
         if not is_public(address):
@@ -84,10 +79,11 @@ class Policy:
             raise BlockedUrl(BlockedReason.OWN_HOST, f"{target.host} is this machine.")
 
 
-def policy_from_settings() -> Policy:
-    """The operator's rules: BOUNDARY_ALLOWED_HOSTS lets internal services through, the site itself is refused.
+def policy_from_settings() -> NetworkPolicy:
+    """Return the operator's policy; requests to this site itself are blocked.
 
-    BOUNDARY_PLAINTEXT_HOSTS names those that credentials may be sent to without TLS.
+    BOUNDARY_ALLOWED_HOSTS lists reachable internal services, BOUNDARY_PLAINTEXT_HOSTS the servers to which
+    credentials may be sent without TLS.
     """
     site = urlsplit(settings.SITE_URL).hostname
     names = {
@@ -95,7 +91,7 @@ def policy_from_settings() -> Policy:
         for host in settings.ALLOWED_HOSTS
         if host[:1] not in ("", "*", ".")
     }
-    return Policy(
+    return NetworkPolicy(
         allowed=read_allow_list("BOUNDARY_ALLOWED_HOSTS"),
         plaintext=read_allow_list("BOUNDARY_PLAINTEXT_HOSTS"),
         own_hosts=frozenset(names | ({site.lower()} if site else set())),
@@ -103,8 +99,8 @@ def policy_from_settings() -> Policy:
 
 
 def read_allow_list(setting: str) -> AllowList:
-    """Return the host:port pairs of a setting; raise ImproperlyConfigured for an entry that is none."""
+    """Return the host:port pairs of a setting; raise ImproperlyConfigured for an invalid entry."""
     try:
         return AllowList.of(getattr(settings, setting, ()))
     except BlockedUrl as error:
-        raise ImproperlyConfigured(f"{setting} has an entry that is no host:port. {error}") from error
+        raise ImproperlyConfigured(f"{setting} has an entry that is not host:port. {error}") from error

@@ -1,4 +1,4 @@
-"""A fetched page as text a model can read: Markdown from HTML, the text itself otherwise."""
+"""Turn a fetched page into text that a model can read: HTML becomes Markdown, other text stays as it is."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import codecs
 import re
 from dataclasses import dataclass
 
-from boundary.errors import ParserError, UnreadablePage
+from boundary import limits
+from boundary.errors import ParserError, UnreadableContent, UnreadablePage
 from boundary.isolated import parse_isolated
-from boundary.parsers.errors import UnreadableContent
-from durable import limits
 
 HTML_PARSER, CHARSET_PARSER = "boundary.parsers.html", "boundary.parsers.charset"
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
@@ -22,7 +21,7 @@ BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-# As the WHATWG encoding standard has it: these labels mean the wider Windows code page.
+# By the WHATWG encoding standard these labels mean the wider Windows code page.
 WIDER = {
     "iso8859-1": "cp1252",
     "ascii": "cp1252",
@@ -39,24 +38,24 @@ DETECTION_BYTES = 64 * 1024
 
 @dataclass(frozen=True, kw_only=True)
 class ReadablePage:
-    """What is left of a page when only its text matters."""
+    """The title and text of a page."""
 
     title: str
     text: str
-    cut: bool  # the text was longer than allowed
+    cut: bool  # the text was truncated
 
 
 def make_readable(body: bytes, *, media_type: str, charset: str | None = None, url: str = "") -> ReadablePage:
-    """Turn an answer's body into text; raises UnreadablePage for pictures, archives and the like, or ParserError."""
+    """Turn a response body into text; raise UnreadablePage for images, archives and the like, or ParserError."""
     if media_type in HTML_TYPES or (media_type in UNTYPED and LOOKS_LIKE_HTML.match(body[:HEAD_BYTES])):
         return from_html(decode_text(body, charset), url)
     if not TEXT_TYPES.fullmatch(media_type) and not (media_type in UNTYPED and is_text(body)):
-        raise UnreadablePage(f"Content of the type {media_type or 'unknown'} cannot be shown as text.")
+        raise UnreadablePage(f"Content of type {media_type or 'unknown'} cannot be shown as text.")
     return limited(title="", text=decode_text(body, charset))
 
 
 def decode_text(body: bytes, charset: str | None) -> str:
-    """Bytes as text: by byte order mark, by the server's word, by the page's, else by looking. Never fails."""
+    """Decode by byte order mark, by the declared charset, else by detection. Never fails."""
     for mark, name in BYTE_ORDER_MARKS:
         if body.startswith(mark):
             return body.removeprefix(mark).decode(name, "replace")
@@ -70,10 +69,10 @@ def decode_text(body: bytes, charset: str | None) -> str:
 
 
 def guess_charset(sample: bytes) -> str | None:
-    """The likely charset; None when there is none, or when looking for it takes too long."""
+    """Detect the charset; return None if that fails or takes too long."""
     try:
         found = parse_isolated(CHARSET_PARSER, sample)
-    except (ParserError, UnreadableContent):
+    except ParserError:
         return None
     return find_codec(found)
 
@@ -84,16 +83,14 @@ def declared_charset(body: bytes) -> str | None:
 
 
 def find_codec(name: str | None) -> str | None:
-    """Python's codec for a charset label, or None when there is none that turns bytes into text."""
+    """Return Python's text codec for a charset label, or None."""
     if not name or "\0" in name:
         return None
     try:
         codec = codecs.lookup(name)
     except LookupError:
         return None
-    if (
-        not codec._is_text_encoding or codec.name in NOT_CHARSETS
-    ):  # also "base64", "zip": codecs, not charsets
+    if not codec._is_text_encoding or codec.name in NOT_CHARSETS:  # "base64" and "zip" are not charsets
         return None
     return WIDER.get(codec.name, codec.name)
 
@@ -104,7 +101,7 @@ def is_text(body: bytes) -> bool:
 
 
 def from_html(html: str, url: str) -> ReadablePage:
-    """The page's main content as Markdown; raises UnreadablePage or ParserError."""
+    """Convert the main content to Markdown; raise UnreadablePage or ParserError."""
     arguments = {
         "url": url,
         "max_depth": limits.MAX_PAGE_DEPTH,

@@ -1,4 +1,4 @@
-"""Reading a URL in the one way that every parser would."""
+"""Parse URLs strictly: only those that every parser reads the same way."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from urllib.parse import urljoin
 
 import idna
 
+from boundary import limits
 from boundary.addresses import Address
 from boundary.errors import BlockedReason, BlockedUrl
-from durable import limits
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 SHAPE = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<authority>[^/?#]*)(?P<rest>[^#]*)", re.DOTALL)
@@ -25,13 +25,13 @@ MAX_HOST_CHARACTERS = 253
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """Where a request goes: a URL with its host in the form that is resolved and sent."""
+    """The target of a request: a URL with its host in the form that is resolved and sent."""
 
     scheme: str
     host: str  # lower case, ASCII, without brackets and without the trailing dot
     port: int
-    path: str  # with the query, never empty, never the fragment
-    address: Address | None  # set when the host is written as an address
+    path: str  # includes the query, not the fragment; never empty
+    address: Address | None  # set if the host is an IP address
 
     @property
     def authority(self) -> str:
@@ -47,7 +47,7 @@ class Target:
 
 
 def parse_url(text: str) -> Target:
-    """Read an absolute http(s) URL; raise BlockedUrl when two parsers might read it differently."""
+    """Parse an absolute http(s) URL; raise BlockedUrl if two parsers might read it differently."""
     text = text.strip(" ")
     refuse_odd_characters(text)
     shape = SHAPE.match(text)
@@ -57,22 +57,25 @@ def parse_url(text: str) -> Target:
         )
     scheme = shape["scheme"].lower()
     if scheme not in DEFAULT_PORTS:
-        raise BlockedUrl(BlockedReason.SCHEME, f"Only http and https can be fetched, not {scheme}.")
+        raise BlockedUrl(BlockedReason.SCHEME, f"Only http and https URLs are supported, not {scheme}.")
     if "@" in text[shape.start("authority") :].partition("/")[0]:
-        raise BlockedUrl(BlockedReason.CREDENTIALS, "A URL with an @ in front of its path is not fetched.")
+        raise BlockedUrl(
+            BlockedReason.CREDENTIALS,
+            "URLs with an @ before the path are not supported. Remove the user name and password.",
+        )
     authority = AUTHORITY.fullmatch(shape["authority"])
     if authority is None:
         raise BlockedUrl(BlockedReason.MALFORMED, "The host of this URL is not valid.")
     host, address = read_host(authority["v6"], authority["name"])
     port = int(authority["port"]) if authority["port"] else DEFAULT_PORTS[scheme]
     if not 0 < port < 65536:
-        raise BlockedUrl(BlockedReason.PORT, f"{port} is not a port.")
+        raise BlockedUrl(BlockedReason.PORT, f"{port} is not a valid port.")
     path = (shape["rest"] if shape["rest"].startswith("/") else "/" + shape["rest"]).replace(" ", "%20")
     return Target(scheme=scheme, host=host, port=port, path=path, address=address)
 
 
 def join_url(base: Target, location: str) -> Target:
-    """Where a redirect leads; `location` may be relative."""
+    """Return the target of a redirect; `location` may be relative."""
     refuse_odd_characters(location)
     try:
         joined = urljoin(str(base), location.strip(" "))
@@ -84,7 +87,7 @@ def join_url(base: Target, location: str) -> Target:
 
 
 def read_host(v6: str | None, name: str | None) -> tuple[str, Address | None]:
-    """The host in canonical form, with its address when it is one."""
+    """Return the host in canonical form, and its address if it is one."""
     if v6 is not None:
         try:
             address = IPv6Address(v6)
@@ -99,7 +102,7 @@ def read_host(v6: str | None, name: str | None) -> tuple[str, Address | None]:
 
 
 def normalise_host(name: str) -> str:
-    """A host name in lower-case ASCII: full-width digits, circled digits and other scripts included."""
+    """Return a host name in lower-case ASCII, also for full-width digits, circled digits and other scripts."""
     host = unicodedata.normalize("NFKC", name).lower()
     try:
         if not host.isascii():
@@ -113,7 +116,7 @@ def normalise_host(name: str) -> str:
 
 
 def read_dotted_quad(host: str) -> IPv4Address:
-    """Only 1.2.3.4 is an address: readers disagree about 16909060, 0x1020304, 01.2.3.4 and 1.772."""
+    """Parse 1.2.3.4; other forms (16909060, 0x1020304, 01.2.3.4, 1.772) are ambiguous and raise BlockedUrl."""
     if DOTTED_QUAD.fullmatch(host) and all(int(part) < 256 for part in host.split(".")):
         return IPv4Address(host)
     raise BlockedUrl(
@@ -122,7 +125,7 @@ def read_dotted_quad(host: str) -> IPv4Address:
 
 
 def refuse_odd_characters(text: str) -> None:
-    """Control characters, line separators, surrogates and backslashes are where parsers disagree."""
+    """Raise BlockedUrl for characters on which parsers disagree: control characters, surrogates, backslashes."""
     if len(text) > limits.MAX_URL_CHARACTERS:
         raise BlockedUrl(
             BlockedReason.MALFORMED, f"The URL is longer than {limits.MAX_URL_CHARACTERS} characters."

@@ -1,1 +1,1 @@
-"""Outgoing webhooks: the outside is told of what ended, signed, and as often as it takes."""
+"""Outgoing webhooks: signed events about ended jobs, retried until they arrive."""

@@ -1,4 +1,4 @@
-"""Endpoints and the delivery log, as operators see them."""
+"""Admin pages of endpoints and deliveries."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from rest_framework.exceptions import APIException
 
-from durable.admin_acting import Acting
-from durable.admin_jobs import Age, Ended, JobActions, Stuck
+from durable.admin_actions import ActionsMixin
+from durable.admin_jobs import AgeFilter, EndedFilter, JobActions, StuckFilter
 from durable.redaction import redact
+from durable.refusals import Refusal
 from webhooks import deliveries, endpoints
 from webhooks.health import disable
 from webhooks.models import WebhookDelivery, WebhookEndpoint
@@ -21,8 +21,8 @@ SHOWN_CHARACTERS = 20_000
 
 
 @admin.register(WebhookEndpoint)
-class WebhookEndpointAdmin(Acting, admin.ModelAdmin):  # type: ignore[type-arg]
-    """Endpoints can be seen and switched off and on. They are made by their owners, and nobody sees a secret."""
+class WebhookEndpointAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
+    """Endpoints can be disabled and enabled. Their owners create them, and secrets are never shown."""
 
     list_display = ["__str__", "user", "url", "enabled", "disabled_reason", "failing_since", "created_at"]
     list_filter = ["enabled"]
@@ -45,27 +45,27 @@ class WebhookEndpointAdmin(Acting, admin.ModelAdmin):  # type: ignore[type-arg]
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 
-    @admin.action(description="Switch off: send nothing more", permissions=["change"])
+    @admin.action(description="Disable: send nothing more", permissions=["change"])
     def switch_off(self, request: HttpRequest, chosen: QuerySet[WebhookEndpoint]) -> None:
         enabled = list(chosen.filter(enabled=True))
         for endpoint in enabled:
-            disable(endpoint, "An operator switched it off.")
+            disable(endpoint, "An operator disabled it.")
             endpoint.save(update_fields=["enabled", "disabled_reason"])
-            self.log_change(request, endpoint, "Switched off.")
-        self.message_user(request, f"Switched off: {len(enabled)}.")
+            self.log_change(request, endpoint, "Disabled.")
+        self.message_user(request, f"Disabled: {len(enabled)}.")
 
-    @admin.action(description="Switch on again", permissions=["change"])
+    @admin.action(description="Enable again", permissions=["change"])
     def switch_on(self, request: HttpRequest, chosen: QuerySet[WebhookEndpoint]) -> None:
         disabled = list(chosen.filter(enabled=False))
         for endpoint in disabled:
             endpoints.change(endpoint, enabled=True)
-            self.log_change(request, endpoint, "Switched on.")
-        self.message_user(request, f"Switched on: {len(disabled)}.")
+            self.log_change(request, endpoint, "Enabled.")
+        self.message_user(request, f"Enabled: {len(disabled)}.")
 
 
 @admin.register(WebhookDelivery)
 class WebhookDeliveryAdmin(JobActions, admin.ModelAdmin):  # type: ignore[type-arg]
-    """What was sent where, how often, and what came of it; sending it again."""
+    """Deliveries with their attempts and results; they can be replayed."""
 
     list_display = [
         "event_type",
@@ -82,9 +82,9 @@ class WebhookDeliveryAdmin(JobActions, admin.ModelAdmin):  # type: ignore[type-a
     list_filter = [
         "status",
         "end_reason",
-        Stuck,
-        Age,
-        Ended,
+        StuckFilter,
+        AgeFilter,
+        EndedFilter,
         "event_type",
         ("endpoint__user", admin.RelatedOnlyFieldListFilter),
     ]
@@ -126,8 +126,8 @@ class WebhookDeliveryAdmin(JobActions, admin.ModelAdmin):  # type: ignore[type-a
         for delivery in chosen:
             try:
                 deliveries.replay(delivery)
-            except APIException as error:
-                self.message_user(request, f"{delivery}: {error.detail}", messages.WARNING)
+            except Refusal as error:
+                self.message_user(request, f"{delivery}: {error.message}", messages.WARNING)
                 continue
             self.log_change(request, delivery, "Replayed.")
             count += 1

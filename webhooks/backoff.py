@@ -1,17 +1,17 @@
-"""When the next try of a delivery is, after so many that failed."""
+"""Pauses between the attempts of a delivery."""
 
 from __future__ import annotations
 
 import random
 
-from durable import limits
+from webhooks import limits
 
 
 def pause_before(tries: int, *, asked_for: float = 0.0) -> float | None:
-    """Seconds until the next try after `tries` failed ones; None when there is none.
+    """Return the seconds until the next attempt after `tries` failed ones; None after the last.
 
-    5 s, 20 s, 80 s ... 8 h, ten tries over about a day. Jitter keeps the tries after an outage from coming at once;
-    a receiver that asks for more patience (`Retry-After`) gets it, up to the longest pause.
+    5 s, 20 s, 80 s ... 8 h, ten attempts over about a day. Jitter spreads the attempts after an outage. A longer pause
+    that the receiver asks for (`Retry-After`) is granted, up to the longest pause.
     """
     if tries >= limits.WEBHOOK_TRIES:
         return None

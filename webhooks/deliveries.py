@@ -1,4 +1,4 @@
-"""What can be done with deliveries: try the address out, send one again, forget old ones."""
+"""Actions on deliveries: send a test, replay one, delete old ones."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from durable import limits
 from durable.ids import new_id
-from durable.retrying import in_transaction
-from webhooks.announcing import new_delivery, poke_on_commit
+from durable.transactions import in_transaction
+from webhooks import limits
+from webhooks.enqueue import new_delivery, poke_on_commit
 from webhooks.errors import EndpointDisabled, StillOnItsWay
 from webhooks.events import EventType, event_id, payload
 from webhooks.models import WebhookDelivery, WebhookEndpoint
+from workspace import limits as workspace_limits
 
 
 def send_test(endpoint: WebhookEndpoint) -> WebhookDelivery:
-    """An event that means nothing, tried once, so that a person sees whether their receiver works."""
+    """Queue a test event, which is attempted once; raises EndpointDisabled."""
     if not endpoint.enabled:
         raise EndpointDisabled
     data = {"endpoint_id": str(endpoint.pk), "message": "This is a test. Nothing has happened."}
@@ -34,9 +35,9 @@ def send_test(endpoint: WebhookEndpoint) -> WebhookDelivery:
 
 
 def replay(delivery: WebhookDelivery) -> WebhookDelivery:
-    """Send an ended delivery again: same event, same `webhook-id`, all its tries anew.
+    """Send an ended delivery again with the same `webhook-id`; raises EndpointDisabled or StillOnItsWay.
 
-    Once per end: of two replays at the same time the second finds it on its way.
+    Of two concurrent replays, the second raises StillOnItsWay.
     """
     if not WebhookEndpoint.objects.filter(pk=delivery.endpoint_id, enabled=True).exists():
         raise EndpointDisabled
@@ -63,16 +64,16 @@ def replay(delivery: WebhookDelivery) -> WebhookDelivery:
 
 
 def forget_delivered(user_id: int | None, session_id: uuid.UUID) -> None:
-    """Delete what was told of a conversation that is deleted, for it holds its words; what is on its way still goes."""
+    """Delete the ended deliveries of a deleted conversation, which contain its text; others are still sent."""
     if user_id is not None:
-        told = WebhookDelivery.objects.filter(
+        of_session = WebhookDelivery.objects.filter(
             endpoint__user=user_id, payload__data__session_id=str(session_id)
         )
-        told.filter(status__in=WebhookDelivery.TERMINAL).delete()
+        of_session.filter(status__in=WebhookDelivery.TERMINAL).delete()
 
 
 def forget_old() -> int:
-    """Delete what ended long ago; returns how many. Running it twice does no harm."""
+    """Delete a batch of deliveries that ended long ago; return how many."""
     before = timezone.now() - timedelta(seconds=limits.WEBHOOK_LOG_SECONDS)
-    old = WebhookDelivery.objects.filter(ended_at__lt=before).values("pk")[: limits.PURGE_BATCH]
+    old = WebhookDelivery.objects.filter(ended_at__lt=before).values("pk")[: workspace_limits.PURGE_BATCH]
     return WebhookDelivery.objects.filter(pk__in=list(old.values_list("pk", flat=True))).delete()[0]

@@ -1,4 +1,4 @@
-"""What a person can do with their endpoints: make one, change it, give it a new secret."""
+"""Actions on endpoints: create one, change it, rotate its secret."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 
 from django.utils import timezone
 
+from accounts.encryption import seal, unseal
 from accounts.models import User
-from accounts.sealing import seal, unseal
 from boundary.errors import BlockedReason, BlockedUrl
 from boundary.policy import policy_from_settings
 from boundary.urls import parse_url
-from durable import limits
-from durable.retrying import in_transaction
+from durable.transactions import in_transaction
+from webhooks import limits
 from webhooks.errors import TooManyEndpoints
 from webhooks.models import WebhookEndpoint
 
@@ -26,20 +26,20 @@ PREFIX = "whsec_"
 
 @dataclass(frozen=True, kw_only=True)
 class WithSecret:
-    """An endpoint with its secret: the answer to making one or changing it, and nowhere else."""
+    """An endpoint with its secret, which is shown only after creation and rotation."""
 
     endpoint: WebhookEndpoint
     secret: str
 
 
 def create(user: User, *, url: str, events: list[str], description: str = "") -> WithSecret:
-    """A new endpoint; raises BlockedUrl for an address that is never sent to."""
+    """Create an endpoint; raises BlockedUrl or TooManyEndpoints."""
     check_url(url)
     secret = new_secret()
 
     @in_transaction
     def insert() -> WebhookEndpoint:
-        User.objects.select_for_update(no_key=True).get(pk=user.pk)  # two at once cannot both be the last
+        User.objects.select_for_update(no_key=True).get(pk=user.pk)  # serializes concurrent calls
         if WebhookEndpoint.objects.filter(user=user).count() >= limits.MAX_WEBHOOKS_PER_USER:
             raise TooManyEndpoints
         return WebhookEndpoint.objects.create(
@@ -50,7 +50,7 @@ def create(user: User, *, url: str, events: list[str], description: str = "") ->
 
 
 def change(endpoint: WebhookEndpoint, **values: Any) -> WebhookEndpoint:
-    """Change url, events, description or enabled; switched on again, its failures are forgotten."""
+    """Change url, events, description or enabled; enabling resets its failures. Raises BlockedUrl."""
     if "url" in values:
         check_url(values["url"])
     if values.get("enabled"):
@@ -62,7 +62,7 @@ def change(endpoint: WebhookEndpoint, **values: Any) -> WebhookEndpoint:
 
 
 def rotate(endpoint: WebhookEndpoint) -> WithSecret:
-    """A new secret; for a day the old one signs as well, so that the receiver can change over in peace."""
+    """Create a new secret; for a day messages are signed with the old one as well."""
     secret = new_secret()
     endpoint.sealed_old_secret = endpoint.sealed_secret
     endpoint.old_secret_until = timezone.now() + timedelta(seconds=limits.WEBHOOK_OLD_SECRET_SECONDS)
@@ -72,7 +72,7 @@ def rotate(endpoint: WebhookEndpoint) -> WithSecret:
 
 
 def secrets_of(endpoint: WebhookEndpoint) -> list[str]:
-    """What a message is signed with now, the newest first. Raises CannotUnseal."""
+    """Return the secrets that sign messages now, newest first; raises CannotUnseal."""
     sealed = [endpoint.sealed_secret]
     if endpoint.old_secret_until is not None and endpoint.old_secret_until > timezone.now():
         sealed.append(endpoint.sealed_old_secret)
@@ -84,7 +84,7 @@ def new_secret() -> str:
 
 
 def check_url(url: str) -> None:
-    """Refuse at once what would be refused at each try; where its name leads is looked at when something is sent."""
+    """Raise BlockedUrl for a URL that no attempt could send to; host names are resolved only when sending."""
     target = parse_url(url)
     policy = policy_from_settings()
     policy.check_target(target)

@@ -1,6 +1,6 @@
-"""What can be wrong with what a person asks of their webhooks.
+"""Refusals about webhooks.
 
-APIException (status, code, text)
+Refusal
 ├── TooManyEndpoints     409
 ├── EndpointDisabled     409  nothing is sent to it now
 └── StillOnItsWay        409  a delivery that has not ended cannot be replayed
@@ -8,31 +8,29 @@ APIException (status, code, text)
 
 from __future__ import annotations
 
-from rest_framework import status
-from rest_framework.exceptions import APIException
+from http import HTTPStatus
+
+from durable.refusals import Refusal
 
 
-class TooManyEndpoints(APIException):
-    """You have as many webhook endpoints as one person may have."""
+class TooManyEndpoints(Refusal):
+    """You have reached the maximum number of webhook endpoints."""
 
-    status_code = status.HTTP_409_CONFLICT
-    default_code = "too_many_endpoints"
-    default_detail = __doc__
-    hint = "Delete one you no longer use, then make the new one."
+    status = HTTPStatus.CONFLICT
+    code = "too_many_endpoints"
+    hint = "Delete one that you no longer use, then create the new one."
 
 
-class EndpointDisabled(APIException):
-    """This endpoint is switched off, so nothing is sent to it."""
+class EndpointDisabled(Refusal):
+    """This endpoint is disabled, so nothing is sent to it."""
 
-    status_code = status.HTTP_409_CONFLICT
-    default_code = "endpoint_disabled"
-    default_detail = __doc__
+    status = HTTPStatus.CONFLICT
+    code = "endpoint_disabled"
     hint = "Set `enabled` to true first."
 
 
-class StillOnItsWay(APIException):
-    """This delivery has not ended yet; it is tried again by itself."""
+class StillOnItsWay(Refusal):
+    """This delivery has not ended yet; it is retried automatically."""
 
-    status_code = status.HTTP_409_CONFLICT
-    default_code = "still_on_its_way"
-    default_detail = __doc__
+    status = HTTPStatus.CONFLICT
+    code = "still_on_its_way"

@@ -1,4 +1,4 @@
-"""The kinds of events an endpoint can ask for, and the form in which they are sent."""
+"""Event types and payloads of webhooks."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ from typing import Any
 
 from django.db import models
 
-from durable import limits
+from webhooks import limits
 
 Data = dict[str, Any]
 
 
 class EventType(models.TextChoices):
-    """What may be told. The same words as on `/ws/events/`; `data.status` says how it ended."""
+    """Event types, named as on `/ws/events/`; `data.status` says how the job ended."""
 
     TURN_FINISHED = "turn.finished"
     OPERATION_FINISHED = "operation.finished"
     EXECUTION_FINISHED = "execution.finished"
-    TEST = "webhook.test"  # on request of the endpoint's owner; nobody asks for it in `events`
+    TEST = "webhook.test"  # sent on request of the endpoint's owner, not subscribed to in `events`
 
 
 OFFERED = (EventType.TURN_FINISHED, EventType.OPERATION_FINISHED, EventType.EXECUTION_FINISHED)
 
 
 def event_id(event_type: EventType, subject_id: uuid.UUID) -> str:
-    """Sent as `webhook-id`. A job ends once, so its kind and its id name the event, however often it is told."""
+    """Return the `webhook-id`: a job ends once, so its kind and id identify the event in every attempt."""
     return f"{event_type.partition('.')[0]}_{subject_id.hex}"
 
 
 def payload(event_type: EventType, at: datetime, data: Data) -> dict[str, Any]:
-    """The body as Standard Webhooks recommends it."""
+    """Return the body as Standard Webhooks recommends it."""
     return {"type": event_type.value, "timestamp": at.isoformat(), "data": fitting(data)}
 
 
 def fitting(data: Data) -> Data:
-    """Data of a size that receivers take: what is largest is left out and named, the ids always stay."""
+    """Return the data within the size limit: the largest fields are omitted and listed in `left_out`."""
     kept, left_out = dict(data), []
     while len(encode(kept)) > limits.MAX_WEBHOOK_BYTES:
         largest = max(kept, key=lambda name: len(encode({name: kept[name]})))
@@ -47,5 +47,5 @@ def fitting(data: Data) -> Data:
 
 
 def encode(value: dict[str, Any]) -> bytes:
-    """The bytes that are signed and sent."""
+    """Return the bytes that are signed and sent."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()

@@ -1,4 +1,4 @@
-"""How an endpoint is doing: what its tries say about it, and when it is switched off."""
+"""The health of endpoints, which disables those that fail for days."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from durable import limits
+from webhooks import limits
 from webhooks.models import WebhookEndpoint
 
-GONE = "The receiver answered 410 Gone: it does not want to be told any more."
-FAILED_FOR_DAYS = "Every try has failed for {days} days."
+GONE = "The receiver answered 410 Gone: it no longer wants webhooks."
+FAILED_FOR_DAYS = "Every attempt has failed for {days} days."
 
 
 def note_success(endpoint_id: uuid.UUID) -> None:
-    """In the transaction that writes the try down."""
+    """Reset the failures; call it in the transaction that records the attempt."""
     failing = WebhookEndpoint.objects.filter(pk=endpoint_id).exclude(failing_since=None)
     failing.update(failing_since=None)
 
 
 def note_failure(endpoint_id: uuid.UUID, *, gone: bool) -> None:
-    """In the transaction that writes the try down. Switched off at once by 410, and after days of failures."""
+    """Record a failure in the attempt's transaction; disable the endpoint at once if gone, or after days."""
     endpoint = WebhookEndpoint.objects.select_for_update(no_key=True).get(pk=endpoint_id)
     now = timezone.now()
     endpoint.failing_since = endpoint.failing_since or now
@@ -34,6 +34,6 @@ def note_failure(endpoint_id: uuid.UUID, *, gone: bool) -> None:
 
 
 def disable(endpoint: WebhookEndpoint, reason: str) -> None:
-    """The first reason stands; one the person switched off stays as it is."""
+    """Disable the endpoint with a reason; one that is disabled keeps its first reason."""
     if endpoint.enabled:
         endpoint.enabled, endpoint.disabled_reason = False, reason

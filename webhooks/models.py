@@ -1,24 +1,21 @@
-"""Where a person wants to be told of things, and each telling."""
+"""Webhook endpoints and deliveries."""
 
 from __future__ import annotations
 
-import uuid
 from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Count, OuterRef, Q, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models import Q
 
-from durable import limits
 from durable.ids import new_id
 from durable.models import Job
-from durable.poke import poke
+from webhooks import limits
 from webhooks.events import EventType
 
 
 class WebhookEndpoint(models.Model):
-    """An address of the outside that one user wants told. Its secret is sealed; only its owner ever saw it."""
+    """A URL to which a user's events are sent. Its secret is stored encrypted; only its owner has seen it."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
@@ -45,10 +42,10 @@ class WebhookEndpoint(models.Model):
 
 
 class WebhookDelivery(Job):
-    """One event for one endpoint: a small job that waits between its tries.
+    """One event for one endpoint: a job that waits between its attempts.
 
-    `event_id` goes out as `webhook-id`, the same in every try; with the endpoint it is unique, so an event that is
-    announced twice is delivered once.
+    `event_id` is sent as `webhook-id` in every attempt. It is unique per endpoint, so an event that is announced twice
+    is delivered once.
     """
 
     COMPLETED: ClassVar[str] = "completed"
@@ -85,39 +82,5 @@ class WebhookDelivery(Job):
 
     @property
     def joins_trace(self) -> bool:
-        """Its tries may go on for days after what it tells of has ended."""
+        """Attempts may continue for days after the trace of the event has ended."""
         return False
-
-    # --- who may start: a slow receiver holds up its owner's other deliveries, never anybody else's ------
-
-    @classmethod
-    def admit(cls, job_id: uuid.UUID) -> bool:
-        """While its user has room. Holds the user's endpoints, so that two at once cannot both be the last."""
-        owners = WebhookEndpoint.objects.filter(deliveries=job_id).values("user")
-        endpoints = (
-            WebhookEndpoint.objects.filter(user__in=owners).order_by("pk").select_for_update(no_key=True)
-        )
-        ids = [endpoint.pk for endpoint in endpoints]
-        busy = cls.live().filter(endpoint__in=ids, status=cls.RUNNING).exclude(pk=job_id).count()
-        return busy < limits.WEBHOOKS_AT_ONCE_PER_USER
-
-    @classmethod
-    def startable(cls, queued: models.QuerySet[Any]) -> models.QuerySet[Any]:
-        running = cls.live().filter(endpoint__user=OuterRef("endpoint__user"), status=cls.RUNNING).order_by()
-        count = Subquery(running.values("endpoint__user").annotate(n=Count("pk")).values("n"))
-        counted: models.QuerySet[Any] = queued.annotate(running_of_user=Coalesce(count, 0))
-        return counted.filter(running_of_user__lt=limits.WEBHOOKS_AT_ONCE_PER_USER)
-
-    # --- hooks of the job -------------------------------------------------------------------------
-
-    def ended_unowned(self) -> None:
-        """Only a worker that died again and again leaves it to others to end it."""
-        self.error = "It was tried several times and its worker died each time. It may have arrived."
-        self.save(update_fields=["error"])
-
-    def after_end(self) -> None:
-        """There is room for another one of this user's."""
-        same_user = WebhookDelivery.live().filter(endpoint__user=self.endpoint.user_id)
-        waiting = same_user.filter(status=self.QUEUED).order_by("queued_at").values_list("pk", flat=True)
-        for delivery_id in waiting[:1]:
-            poke(WebhookDelivery, delivery_id)

@@ -1,4 +1,4 @@
-"""Celery tasks: a poke that names a row, and the broom."""
+"""Celery tasks: run a delivery, and delete old ones."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import uuid
 from celery import shared_task
 
 from durable.runtime import runtime
-from webhooks import deliveries, sending
+from webhooks import deliveries, sender
 from webhooks.models import WebhookDelivery
 
 
 @shared_task(name="webhooks.send")
 def send(delivery_id: str) -> None:
-    """Try one delivery. Once: a second poke finds the lease held and returns."""
-    runtime().run(WebhookDelivery, uuid.UUID(delivery_id), sending.run)
+    """Run one delivery. Once: a duplicate message finds the lease held and returns."""
+    runtime().run(WebhookDelivery, uuid.UUID(delivery_id), sender.run)
 
 
 @shared_task(name="webhooks.forget_old")
 def forget_old() -> None:
-    """Keep the delivery log from growing for ever; beat asks for it."""
+    """Delete old deliveries; scheduled by beat."""
     deliveries.forget_old()

@@ -1,4 +1,4 @@
-"""The addresses of the webhooks' API, under /api/."""
+"""URLs of the webhooks API, under /api/."""
 
 from django.urls import path
 
@@ -6,17 +6,17 @@ from webhooks.api import deliveries, endpoints
 
 urlpatterns = [
     path("webhooks", endpoints.Endpoints.as_view(), name="webhooks"),
-    path("webhooks/<uuid:pk>", endpoints.Endpoint.as_view(), name="webhook"),
+    path("webhooks/<uuid:pk>", endpoints.OneEndpoint.as_view(), name="webhook"),
     path("webhooks/<uuid:pk>/rotate", endpoints.RotateSecret.as_view(), name="webhook-rotate"),
     path("webhooks/<uuid:endpoint_id>/test", deliveries.SendTest.as_view(), name="webhook-test"),
     path(
         "webhooks/<uuid:endpoint_id>/deliveries",
-        deliveries.Deliveries.as_view(),
+        deliveries.WebhookDeliveries.as_view(),
         name="webhook-deliveries",
     ),
     path(
         "webhooks/<uuid:endpoint_id>/deliveries/<uuid:pk>/replay",
-        deliveries.Replay.as_view(),
+        deliveries.ReplayWebhookDelivery.as_view(),
         name="webhook-replay",
     ),
 ]

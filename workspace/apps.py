@@ -1,4 +1,4 @@
-"""Django's handle on the package."""
+"""Django app configuration."""
 
 from django.apps import AppConfig
 
@@ -7,4 +7,4 @@ class WorkspaceConfig(AppConfig):
     name = "workspace"
 
     def ready(self) -> None:
-        from workspace import receivers  # noqa: F401 - models exist only now
+        from workspace import signal_handlers  # noqa: F401 - models exist only now

@@ -1,4 +1,4 @@
-"""Unpacking zip archives that strangers made."""
+"""Unpack untrusted zip archives."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from typing import BinaryIO
 
 from django.contrib.auth.models import AbstractBaseUser
 
-from durable import limits
-from workspace import files
+from workspace import files, limits
 from workspace.errors import BadArchive
 from workspace.models import WorkspaceFile
 
@@ -31,7 +30,7 @@ BROKEN = (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, Runtime
 def unpack(
     user: AbstractBaseUser, archive: BinaryIO, *, folder: str, session_id: uuid.UUID | None = None
 ) -> list[WorkspaceFile]:
-    """Save each file of a zip below a folder: all of them, or none when one is refused."""
+    """Save all files of a zip below a folder, or none; raises BadArchive or another WorkspaceError."""
     saved: list[WorkspaceFile] = []
     with contextlib.ExitStack() as undo:
         try:
@@ -50,7 +49,7 @@ def unpack(
 
 
 def check_directory(archive: BinaryIO) -> None:
-    """Refuse an archive whose list of entries is longer than may be, before any of it is read."""
+    """Raise BadArchive if the list of entries is too long, before it is read."""
     archive.seek(0, io.SEEK_END)
     archive.seek(max(archive.tell() - END_BYTES, 0))
     tail = archive.read(END_BYTES)
@@ -68,7 +67,7 @@ def check_directory(archive: BinaryIO) -> None:
 
 
 def checked_entries(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
-    """The files of an archive, once every name and the total are known to be harmless."""
+    """Return the files of an archive after checking every name and the total size; raises BadArchive."""
     entries = archive.infolist()
     if len(entries) > limits.MAX_ARCHIVE_FILES:
         raise BadArchive(f"The archive has more than {limits.MAX_ARCHIVE_FILES} entries.")
@@ -85,8 +84,8 @@ def check_entry(entry: zipfile.ZipInfo) -> None:
         raise BadArchive(f"The archive has a name that leads outside of it: {name[:100]!r}.")
     mode = entry.external_attr >> 16
     if stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFDIR):
-        raise BadArchive(f"The archive has an entry that is no regular file: {name[:100]!r}.")
-    if entry.compress_type not in METHODS:  # the others take memory as their input wants
-        raise BadArchive("The archive is packed in a way that is not read; use the usual one (deflate).")
+        raise BadArchive(f"The archive has an entry that is not a regular file: {name[:100]!r}.")
+    if entry.compress_type not in METHODS:  # other methods may use unbounded memory
+        raise BadArchive("The archive uses an unsupported compression method. Use deflate.")
     if entry.flag_bits & ENCRYPTED:
         raise BadArchive("The archive is encrypted.")

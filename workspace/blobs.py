@@ -1,4 +1,4 @@
-"""Content in storage under random keys, measured while it is written."""
+"""File content in storage, under random keys."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from django.core.files.base import File
 from django.core.files.storage import FileSystemStorage, default_storage
 from django.db import transaction
 
-from durable import limits
 from durable.connections import outside_wait
+from workspace import limits
 from workspace.errors import ContentGone, FileTooLarge, QuotaExceeded
 from workspace.media_types import HEAD_BYTES, detect
 from workspace.models import LooseBlob
@@ -32,7 +32,7 @@ SPOOL_BYTES = 1024 * 1024
 
 @runtime_checkable
 class Readable(Protocol):
-    """Anything that gives its bytes in pieces."""
+    """Anything that can be read in pieces."""
 
     def read(self, size: int = -1, /) -> bytes: ...
 
@@ -42,7 +42,7 @@ Content = bytes | Readable | Iterable[bytes]
 
 @dataclass(frozen=True, kw_only=True)
 class StoredBlob:
-    """What was written, and what it turned out to be."""
+    """Content that was written, with its size, hash and detected type."""
 
     blob: str
     size: int
@@ -51,7 +51,7 @@ class StoredBlob:
 
 
 def store_blob(content: Content, *, name: str, room: int) -> StoredBlob:
-    """Write content under a fresh key. It stays a LooseBlob until a file takes it over in its own transaction."""
+    """Write content under a new key; it is a LooseBlob until a file owns it. Raises FileTooLarge or QuotaExceeded."""
     if room <= 0:
         raise QuotaExceeded
     blob = f"workspace/{secrets.token_hex(1)}/{secrets.token_hex(16)}"
@@ -71,7 +71,7 @@ def store_blob(content: Content, *, name: str, room: int) -> StoredBlob:
 
 
 def open_blob(blob: str) -> BinaryIO:
-    """The content for reading, fetched as a whole where it is on S3; raises ContentGone."""
+    """Open the content for reading, downloaded completely if it is on S3; raises ContentGone."""
     content: Any = find_blob(blob)
     if is_on_s3(content):
         with outside_wait():
@@ -88,7 +88,7 @@ def find_blob(blob: str) -> BinaryIO:
 
 
 def open_part(blob: str, start: int, length: int) -> BinaryIO:
-    """The content for reading from `start` on; of S3 only the part is fetched. Raises ContentGone."""
+    """Open the content for reading from `start` on; from S3 only that part is downloaded. Raises ContentGone."""
     content = find_blob(blob)
     if not is_on_s3(content):
         content.seek(start)
@@ -98,13 +98,13 @@ def open_part(blob: str, start: int, length: int) -> BinaryIO:
 
 
 def is_on_s3(content: BinaryIO) -> bool:
-    """Whether reading it would fetch all of it first; S3's storage is only known where it is in use."""
+    """Whether the content is on S3, whose library is loaded only if it is used."""
     storage = sys.modules.get("storages.backends.s3")
     return storage is not None and isinstance(content, storage.S3File)
 
 
 def fetch_part(content: Any, start: int, length: int) -> BinaryIO:
-    """Kept at hand, so that a slow reader holds no connection to S3."""
+    """Download a part to a temporary file, so that a slow reader holds no connection to S3."""
     part = tempfile.SpooledTemporaryFile(max_size=SPOOL_BYTES)  # noqa: SIM115 (its reader closes it)
     with outside_wait(), content.obj.get(Range=f"bytes={start}-{start + length - 1}")["Body"] as body:
         shutil.copyfileobj(body, part)
@@ -113,13 +113,13 @@ def fetch_part(content: Any, start: int, length: int) -> BinaryIO:
 
 
 def release_blob(blob: str) -> None:
-    """Give content up inside the transaction that no longer needs it; it is removed once that is committed."""
+    """Mark content as unused in the current transaction; it is removed after the commit."""
     LooseBlob.objects.get_or_create(blob=blob)
     transaction.on_commit(functools.partial(remove_blob, blob))
 
 
 def remove_blob(blob: str) -> bool:
-    """Remove a loose blob. What storage refuses now stays a LooseBlob for the cleaning job."""
+    """Remove unused content; False if storage failed, and the purge task tries again later."""
     try:
         with storage_wait():
             default_storage.delete(blob)
@@ -131,12 +131,12 @@ def remove_blob(blob: str) -> bool:
 
 
 def storage_wait() -> AbstractContextManager[None]:
-    """What to be inside while storage works: a disk is ours, a bucket is the outside."""
+    """Return the context for storage operations: only remote storage counts as an outside wait."""
     return contextlib.nullcontext() if isinstance(default_storage, FileSystemStorage) else outside_wait()
 
 
 def storage_errors() -> tuple[type[Exception], ...]:
-    """What a storage raises when it cannot be reached; S3's library only where it is in use."""
+    """Return the errors of an unreachable storage, including those of S3's library if it is loaded."""
     boto = sys.modules.get("botocore.exceptions")
     return (OSError, boto.BotoCoreError, boto.ClientError) if boto else (OSError,)
 
@@ -150,7 +150,7 @@ def as_readable(content: Content) -> Readable:
 
 
 class PiecesReader:
-    """Pieces of bytes read as one stream."""
+    """Reads pieces of bytes as one stream."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self.pieces = pieces
@@ -169,7 +169,7 @@ class PiecesReader:
 
 
 class MeasuredReader(io.RawIOBase):
-    """A stream that hashes and counts what passes through, and stops what is too much."""
+    """Hashes and counts what is read; raises FileTooLarge or QuotaExceeded over the limits."""
 
     def __init__(self, source: Readable, *, room: int) -> None:
         self.source = source
@@ -182,7 +182,7 @@ class MeasuredReader(io.RawIOBase):
         return True
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """As much as asked for unless the end has come: S3's library takes a short read for the end."""
+        """Read `size` bytes, fewer only at the end: S3's library takes a short read for the end."""
         wanted = sys.maxsize if size is None or size < 0 else size
         block = self.take(min(wanted, File.DEFAULT_CHUNK_SIZE))
         if len(block) == wanted or not block:
@@ -195,7 +195,7 @@ class MeasuredReader(io.RawIOBase):
         return bytes(pieces)
 
     def take(self, size: int) -> bytes:
-        """One read of the source, measured."""
+        """Read once from the source and measure it."""
         block = self.source.read(size)
         self.size += len(block)
         if self.size > limits.MAX_FILE_BYTES:

@@ -1,4 +1,4 @@
-"""Files that travel inside values as base64 data URIs, moved to the workspace."""
+"""Move base64 data URIs in values to workspace files."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
 
-from durable import limits
-from workspace import files
+from workspace import files, limits
 from workspace.errors import WorkspaceError
 from workspace.models import WorkspaceFile
-from workspace.nested import map_strings
+from workspace.nested_values import map_strings
 
 HEADER = re.compile(
     r"data:(?P<type>[\w.+-]{1,60}/[\w.+-]{1,60})?(?:;[\w-]{1,40}=[^;,\s\"']{0,100}){0,5};base64,",
@@ -30,9 +29,9 @@ STEP = 4 * 64 * 1024  # characters decoded at a time; a multiple of four
 
 @dataclass(kw_only=True)
 class DataUris:
-    """Moves the data URIs of one value after the other into a user's workspace.
+    """Moves the data URIs of values into a user's workspace.
 
-    Once per content: the file is keyed by its hash, so a second pass over the same value finds the first's files.
+    Once per content: the file's key is a hash, so a second pass over the same value finds the same files.
     """
 
     user: AbstractBaseUser
@@ -41,11 +40,11 @@ class DataUris:
     files: list[WorkspaceFile] = field(default_factory=list)
 
     def move(self, value: Any) -> Any:
-        """The value with each data URI replaced by its `workspace://` reference, or by a note when it is not kept."""
+        """Return the value with each data URI replaced by a `workspace://` reference, or by a note if not saved."""
         return map_strings(value, self.move_text)
 
     def move_text(self, text: str) -> str:
-        """One text; only its slices are decoded, so a long one is never copied whole."""
+        """Do the same for one text, decoding it in slices so that a long one is never copied whole."""
         pieces: list[str] = []
         end = 0
         for header in HEADER.finditer(text):
@@ -60,7 +59,7 @@ class DataUris:
         return "".join([*pieces, text[end:]]) if pieces else text
 
     def keep(self, text: str, span: tuple[int, int], media_type: str) -> str:
-        """Save one payload; what stands in its place."""
+        """Save one payload and return its replacement."""
         if len(self.files) >= limits.MAX_DATA_URIS:
             return "[file not kept: there are too many in one result]"
         digest, size = measure(text, span)
@@ -71,13 +70,13 @@ class DataUris:
                 self.user, path, decoded(text, span), session_id=self.session_id, number=True, key=key
             )
         except WorkspaceError as error:
-            return f"[file of {size} bytes not kept: {error.detail}]"
+            return f"[file of {size} bytes not kept: {error.message}]"
         self.files.append(file)
         return file.reference
 
 
 def measure(text: str, span: tuple[int, int]) -> tuple[str, int]:
-    """Hash and size of a payload."""
+    """Return the hash and size of a payload."""
     digest, size = hashlib.sha256(), 0
     for block in decoded(text, span):
         digest.update(block)
@@ -86,7 +85,7 @@ def measure(text: str, span: tuple[int, int]) -> tuple[str, int]:
 
 
 def decoded(text: str, span: tuple[int, int]) -> Iterator[bytes]:
-    """The payload's bytes, block by block."""
+    """Yield the payload's bytes in blocks."""
     start, end = span
     for at in range(start, end, STEP):
         piece = text[at : min(at + STEP, end)].encode("ascii").translate(URL_SAFE)

@@ -1,6 +1,6 @@
-"""What can go wrong with a file.
+"""Refusals about files.
 
-APIException
+Refusal
 └── WorkspaceError
     ├── FileMissing        404
     ├── PathTaken          409
@@ -15,84 +15,74 @@ APIException
 
 from __future__ import annotations
 
-from rest_framework import status
-from rest_framework.exceptions import APIException, NotFound
+from http import HTTPStatus
+
+from durable.refusals import NotFound, Refusal
 
 
-class WorkspaceError(APIException):
+class WorkspaceError(Refusal):
     """The file could not be handled."""
 
-    status_code: int = status.HTTP_400_BAD_REQUEST
-    default_code = "workspace_error"
-    default_detail = __doc__
+    code = "workspace_error"
 
 
 class FileMissing(WorkspaceError, NotFound):
     """There is no such file in your workspace."""
 
-    status_code = status.HTTP_404_NOT_FOUND
-    default_code = "not_found"
-    default_detail = __doc__
+    status = HTTPStatus.NOT_FOUND
+    code = "not_found"
 
 
 class PathTaken(WorkspaceError):
-    """A file with this name is there already."""
+    """A file with this name already exists."""
 
-    status_code = status.HTTP_409_CONFLICT
-    default_code = "path_taken"
-    default_detail = __doc__
-    hint = "Choose another name, or say that it may be overwritten."
+    status = HTTPStatus.CONFLICT
+    code = "path_taken"
+    hint = "Choose another name, or allow overwriting."
 
 
 class ContentGone(WorkspaceError):
     """The file is listed, but its content is no longer in storage."""
 
-    status_code = status.HTTP_410_GONE
-    default_code = "content_gone"
-    default_detail = __doc__
+    status = HTTPStatus.GONE
+    code = "content_gone"
 
 
 class FileTooLarge(WorkspaceError):
-    """The file is larger than one file may be."""
+    """The file is too large."""
 
-    status_code = status.HTTP_413_REQUEST_ENTITY_TOO_LARGE
-    default_code = "file_too_large"
-    default_detail = __doc__
+    status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    code = "file_too_large"
 
 
 class BadRange(WorkspaceError):
-    """The asked range is not inside the file."""
+    """The requested range is outside the file."""
 
-    status_code = status.HTTP_416_REQUESTED_RANGE_NOT_SATISFIABLE
-    default_code = "bad_range"
-    default_detail = __doc__
+    status = HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
+    code = "bad_range"
 
 
 class BadUpload(WorkspaceError):
     """The upload cannot be read."""
 
-    default_code = "bad_upload"
-    default_detail = __doc__
+    code = "bad_upload"
 
 
 class BadArchive(WorkspaceError):
-    """The archive is damaged, too large when unpacked, or has names that lead outside."""
+    """The archive is damaged, too large when unpacked, or contains unsafe names."""
 
-    default_code = "bad_archive"
-    default_detail = __doc__
+    code = "bad_archive"
 
 
 class BadImage(WorkspaceError):
-    """The picture is damaged, of an unknown kind, or has too many pixels."""
+    """The image is damaged, of an unknown type, or has too many pixels."""
 
-    default_code = "bad_image"
-    default_detail = __doc__
+    code = "bad_image"
 
 
 class QuotaExceeded(WorkspaceError):
     """The workspace is full."""
 
-    status_code = status.HTTP_507_INSUFFICIENT_STORAGE
-    default_code = "workspace_full"
-    default_detail = __doc__
-    hint = "Delete files you no longer need, then try again."
+    status = HTTPStatus.INSUFFICIENT_STORAGE
+    code = "workspace_full"
+    hint = "Delete files that you no longer need, then try again."

@@ -1,4 +1,4 @@
-"""The workspace's use-cases: save, find, read, rename, delete and list a user's files."""
+"""Actions on a user's files: save, find, read, rename, delete and list."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import F, QuerySet, Value
 from django.db.models.functions import Left
 
-from durable import limits
-from durable.retrying import in_transaction
-from workspace import blobs, quotas
+from durable import storable
+from durable.transactions import in_transaction
+from workspace import blobs, limits, quotas
 from workspace.blobs import Content, StoredBlob, open_blob, release_blob, remove_blob, store_blob
 from workspace.errors import FileMissing, PathTaken
 from workspace.models import LooseBlob, WorkspaceFile
@@ -43,12 +43,11 @@ def save(
     key: str | None = None,
     outside_sources: Sequence[str] = (),
 ) -> WorkspaceFile:
-    """Keep content under a cleaned path, streaming.
+    """Stream content into a file under a cleaned path; raises WorkspaceError.
 
-    When the path is taken: `overwrite` replaces that file's content (its id stays), `number` takes the next
-    free `name (2)`, else PathTaken. Once per `key`: the second time returns the file of the first. Call it
-    outside transactions: the content is written before the row. `outside_sources` say where content came from
-    that is not its owner's.
+    If the path is taken, `overwrite` replaces the content of that file (its id stays), `number` uses the next free
+    `name (2)`, else PathTaken is raised. Once per `key`: a second call returns the file of the first. Call it outside
+    transactions: the content is written before the row. `outside_sources` names third-party sources of the content.
     """
     if key and (made := WorkspaceFile.objects.filter(user_id=user.pk, key=key).first()):
         return made
@@ -84,7 +83,7 @@ def record(
     key: str | None,
     outside_sources: Sequence[str] = (),
 ) -> WorkspaceFile:
-    """Give stored content its file, under the lock of the user's usage."""
+    """Create or replace the file of stored content, under the lock of the user's usage."""
     usage = quotas.lock_usage(user.pk)
     mine = WorkspaceFile.objects.filter(user_id=user.pk)
     if key and (made := mine.filter(key=key).first()):
@@ -115,7 +114,7 @@ def record(
 def find(
     user: AbstractBaseUser, *, file_id: uuid.UUID | str | None = None, path: str | None = None
 ) -> WorkspaceFile:
-    """One of the user's own files by id or by path; raises FileMissing, also for what is another's."""
+    """Return the user's file by id or by path; raises FileMissing, also for someone else's file."""
     mine = WorkspaceFile.objects.filter(user_id=user.pk)
     found = None
     if file_id is not None and (known := as_uuid(file_id)):
@@ -128,17 +127,17 @@ def find(
 
 
 def open_file(file: WorkspaceFile) -> BinaryIO:
-    """The content for reading, to be closed by the caller."""
+    """Open the content for reading; the caller closes it. Raises ContentGone."""
     return open_blob(file.blob)
 
 
 def open_part(file: WorkspaceFile, start: int, length: int) -> BinaryIO:
-    """The content for reading from `start` on, of which so many bytes are wanted; to be closed by the caller."""
+    """Open the content for reading `length` bytes from `start` on; the caller closes it. Raises ContentGone."""
     return blobs.open_part(file.blob, start, length)
 
 
 def read_range(file: WorkspaceFile, offset: int = 0, length: int | None = None) -> bytes:
-    """A piece of the content; shorter than asked at the end, empty behind it."""
+    """Return a part of the content; it is shorter at the end of the file, and empty behind it."""
     offset = max(0, offset)
     length = max(0, file.size - offset if length is None else min(length, file.size - offset))
     with open_part(file, offset, length) as content:
@@ -159,7 +158,7 @@ def rename(file: WorkspaceFile, path: str) -> WorkspaceFile:
 
 @in_transaction
 def delete(file: WorkspaceFile) -> None:
-    """Remove a file. Its room is free at once; its content goes after commit. Twice is as good as once."""
+    """Delete a file; its content is removed after the commit. Idempotent."""
     quotas.lock_usage(file.user_id)
     WorkspaceFile.objects.filter(id=file.id).delete()
 
@@ -167,7 +166,7 @@ def delete(file: WorkspaceFile) -> None:
 def list_files(
     user: AbstractBaseUser, prefix: str = "", cursor: str | None = None, limit: int = limits.FILES_PAGE
 ) -> FilePage:
-    """The user's files whose path begins with `prefix`, by path."""
+    """Return a page of the user's files whose path starts with `prefix`, by path."""
     files = of_user(user, prefix)
     if cursor and (after := decode_cursor(cursor)):
         files = files.filter(path__gt=after)
@@ -179,16 +178,16 @@ def list_files(
 
 
 def of_user(user: AbstractBaseUser, prefix: str = "") -> QuerySet[WorkspaceFile]:
-    """The user's files below a prefix. Compared as text: SQLite's LIKE does not know upper from lower case."""
+    """Return the user's files with a path prefix, compared as text because SQLite's LIKE ignores case."""
     files = WorkspaceFile.objects.filter(user_id=user.pk)
-    prefix = prefix.lstrip("/").replace("\0", "")
+    prefix = storable.text(prefix.lstrip("/"))
     if prefix:
         files = files.annotate(start=Left(F("path"), Value(len(prefix)))).filter(start=prefix)
     return files
 
 
 def free_path(mine: QuerySet[WorkspaceFile], path: str) -> str:
-    """The first free `name (2)`, `name (3)`, ..."""
+    """Return the first free `name (2)`, `name (3)`, ...; raises PathTaken."""
     for count in range(2, MAX_NUMBERED):
         candidate = numbered(path, count)
         if not mine.filter(path=candidate).exists():
@@ -210,8 +209,9 @@ def encode_cursor(path: str) -> str:
 
 
 def decode_cursor(cursor: str) -> str | None:
-    """The path a cursor stands for; None for one that is not ours."""
+    """Return the path in a cursor; None for an invalid one."""
     try:
-        return base64.urlsafe_b64decode(cursor.encode()).decode().replace("\0", "")
+        path = base64.urlsafe_b64decode(cursor.encode()).decode()
     except (binascii.Error, ValueError):
         return None
+    return path if storable.is_text(path) else None

@@ -1,4 +1,4 @@
-"""What a file is, by its content; its name only decides between kinds that look alike."""
+"""Detect media types by content; the name only decides between types with similar content."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COMMENT = re.compile(rb"\s*<!--")
 HTML_AFTER_COMMENT = re.compile(rb"-->\s*" + HTML_TAG, re.IGNORECASE)
 SVG = re.compile(rb"<svg[\s>]", re.IGNORECASE)
 XML = re.compile(rb"\s*<\?xml\s", re.IGNORECASE)
-# Text kinds that a name may claim for content that is text anyway; none of them runs in a browser.
+# Text types that a name may select for text content; browsers run none of them.
 TEXT_BY_NAME = {
     "csv": "text/csv",
     "tsv": "text/tab-separated-values",
@@ -30,17 +30,17 @@ TEXT_BY_NAME = {
 
 
 def detect(head: bytes, name: str) -> str:
-    """The media type of content that begins with `head` (its first HEAD_BYTES)."""
+    """Return the media type of content that starts with `head`, its first HEAD_BYTES."""
     if is_text(head):
         return text_kind(head, name)
-    import puremagic  # reads its tables when it is loaded
+    import puremagic  # reads its tables on import
 
     try:
         found = [match.mime_type for match in puremagic.magic_string(head) if match.mime_type]
     except (puremagic.PureError, ValueError):  # ValueError: empty
         found = []
     if head.startswith(b"PK\x03\x04"):
-        found.insert(0, ZIP)  # every Office and EPUB file begins like this one
+        found.insert(0, ZIP)  # Office and EPUB files start like this too
     claimed = mimetypes.guess_type(name)[0]
     if claimed and claimed in found and not claimed.startswith("text/"):
         return claimed
@@ -49,7 +49,7 @@ def detect(head: bytes, name: str) -> str:
 
 
 def is_text(head: bytes) -> bool:
-    """Whether it reads as text: UTF-8 (its last character may be cut) without control characters."""
+    """Whether it is UTF-8 text, the last character possibly cut, without control characters."""
     if b"\0" in head:
         return False
     try:
@@ -74,10 +74,9 @@ def text_kind(head: bytes, name: str) -> str:
 
 
 def is_html(head: bytes) -> bool:
-    """Whether it begins with a tag of HTML, or with a comment and has such a tag behind a comment's end.
+    """Whether it starts with an HTML tag, or with a comment and has such a tag after a comment.
 
-    Three searches that each pass over the text once: one pattern for it all would try every way to pair the
-    beginnings and the ends of comments.
+    Three linear searches: a single pattern would try all pairs of comment starts and ends.
     """
     if HTML.match(head):
         return True

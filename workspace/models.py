@@ -1,16 +1,16 @@
-"""Files of users, what they add up to, and blobs that no file owns."""
+"""Users' files, their total size, and content that no file owns."""
 
 from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
 
-from durable import limits
 from durable.ids import new_id
+from workspace import limits
 
 
 class WorkspaceFile(models.Model):
-    """One file of one user: a virtual path for people, a random key in storage for the content."""
+    """One file of one user: a virtual path, and a random storage key for its content."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     user = models.ForeignKey(
@@ -62,7 +62,7 @@ class WorkspaceFile(models.Model):
 
 
 class WorkspaceUsage(models.Model):
-    """What a user's files add up to. Its row is the lock that every change of them takes first."""
+    """The number and total size of a user's files. Every change of them locks this row first."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, primary_key=True, on_delete=models.CASCADE, related_name="workspace_usage"
@@ -78,7 +78,7 @@ class WorkspaceUsage(models.Model):
 
 
 class LooseBlob(models.Model):
-    """Content in storage that no file owns: being written, or left by a file that was deleted or overwritten."""
+    """Stored content without a file: being written, or left by a deleted or overwritten file."""
 
     blob = models.CharField(max_length=200, primary_key=True)
     created_at = models.DateTimeField(auto_now_add=True, db_index=True)

@@ -1,11 +1,11 @@
-"""Names of files made safe to show, to store and to download on any system."""
+"""File names that are safe to show, store and download on any system."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 
-from durable import limits
+from workspace import limits
 
 FORBIDDEN = re.compile(r'[<>:"|?*]')
 DRIVE = re.compile(r"^[A-Za-z]:(?=[/\\]|$)")
@@ -17,7 +17,7 @@ UNNAMED = "file"
 
 
 def clean_path(text: str) -> str:
-    """A relative path like `reports/2026/march.csv`, whatever was given. Cleaning twice changes nothing more."""
+    """Return a relative path such as `reports/2026/march.csv` for any text. Idempotent."""
     text = DRIVE.sub("", unicodedata.normalize("NFC", text).strip())
     parts = [part for part in map(clean_part, re.split(r"[/\\]", text)) if part]
     parts = parts[-limits.MAX_PATH_DEPTH :] or [UNNAMED]
@@ -27,7 +27,7 @@ def clean_path(text: str) -> str:
 
 
 def clean_part(part: str) -> str:
-    """One name of a path; empty when nothing of it is left."""
+    """Return one part of a path, cleaned; it may be empty."""
     part = "".join(character for character in part if unicodedata.category(character) not in INVISIBLE)
     part = trim(FORBIDDEN.sub("_", part))
     if RESERVED.fullmatch(part):
@@ -36,12 +36,12 @@ def clean_part(part: str) -> str:
 
 
 def trim(part: str) -> str:
-    """Without dots and blanks at either end: no `.`, no `..`, no dot file, nothing Windows would drop."""
+    """Strip dots and spaces from both ends: no `.`, `..`, dot files, or names that Windows would change."""
     return unicodedata.normalize("NFC", re.sub(r"\s+", " ", part)).strip(". ")
 
 
 def shorten(part: str) -> str:
-    """At most the allowed characters and bytes, the extension kept."""
+    """Cut to the allowed characters and bytes, keeping the extension."""
     stem, dot, extension = part.rpartition(".")
     if not dot or len(extension) > 10:
         stem, extension = part, ""
@@ -54,7 +54,7 @@ def shorten(part: str) -> str:
 
 
 def numbered(path: str, number: int) -> str:
-    """`a/b.txt` as `a/b (2).txt`: the name for a second file of the same name."""
+    """Return `a/b (2).txt` for `a/b.txt`, the name of a second file."""
     folder, slash, name = path.rpartition("/")
     stem, dot, extension = name.rpartition(".")
     if not dot:

@@ -1,35 +1,33 @@
-"""How much one user may keep, held by a row that every change locks first."""
+"""Storage quotas of users, enforced by a row that every change locks first."""
 
 from __future__ import annotations
 
 from django.db.models import F
 
-from durable import limits
+from workspace import limits
 from workspace.errors import QuotaExceeded
 from workspace.models import WorkspaceUsage
 
 
 def room_left(user_id: int) -> int:
-    """Bytes this user may still add, by an unlocked look; `charge` has the last word."""
+    """Return the bytes this user may still add, read without a lock; `charge` decides."""
     usage = WorkspaceUsage.objects.filter(user_id=user_id).first()
     return limits.MAX_WORKSPACE_BYTES - (usage.bytes if usage else 0)
 
 
 def lock_usage(user_id: int) -> WorkspaceUsage:
-    """Take the user's row for the rest of the transaction; on SQLite the transaction itself is the lock."""
+    """Lock the user's row for the rest of the transaction; on SQLite the transaction itself is the lock."""
     WorkspaceUsage.objects.get_or_create(user_id=user_id)
     return WorkspaceUsage.objects.select_for_update().get(user_id=user_id)
 
 
 def charge(usage: WorkspaceUsage, *, size: int, files: int) -> None:
-    """Add to a locked row; raises QuotaExceeded instead of going over."""
+    """Add to a locked row; raises QuotaExceeded."""
     if files > 0 and usage.files + files > limits.MAX_WORKSPACE_FILES:
-        raise QuotaExceeded(
-            f"Your workspace has its {limits.MAX_WORKSPACE_FILES} files. There is no room for another."
-        )
+        raise QuotaExceeded(f"Your workspace already has {limits.MAX_WORKSPACE_FILES} files, the maximum.")
     if size > 0 and usage.bytes + size > limits.MAX_WORKSPACE_BYTES:
         raise QuotaExceeded(
-            f"Your workspace would be larger than its {limits.MAX_WORKSPACE_BYTES // 1024**2} MB."
+            f"Your workspace would be larger than {limits.MAX_WORKSPACE_BYTES // 1024**2} MB, the maximum."
         )
     usage.bytes += size
     usage.files += files

@@ -1,18 +1,17 @@
-"""`workspace://<id>`: how texts and values point at files, good for their owner only."""
+"""`workspace://<id>` references to files, valid for their owner only."""
 
 from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Callable
 from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
 
-from durable import limits
+from workspace import limits
 from workspace.errors import FileMissing
 from workspace.models import WorkspaceFile
-from workspace.nested import strings_in
+from workspace.nested_values import strings_in
 
 REFERENCE = re.compile(
     r"workspace://([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?![0-9a-z-])", re.IGNORECASE
@@ -24,7 +23,7 @@ def format_reference(file_id: uuid.UUID) -> str:
 
 
 def parse_references(value: Any) -> list[uuid.UUID]:
-    """The ids in a text or in any nested value, each once, in reading order."""
+    """Return the ids in a text or nested value, each once, in reading order."""
     found: dict[uuid.UUID, None] = {}
     for text in strings_in(value):
         if "workspace://" not in text.lower():
@@ -37,26 +36,16 @@ def parse_references(value: Any) -> list[uuid.UUID]:
 
 
 def resolve(user: AbstractBaseUser, value: Any) -> list[WorkspaceFile]:
-    """The user's own files a text or value points at, in reading order; what is another's is as good as not there."""
+    """Return the user's files that a text or value refers to, in reading order; others are ignored."""
     ids = parse_references(value)
     files = WorkspaceFile.objects.filter(user_id=user.pk).in_bulk(ids) if ids else {}
     return [files[file_id] for file_id in ids if file_id in files]
 
 
 def require(user: AbstractBaseUser, value: Any) -> list[WorkspaceFile]:
-    """Like `resolve`, but raises FileMissing when one of the references is not the user's."""
+    """Do the same, but raise FileMissing if a reference is not one of the user's files."""
     files = resolve(user, value)
     if missing := set(parse_references(value)) - {file.id for file in files}:
         names = ", ".join(sorted(format_reference(file_id) for file_id in missing))
         raise FileMissing(f"There is no such file in your workspace: {names}.")
     return files
-
-
-def replace_references(text: str, replacement: Callable[[uuid.UUID], str | None]) -> str:
-    """The text with each reference replaced; None leaves it as it is."""
-
-    def put(match: re.Match[str]) -> str:
-        new = replacement(uuid.UUID(match[1]))
-        return match[0] if new is None else new
-
-    return REFERENCE.sub(put, text)

@@ -1,13 +1,13 @@
-"""Celery tasks: the broom, which beat asks for."""
+"""Celery tasks of the workspace, scheduled by beat."""
 
 from __future__ import annotations
 
 from celery import shared_task
 
-from workspace import cleaning
+from workspace import purge
 
 
 @shared_task(name="workspace.purge_deleted")
 def purge_deleted() -> None:
-    """Remove content that no file owns any more; twice does no harm."""
-    cleaning.purge_deleted()
+    """Remove content that no file owns. Idempotent."""
+    purge.purge_deleted()

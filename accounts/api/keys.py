@@ -1,17 +1,17 @@
-"""/api/keys: list, make and revoke one's own API keys."""
+"""/api/keys: list, create and revoke API keys."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from django.db.models import QuerySet
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import generics, serializers, status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts.api.authentication import current_user
 from accounts.api_keys import make_key, revoke_key
-from accounts.authentication import current_user
 from accounts.models import ApiKey
 
 
@@ -39,7 +39,7 @@ class NewKeySerializer(KeySerializer):
 
 
 class OwnKeys(generics.GenericAPIView[ApiKey]):
-    """Keys of the person asking that still work; nobody else's, and none that was revoked."""
+    """The user's own keys that have not been revoked."""
 
     queryset = ApiKey.objects.none()
     serializer_class = KeySerializer
@@ -48,10 +48,15 @@ class OwnKeys(generics.GenericAPIView[ApiKey]):
         return ApiKey.objects.filter(user=current_user(self.request), revoked_at=None).order_by("-id")
 
 
+@extend_schema_view(
+    get=extend_schema(
+        summary="List API keys", description="Your API keys; the keys themselves are not stored."
+    )
+)
 class Keys(OwnKeys, generics.ListAPIView[ApiKey]):
     """List keys; make one."""
 
-    @extend_schema(responses={201: NewKeySerializer})
+    @extend_schema(summary="Create an API key", responses={201: NewKeySerializer})
     def post(self, request: Request) -> Response:
         """Make an API key. The answer shows it this once: only its hash is kept."""
         form = self.get_serializer(data=request.data)
@@ -64,7 +69,7 @@ class Keys(OwnKeys, generics.ListAPIView[ApiKey]):
 class Key(OwnKeys):
     """One key."""
 
-    @extend_schema(responses={204: None})
+    @extend_schema(summary="Revoke an API key", responses={204: None})
     def delete(self, request: Request, **kwargs: Any) -> Response:
         """Revoke the key at once, for good."""
         revoke_key(self.get_object())

@@ -1,4 +1,4 @@
-"""/api/me: who is asking, what they chose and what limits them."""
+"""/api/me: the user's profile, preferences and limits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts.authentication import current_user
+from accounts.api.authentication import current_user
 from accounts.budgets import limits_of
 from accounts.models import User
 
@@ -57,7 +57,7 @@ class MeSerializer(serializers.ModelSerializer[User]):
         return reverse("admin:index") if user.is_staff else ""
 
     def update(self, instance: User, validated_data: dict[str, Any]) -> User:
-        """A change of time zone is dated: the budget's day must not start afresh with it."""
+        """Record the time of a time zone change, which must not start a new budget day."""
         changes = dict(validated_data)
         if changes.get("time_zone", instance.time_zone) != instance.time_zone:
             changes["time_zone_changed_at"] = timezone.now()
@@ -70,13 +70,13 @@ class MeSerializer(serializers.ModelSerializer[User]):
 class Me(APIView):
     """The person asking."""
 
-    @extend_schema(responses=MeSerializer)
+    @extend_schema(summary="Get your profile", responses=MeSerializer)
     @method_decorator(ensure_csrf_cookie)
     def get(self, request: Request) -> Response:
         """Who I am. Browsers also get the CSRF cookie here that changes need."""
         return Response(MeSerializer(current_user(request)).data)
 
-    @extend_schema(request=MeSerializer, responses=MeSerializer)
+    @extend_schema(summary="Change your profile", request=MeSerializer, responses=MeSerializer)
     def patch(self, request: Request) -> Response:
         """Change e-mail address, time zone or theme."""
         form = MeSerializer(current_user(request), data=request.data, partial=True)

@@ -2,8 +2,13 @@
 
 from django.urls import path
 
-from accounts import schema  # noqa: F401 - registers itself with the page generator, which always loads this module
-from accounts.api import keys, me, usage, ws_ticket
+from accounts.api import (
+    keys,
+    me,
+    schema,  # noqa: F401 - registers itself with the page generator, which always loads this module
+    usage,
+    ws_ticket,
+)
 
 urlpatterns = [
     path("me", me.Me.as_view(), name="me"),

@@ -10,13 +10,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts.authentication import current_user
+from accounts.api.authentication import current_user
 from accounts.budgets import Allowance, allowances
-from accounts.charges import Usage, usage_by_day
-from durable.limits import MAX_USAGE_DAYS, USAGE_DAYS
+from accounts.charges import UsageTotals, usage_by_day
+from accounts.limits import MAX_USAGE_DAYS, USAGE_DAYS
 
 
-class UsageSerializer(serializers.Serializer[Usage]):
+class UsageSerializer(serializers.Serializer[UsageTotals]):
     """Tokens, and their cost in US dollars and in credits (a hundred to the dollar)."""
 
     input_tokens = serializers.IntegerField()
@@ -51,7 +51,7 @@ DAYS = OpenApiParameter(
 class UsageByDay(APIView):
     """What the person asking used."""
 
-    @extend_schema(parameters=[DAYS], responses=ANSWER)
+    @extend_schema(summary="Get usage by day", parameters=[DAYS], responses=ANSWER)
     def get(self, request: Request) -> Response:
         """Usage of the last days, oldest first, in the user's time zone."""
         user = current_user(request)
@@ -60,7 +60,7 @@ class UsageByDay(APIView):
         return Response(
             {
                 "days": [{"date": entry.date} | numbers(entry.usage) for entry in days],
-                "totals": numbers(sum((entry.usage for entry in days), Usage())),
+                "totals": numbers(sum((entry.usage for entry in days), UsageTotals())),
                 "budget": {"day": state(day), "month": state(month)},
             }
         )
@@ -74,7 +74,7 @@ def asked_days(request: Request) -> int:
         raise serializers.ValidationError({"days": ["This is not a whole number."]}) from None
 
 
-def numbers(usage: Usage) -> dict[str, Any]:
+def numbers(usage: UsageTotals) -> dict[str, Any]:
     return {
         "input_tokens": usage.input_tokens,
         "output_tokens": usage.output_tokens,

@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts.authentication import current_login, current_user
+from accounts.api.authentication import current_login, current_user
 from accounts.tickets import issue_ticket
 
 ANSWER = inline_serializer("WebsocketTicket", {"ticket": serializers.CharField()})
@@ -17,7 +17,7 @@ ANSWER = inline_serializer("WebsocketTicket", {"ticket": serializers.CharField()
 class WebsocketTicket(APIView):
     """Tickets for `/ws/...?ticket=`."""
 
-    @extend_schema(request=None, responses=ANSWER)
+    @extend_schema(summary="Create a websocket ticket", request=None, responses=ANSWER)
     def post(self, request: Request) -> Response:
         """A ticket that opens one websocket, once, within 30 seconds."""
         ticket = issue_ticket(current_user(request), current_login(request))

@@ -1,5 +1,5 @@
-"""Parsers of strangers' bytes, each run by `boundary.isolated` in a process of its own.
+"""Parsers of untrusted bytes, each run by `boundary.isolated` in a separate process.
 
-A module here has one function, `parse(body, arguments)`, that returns JSON or raises `UnreadableContent`. It imports
-neither Django nor the rest of the product, and knows only what it is given.
+Each module has one entry point, `parse(body, arguments)`, which returns JSON or raises `UnreadableContent`. Parsers
+import neither Django nor the rest of the product.
 """

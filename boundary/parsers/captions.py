@@ -1,4 +1,4 @@
-"""Captions of videos in YouTube's XML, as lines of text."""
+"""Parse captions in YouTube's XML into lines of text."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from xml.etree.ElementTree import ParseError
 from defusedxml import DefusedXmlException  # type: ignore[import-untyped]
 from defusedxml.ElementTree import fromstring  # type: ignore[import-untyped]
 
-from boundary.parsers.errors import UnreadableContent
+from boundary.errors import UnreadableContent
 
 TAG = re.compile(r"<[^<>]*>")
 
 
 def parse(body: bytes, arguments: Mapping[str, Any]) -> list[str]:
-    """Return the captions in their order, without markup; raises UnreadableContent."""
+    """Return the captions in order, without markup; raise UnreadableContent."""
     try:
         lines = fromstring(body)
     except (ParseError, DefusedXmlException, ValueError) as error:
-        raise UnreadableContent(f"The captions are no readable XML ({type(error).__name__}).") from None
+        raise UnreadableContent(f"The captions are not valid XML ({type(error).__name__}).") from None
     return [TAG.sub("", html.unescape(line.text)) for line in lines if line.text is not None]

@@ -1,4 +1,4 @@
-"""The charset of text that does not declare one, found by looking at it."""
+"""Detect the charset of text that does not declare one."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ import charset_normalizer
 
 
 def parse(body: bytes, arguments: Mapping[str, Any]) -> str | None:
-    """Return Python's name of the most likely charset, or None."""
+    """Return Python's name for the most likely charset, or None."""
     best = charset_normalizer.from_bytes(body).best()
     return best.encoding if best else None

@@ -1,4 +1,4 @@
-"""RSS and Atom feeds as plain entries."""
+"""Parse RSS and Atom feeds into plain entries."""
 
 from __future__ import annotations
 
@@ -8,11 +8,17 @@ from typing import Any
 
 import feedparser  # type: ignore[import-untyped]
 
+from boundary.errors import UnreadableContent
+
 
 def parse(body: bytes, arguments: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the entries in the feed's order; `date` is a UTC time tuple or None."""
-    # As a stream: feedparser would open the file or the URL that bare bytes or text name.
-    return [read_entry(raw) for raw in feedparser.parse(io.BytesIO(body)).entries]
+    """Return the entries in feed order; `date` is a UTC time tuple or None. Raises UnreadableContent."""
+    try:
+        # Passed as a stream: feedparser would open a file or URL named by bytes or text.
+        found = feedparser.parse(io.BytesIO(body)).entries
+    except (ValueError, LookupError) as error:  # such as an encoding whose name is no text
+        raise UnreadableContent(f"The feed cannot be read ({type(error).__name__}).") from None
+    return [read_entry(raw) for raw in found]
 
 
 def read_entry(raw: Any) -> dict[str, Any]:

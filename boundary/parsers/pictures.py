@@ -1,4 +1,4 @@
-"""Pictures made to fit what a model is shown: checked, scaled down, and encoded again where needed."""
+"""Check pictures for a model, and scale and re-encode them where needed."""
 
 from __future__ import annotations
 
@@ -11,26 +11,20 @@ from typing import Any
 
 from PIL import Image, ImageOps
 
-from boundary.parsers.errors import UnreadableContent
+from boundary.errors import UnreadableContent
 
-Image.init()  # loads the formats once, before anything is forked
+Image.init()  # load the formats once, before forking
 
 QUALITIES = (85, 70, 50)
 SMALLEST_EDGE = 64
-BROKEN = (
-    OSError,
-    SyntaxError,
-    ValueError,
-    EOFError,
-    struct.error,
-    zlib.error,
-)  # what Pillow raises on bad files
+# What Pillow raises on damaged files.
+BROKEN = (OSError, SyntaxError, ValueError, EOFError, struct.error, zlib.error)
 
 
 def parse(body: bytes, arguments: Mapping[str, Any]) -> dict[str, str] | None:
-    """Return media type and base64 of a smaller picture, or None when the picture fits as it is.
+    """Return media type and base64 data of a smaller picture, or None if the picture fits as it is.
 
-    Raises UnreadableContent for what is damaged, has too many pixels or cannot be made small enough.
+    Raises UnreadableContent if the picture is damaged, has too many pixels or cannot be made small enough.
     """
     max_edge, max_bytes = arguments["max_edge"], arguments["max_bytes"]
     try:
@@ -53,16 +47,16 @@ def is_animated(image: Image.Image) -> bool:
 
 
 def check_pixels(image: Image.Image, max_pixels: int) -> None:
-    """Before anything is decoded: a small file can claim a picture of gigabytes."""
+    """Raise UnreadableContent for too many pixels, before decoding: a small file can expand to gigabytes."""
     if image.width * image.height > max_pixels:
         raise UnreadableContent(
-            f"The picture has {image.width} x {image.height} pixels; {max_pixels} are the most."
+            f"The picture has {image.width} x {image.height} pixels; the limit is {max_pixels}."
         )
 
 
 def shrink(image: Image.Image, max_edge: int, max_bytes: int) -> tuple[str, bytes]:
-    """A still picture of at most that edge and that many bytes."""
-    image.draft("RGB", (max_edge, max_edge))  # JPEG decodes straight to about this size
+    """Return a still picture within the given edge length and size."""
+    image.draft("RGB", (max_edge, max_edge))  # JPEG decodes directly to about this size
     image.thumbnail((max_edge, max_edge), reducing_gap=2.0)
     image = ImageOps.exif_transpose(image)
     if image.has_transparency_data:

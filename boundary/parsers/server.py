@@ -1,7 +1,7 @@
-"""The process that parsers are forked from: their modules stay loaded, and each request has a child of its own.
+"""The process from which parsers are forked: it keeps their modules loaded and forks one child per request.
 
-The control socket carries one `ORDER` per request together with the socket of that request. On it the child reads a
-line of JSON and the body up to the end of the stream, and writes one JSON object.
+The control socket carries one `ORDER` per request together with a socket for that request. From it the child reads a
+line of JSON and the body up to the end of the stream, and answers with one JSON object.
 """
 
 from __future__ import annotations
@@ -16,17 +16,15 @@ import struct
 import sys
 from typing import Any, NoReturn
 
-from boundary.parsers.errors import UnreadableContent
+from boundary.errors import UnreadableContent
 
-ORDER = struct.Struct(
-    "64sddQ"
-)  # module of the parser, seconds of processor time, seconds in all, bytes of memory
-NICENESS = 5  # turns and executions go first on a busy machine
+ORDER = struct.Struct("64sddQ")  # parser module, CPU seconds, total seconds, bytes of memory
+NICENESS = 5  # turns and executions take precedence on a busy machine
 CHUNK = 1024 * 1024
 
 
 def serve(control: socket.socket) -> None:
-    """Fork a child for each order until the other side closes the control socket."""
+    """Fork a child for each order until the control socket is closed."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps
     while True:
         order, sockets, _, _ = socket.recv_fds(control, ORDER.size, 1)
@@ -42,7 +40,7 @@ def serve(control: socket.socket) -> None:
 
 
 def set_limits(cpu_seconds: float, seconds: float, memory_bytes: int) -> None:
-    """The signals of both clocks end a process without asking its interpreter."""
+    """Set limits that the kernel enforces by signals, whatever the interpreter is doing."""
     signal.setitimer(signal.ITIMER_REAL, seconds)
     os.nice(NICENESS)
     for name, wanted in (
@@ -59,8 +57,8 @@ def set_limits(cpu_seconds: float, seconds: float, memory_bytes: int) -> None:
 
 
 def handle(parser: Any, connection: socket.socket) -> NoReturn:
-    """Parse what comes over the connection, answer and end; a child that dies gives no answer."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # libraries print what they were given
+    """Parse the request, send the answer and exit; a child that is killed sends none."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # libraries may print their input
     try:
         connection.sendall(answer(parser, connection))
     finally:
@@ -75,7 +73,7 @@ def answer(parser: Any, connection: socket.socket) -> bytes:
         found = {"unreadable": str(error)}
     except MemoryError:
         return b""
-    except Exception as error:  # noqa: BLE001 - a library's bug met a stranger's bytes: the caller logs it
+    except Exception as error:  # noqa: BLE001 - a bug in a library; the caller logs it
         found = {"crashed": f"{type(error).__name__}: {error}"[:500]}
     return json.dumps(found, ensure_ascii=False).encode("utf-8", "surrogatepass")
 

@@ -1,4 +1,4 @@
-"""How many statements a text in SQL holds."""
+"""Count the statements in SQL text."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import sqlparse
 from sqlparse.exceptions import SQLParseError
 from sqlparse.sql import Statement
 
-from boundary.parsers.errors import UnreadableContent
+from boundary.errors import UnreadableContent
 
 
 def parse(body: bytes, arguments: Mapping[str, Any]) -> int:
-    """Return the number of statements that are more than notes and blanks; raises UnreadableContent."""
+    """Return the number of statements, not counting comments and blanks; raise UnreadableContent."""
     try:
         statements = sqlparse.parse(body.decode("utf-8", "surrogatepass"))
     except (SQLParseError, RecursionError):

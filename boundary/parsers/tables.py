@@ -1,4 +1,4 @@
-"""Tables out of files: CSV text, XLSX and XLS, read row by row within limits on rows, cells and characters."""
+"""Read tables from CSV text, XLSX and XLS, within limits on rows, cells and characters."""
 
 from __future__ import annotations
 
@@ -16,25 +16,26 @@ from openpyxl.utils.exceptions import InvalidFileException
 from xlrd.biffh import XLRDError
 from xlrd.compdoc import CompDocError
 
-from boundary.parsers.errors import UnreadableContent
+from boundary.errors import UnreadableContent
 from boundary.parsers.utf8 import decode_text
 
 XLS_MAGIC = b"\xd0\xcf\x11\xe0"
 CHUNK = 64 * 1024
+BROKEN = (KeyError, ValueError, IndexError)  # what both libraries raise on damaged files
 
 
 @dataclass(frozen=True, kw_only=True)
 class TableLimits:
-    """How large a table may be."""
+    """Size limits of a table."""
 
     max_rows: int
     max_cells: int
     max_characters: int
-    max_bytes: int  # of an unpacked workbook
+    max_bytes: int  # size of the unpacked workbook
 
 
 def parse(body: bytes, arguments: Mapping[str, Any]) -> list[list[str]]:
-    """Return the rows of CSV text in UTF-8 if a dialect is given, else of the first sheet of a workbook."""
+    """Return the rows of UTF-8 CSV text if a dialect is given, else of the first sheet of a workbook."""
     allowed = TableLimits(**arguments["limits"])
     if dialect := arguments.get("dialect"):
         return list(read_csv(decode_text(body), dialect, allowed))
@@ -43,7 +44,7 @@ def parse(body: bytes, arguments: Mapping[str, Any]) -> list[list[str]]:
 
 
 def read_csv(text: str, dialect: Mapping[str, str | None], allowed: TableLimits) -> Iterator[list[str]]:
-    """Yield the rows of CSV text; `dialect` has the arguments of `csv.reader`. Raises UnreadableContent."""
+    """Yield the rows of CSV text; `dialect` holds arguments for `csv.reader`. Raises UnreadableContent."""
     try:
         reader = csv.reader(io.StringIO(text, newline=""), **dialect)  # type: ignore[arg-type]
         yield from limit_table(reader, allowed)
@@ -59,16 +60,8 @@ def read_xlsx(content: bytes, max_bytes: int) -> Iterator[list[str]]:
         sheet.reset_dimensions()
         for row in sheet.iter_rows(values_only=True):
             yield [as_cell(value) for value in row]
-    except (
-        InvalidFileException,
-        KeyError,
-        ValueError,
-        IndexError,
-        TypeError,
-        AttributeError,
-        SyntaxError,
-    ) as error:
-        raise UnreadableContent(f"The file is no readable spreadsheet: {error}.") from None
+    except (*BROKEN, InvalidFileException, TypeError, AttributeError, SyntaxError) as error:
+        raise UnreadableContent(f"The file is not a readable spreadsheet: {error}.") from None
 
 
 def read_xls(content: bytes) -> Iterator[list[str]]:
@@ -76,19 +69,12 @@ def read_xls(content: bytes) -> Iterator[list[str]]:
         sheet = xlrd.open_workbook(file_contents=content, logfile=io.StringIO()).sheet_by_index(0)
         for index in range(sheet.nrows):
             yield [as_cell(value) for value in sheet.row_values(index)]
-    except (
-        XLRDError,
-        CompDocError,
-        IndexError,
-        ValueError,
-        AssertionError,
-        KeyError,
-    ) as error:
-        raise UnreadableContent(f"The file is no readable spreadsheet: {error}.") from None
+    except (*BROKEN, XLRDError, CompDocError, AssertionError) as error:
+        raise UnreadableContent(f"The file is not a readable spreadsheet: {error}.") from None
 
 
 def check_archive(content: bytes, max_bytes: int) -> None:
-    """Refuse an archive that unpacks to far more than it is, before any of it is unpacked."""
+    """Raise UnreadableContent for an archive that would unpack to more than the limit."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             entries = archive.infolist()
@@ -96,13 +82,13 @@ def check_archive(content: bytes, max_bytes: int) -> None:
             if size <= max_bytes:
                 size = max(size, sum(measure_entry(archive, entry, max_bytes) for entry in entries))
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as error:
-        raise UnreadableContent(f"The file is no readable spreadsheet: {error}.") from None
+        raise UnreadableContent(f"The file is not a readable spreadsheet: {error}.") from None
     if size > max_bytes:
         raise UnreadableContent(f"The spreadsheet unpacks to more than {max_bytes} bytes.")
 
 
 def measure_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, max_bytes: int) -> int:
-    """The true unpacked size, up to the limit: what a header says may be a lie."""
+    """Return the real unpacked size, up to the limit; headers can lie."""
     size = 0
     with archive.open(entry) as stream:
         while size <= max_bytes and (chunk := stream.read(CHUNK)):
@@ -125,7 +111,7 @@ def limit_table(rows: Iterable[Sequence[str]], allowed: TableLimits) -> Iterator
 
 
 def as_cell(value: Any) -> str:
-    """A cell as a person reads it: 3 instead of 3.0, a date in ISO form, nothing as empty text."""
+    """Return a cell as text: 3 instead of 3.0, dates in ISO format, empty cells as ""."""
     match value:
         case None:
             return ""

@@ -1,7 +1,7 @@
-"""The tags a model was asked to answer in, as nested objects.
+"""Parse the XML-like tags of a model's answer into nested objects.
 
-Not XML proper: names may hold spaces, there are no attributes, entities or declarations. So no XML library fits, and no
-entity can expand.
+This is not XML: names may contain spaces, and there are no attributes, entities or declarations. No XML library accepts
+that, and no entity can expand.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from boundary.parsers.errors import UnreadableContent
+from boundary.errors import UnreadableContent
 from boundary.parsers.utf8 import decode_text
 
 TAG = re.compile(r"<(?P<close>/?)(?P<name>[^<>]*?)(?P<empty>/?)>")
@@ -21,14 +21,14 @@ NAME = re.compile(r"[^\W\d][\w .:-]*")
 
 @dataclass(kw_only=True)
 class Element:
-    """An open tag and what was found in it."""
+    """An open tag and its content."""
 
     name: str
     texts: list[str] = field(default_factory=list)
     children: list[tuple[str, Any]] = field(default_factory=list)
 
     def value(self) -> Any:
-        """Its text, an object of its children, or a list of them when a name repeats."""
+        """Return its text, its children as an object, or a list of them if a name repeats."""
         if not self.children:
             return "".join(self.texts).strip()
         if max(Counter(name for name, _ in self.children).values()) > 1:
@@ -37,7 +37,7 @@ class Element:
 
 
 def parse(body: bytes, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the one root tag with what is in it; raises UnreadableContent."""
+    """Return the root tag and its content; raise UnreadableContent."""
     markup = decode_text(body)
     root = Element(name="")
     stack = [root]
@@ -65,10 +65,10 @@ def read_name(tag: re.Match[str]) -> str:
     name = tag["name"].strip()
     if "=" in name:
         raise UnreadableContent(
-            f"The tag {tag[0][:50]} has attributes, which are not read. Use tags instead."
+            f"The tag {tag[0][:50]} has attributes, which are not supported. Use nested tags instead."
         )
     if not NAME.fullmatch(name):
-        raise UnreadableContent(f"The tag {tag[0][:50]} cannot be read. A name begins with a letter.")
+        raise UnreadableContent(f"The tag {tag[0][:50]} is not valid. A tag name must start with a letter.")
     return "_".join(name.lower().split())
 
 
@@ -81,9 +81,9 @@ def open_element(stack: list[Element], name: str, max_depth: int) -> None:
 def close(stack: list[Element], name: str) -> None:
     element = stack[-1]
     if len(stack) == 1:
-        raise UnreadableContent(f"The tag </{name}> closes nothing.")
+        raise UnreadableContent(f"The tag </{name}> has no opening tag.")
     if element.name != name:
-        raise UnreadableContent(f"The tag </{name}> closes <{element.name}>, which is still open.")
+        raise UnreadableContent(f"The tag </{name}> does not match the open tag <{element.name}>.")
     stack.pop()
     stack[-1].children.append((name, element.value()))
 

@@ -1,17 +1,17 @@
-"""Untrusted code in a bubblewrap sandbox: no network, no host files, bounded memory, disk, processes and time."""
+"""Run untrusted code with bubblewrap: no network, no host files, limited memory, disk, processes and time."""
 
-from boundary.sandbox.boxes import collect, fill, open_box
 from boundary.sandbox.probes import SandboxCheck, SandboxReport
 from boundary.sandbox.readiness import self_test
-from boundary.sandbox.running import (
+from boundary.sandbox.run import (
     available,
     mode,
-    run_in_box,
+    run_in_workdir,
     run_sandboxed,
     unavailable_reason,
     wait_until_tested,
 )
 from boundary.sandbox.types import CollectedFile, KilledReason, SandboxLimits, SandboxRequest, SandboxResult
+from boundary.sandbox.workdirs import collect, fill, open_workdir
 
 __all__ = [
     "CollectedFile",
@@ -25,8 +25,8 @@ __all__ = [
     "collect",
     "fill",
     "mode",
-    "open_box",
-    "run_in_box",
+    "open_workdir",
+    "run_in_workdir",
     "run_sandboxed",
     "self_test",
     "unavailable_reason",

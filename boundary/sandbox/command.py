@@ -1,4 +1,4 @@
-"""The command line that puts a command into its box."""
+"""The command line that starts a command in the sandbox."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ def sandbox_command(
     arguments_fd: int,
     entrances: Sequence[int] = (),
 ) -> list[str]:
-    """The whole chain. `uid` is the slot's when we are root: the host must see another user than root.
+    """Return the complete command line.
 
-    bubblewrap reads its own arguments from a descriptor: its command line is seen by everybody on the host, and inside
-    the box it is that of the first process. `entrances` are those of the control group that everything belongs to.
+    `uid` is set if we are root: the host must see a different user. bubblewrap reads its arguments from a descriptor,
+    because every process on the host and in the sandbox can read its command line. `entrances` are descriptors of the
+    control group to join.
     """
     drop = []
     if uid is not None:
@@ -41,16 +42,16 @@ def sandbox_command(
     ]
 
 
-def box_arguments(box: Path, limits: SandboxLimits, *, seccomp_fd: int, status_fd: int) -> bytes:
-    """What bubblewrap is to do, as it reads it from a descriptor."""
+def bwrap_arguments(workdir: Path, limits: SandboxLimits, *, seccomp_fd: int, status_fd: int) -> bytes:
+    """Return the arguments of bubblewrap in the form it reads from a descriptor."""
     descriptors = ("--seccomp", str(seccomp_fd), "--json-status-fd", str(status_fd))
     return b"".join(
-        os.fsencode(word) + b"\0" for word in (*isolation(), *filesystem(box, limits), *descriptors)
+        os.fsencode(word) + b"\0" for word in (*isolation(), *filesystem(workdir, limits), *descriptors)
     )
 
 
 def join_group(entrances: Sequence[int]) -> list[str]:
-    """Enter a control group before anything else, and keep nothing of it open."""
+    """Return the prefix that joins a control group and closes its descriptors."""
     if not entrances:
         return []
     enter = "".join(f"echo 0 >&{entrance} && exec {entrance}>&- && " for entrance in entrances)
@@ -58,10 +59,10 @@ def join_group(entrances: Sequence[int]) -> list[str]:
 
 
 def resource_limits(limits: SandboxLimits, *, own_user: bool) -> tuple[list[str], list[str]]:
-    """What limits each process, set outside and inside the box.
+    """Return the per-process limits to set outside and inside the sandbox.
 
-    The number of processes counts per user. A slot's user has no others; our own user has, so there the limit is
-    set inside, where the kernel counts the box's user namespace only.
+    The kernel counts processes per user. A slot's user runs nothing else, but our own user does; in that case the
+    limit is set inside, where only the sandbox's user namespace is counted.
     """
     common = [f"--as={limits.memory_bytes}", f"--cpu={limits.cpu_seconds}", f"--fsize={limits.file_bytes}"]
     common += [f"--nofile={limits.open_files}", "--core=0"]
@@ -72,7 +73,7 @@ def resource_limits(limits: SandboxLimits, *, own_user: bool) -> tuple[list[str]
 
 
 def isolation() -> list[str]:
-    """New namespaces of every kind, no way to make more, no capability, no terminal, no environment."""
+    """Return the arguments for isolation: new namespaces, no capabilities, no terminal, no environment."""
     return [
         *("--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"),
         *("--cap-drop", "ALL", "--hostname", "sbx"),
@@ -80,8 +81,8 @@ def isolation() -> list[str]:
     ]
 
 
-def filesystem(box: Path, limits: SandboxLimits) -> list[str]:
-    """Programs to read, a box and a small /tmp to write, and nothing else of the host."""
+def filesystem(workdir: Path, limits: SandboxLimits) -> list[str]:
+    """Return the mounts: programs read-only, the workdir and a small /tmp writable, nothing else of the host."""
     mounts = ["--ro-bind", "/usr", "/usr"]
     for name in TOP_LINKS:
         top = Path("/") / name
@@ -89,21 +90,25 @@ def filesystem(box: Path, limits: SandboxLimits) -> list[str]:
             mounts += ["--symlink", str(top.readlink()), str(top)]
         elif top.is_dir():
             mounts += ["--ro-bind", str(top), str(top)]
-    mounts += ["--ro-bind-try", "/etc/alternatives", "/etc/alternatives"]  # only links; Debian's awk is one
+    mounts += [
+        "--ro-bind-try",
+        "/etc/alternatives",
+        "/etc/alternatives",
+    ]  # only symlinks, such as Debian's awk
     for hidden in (Path("/usr/src"), PRODUCT):
         if hidden.is_dir() and hidden.is_relative_to("/usr"):
             mounts += ["--size", "4096", "--tmpfs", str(hidden), "--remount-ro", str(hidden)]
     return [
         *mounts,
         *("--proc", "/proc", "--dev", "/dev"),
-        *("--size", str(1024 * 1024), "--tmpfs", "/dev/shm", "--remount-ro", "/dev"),  # noqa: S108 - inside the box
-        *("--size", str(limits.tmp_bytes), "--tmpfs", "/tmp"),  # noqa: S108 - inside the box
-        *("--bind", str(box), "/box", "--chdir", "/box", "--remount-ro", "/"),
+        *("--size", str(1024 * 1024), "--tmpfs", "/dev/shm", "--remount-ro", "/dev"),  # noqa: S108 - inside the sandbox
+        *("--size", str(limits.tmp_bytes), "--tmpfs", "/tmp"),  # noqa: S108 - inside the sandbox
+        *("--bind", str(workdir), "/box", "--chdir", "/box", "--remount-ro", "/"),
     ]
 
 
 def program(name: str) -> str:
-    """Where a program of the chain is; raises SandboxUnavailable."""
+    """Return the path of a required program; raise SandboxUnavailable if it is missing."""
     found = shutil.which(name, path=f"{os.defpath}:/usr/local/bin:/usr/sbin:/sbin")
     if found is None:
         package = {"bwrap": "bubblewrap", "bash": "bash"}.get(name, "util-linux")

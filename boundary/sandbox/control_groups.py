@@ -1,7 +1,7 @@
-"""Control groups: the kernel's own limit on what all processes of a box use together, its own memory included.
+"""Control groups: kernel limits on the total that all processes of a sandbox use, kernel memory included.
 
-Made where this process may make them, one per slot, and named after it: what a killed process left is found again. Not
-every machine allows it, so `watching` and the limits of each process hold without.
+There is one group per slot, named after it, so that groups left by a killed process are found again. Not every machine
+allows control groups; `resource_usage` and the per-process limits work without them.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from pathlib import Path
 
 import structlog
 
+from boundary import limits
 from boundary.errors import SandboxBusy
 from boundary.sandbox.slots import claim_slot, lock_slot, scratch
 from boundary.sandbox.types import SandboxLimits
-from durable import limits as caps
 
 log = structlog.get_logger(__name__)
 NEEDED = ("memory", "pids")
-OUR_PROCESSES = 8  # bubblewrap and what starts it
-OUR_BYTES = 32 * 1024 * 1024  # their memory, and the kernel's for a box that does nothing
+OUR_PROCESSES = 8  # bubblewrap and the programs that start it
+OUR_BYTES = 32 * 1024 * 1024  # their memory, and kernel memory of an idle sandbox
 MAX_SLOTS_SWEPT = 256
 
 
 class NoControlGroups(Exception):
-    """No control group can be made here; the text says why."""
+    """Control groups cannot be created here; the message says why."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Controllers:
-    """Where groups of boxes are made: the folders above them, one for version 2, one per controller for version 1."""
+    """The parent folders of our groups: one for version 2, one per controller for version 1."""
 
     version: int
     parents: tuple[Path, ...]
@@ -44,13 +44,13 @@ class Controllers:
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """The control group of one box."""
+    """The control group of one sandbox."""
 
     version: int
     folders: tuple[Path, ...]
 
     def open_entrances(self, cleanup: contextlib.ExitStack) -> list[int]:
-        """Return descriptors; a process that writes "0" to each of them is in the group."""
+        """Return descriptors; a process joins the group by writing "0" to each of them."""
         found = []
         for folder in self.folders:
             found.append(os.open(folder / "cgroup.procs", os.O_WRONLY | os.O_CLOEXEC))
@@ -58,7 +58,7 @@ class Group:
         return found
 
     def ran_out_of_memory(self) -> bool:
-        """Return whether the kernel has ended a process of the group because of its limit."""
+        """Return whether the kernel killed a process of the group for exceeding its memory limit."""
         name = "memory.events" if self.version == 2 else "memory.oom_control"
         try:
             found = re.search(r"^oom_kill (\d+)$", (self.folders[0] / name).read_text(), re.MULTILINE)
@@ -67,8 +67,8 @@ class Group:
         return found is not None and int(found[1]) > 0
 
     def remove(self) -> None:
-        """End what is left in the group and remove it; logs when that fails, and the next start tries again."""
-        deadline = time.monotonic() + caps.SANDBOX_KILL_SECONDS
+        """Kill what is left in the group and remove it; a failure is logged and retried at the next start."""
+        deadline = time.monotonic() + limits.SANDBOX_KILL_SECONDS
         for folder in self.folders:
             while folder.exists():
                 try:
@@ -78,16 +78,16 @@ class Group:
                     break
                 except OSError as error:
                     if time.monotonic() > deadline:
-                        log.warning(
-                            "a control group could not be removed", folder=str(folder), error=str(error)
-                        )
+                        log.warning("control group not removed", folder=str(folder), error=str(error))
                         break
-                    time.sleep(caps.SANDBOX_TICK_SECONDS)  # the kernel takes a moment after the last process
+                    time.sleep(
+                        limits.SANDBOX_TICK_SECONDS
+                    )  # the kernel needs a moment after the last process
 
 
 @contextlib.contextmanager
 def open_group(slot: int, limits: SandboxLimits) -> Iterator[Group | None]:
-    """Yield a group for the box in a slot that the caller holds, or None where there are none; remove it afterwards."""
+    """Yield the group of a slot that the caller holds, or None without control groups; remove it afterwards."""
     try:
         group = claim_group(find_controllers(), slot, limits)
     except NoControlGroups:
@@ -100,28 +100,28 @@ def open_group(slot: int, limits: SandboxLimits) -> Iterator[Group | None]:
 
 
 def claim_group(controllers: Controllers, slot: int, limits: SandboxLimits) -> Group:
-    """Make the group of a slot that the caller holds, and remove those of killed processes; raises NoControlGroups."""
+    """Create the group of a slot that the caller holds, and remove stale groups; raise NoControlGroups."""
     sweep(controllers, slot)
     return make_group(controllers, f"{prefix()}{slot}", limits)
 
 
 def describe() -> str:
-    """Return a sentence for operators: what limits the total of a box on this machine."""
+    """Return a sentence for operators on how the total usage of a sandbox is limited on this machine."""
     try:
         found = find_controllers()
-        with contextlib.suppress(SandboxBusy), claim_slot() as slot:  # those at work have groups then
+        with contextlib.suppress(SandboxBusy), claim_slot() as slot:  # then running sandboxes have groups
             claim_group(found, slot, SandboxLimits()).remove()
     except NoControlGroups as error:
         return (
-            f"no cgroup limits a box as a whole ({error}). Its memory, files and sockets are measured "
-            f"{round(1 / caps.SANDBOX_TICK_SECONDS)} times a second and it is ended when they are too much; kernel "
-            "memory of other kinds is not counted, so limit the memory of the whole container or service"
+            f"no cgroup limits a sandbox as a whole ({error}). Memory, files and sockets are measured "
+            f"{round(1 / limits.SANDBOX_TICK_SECONDS)} times a second, and a sandbox over its limit is killed. Other "
+            "kernel memory is not counted, so limit the memory of the whole container or service"
         )
-    return f"cgroup v{found.version} limits memory and processes of each box"
+    return f"cgroup v{found.version} limits memory and processes of each sandbox"
 
 
 def find_controllers(proc: Path = Path("/proc/self")) -> Controllers:
-    """Return where this process may make groups with limits on memory and processes; raises NoControlGroups."""
+    """Return where this process can create groups that limit memory and processes; raise NoControlGroups."""
     own, mounts = own_groups(proc), list(read_mounts(proc))
     unified = [folder for kind, _, folder in located(mounts, own) if kind == "cgroup2"]
     for folder in unified:
@@ -130,11 +130,11 @@ def find_controllers(proc: Path = Path("/proc/self")) -> Controllers:
     separate = {name: folder for kind, name, folder in located(mounts, own) if kind == "cgroup"}
     if all(name in separate for name in NEEDED):
         return Controllers(version=1, parents=tuple(check_writable(separate[name]) for name in NEEDED))
-    raise NoControlGroups("there are no controllers for memory and pids that it could use")
+    raise NoControlGroups("no usable controllers for memory and pids")
 
 
 def own_groups(proc: Path) -> dict[str, str]:
-    """Return the group of this process per controller; version 2 has the name ""."""
+    """Return the group of this process per controller; the key for version 2 is ""."""
     found = {}
     for line in read(proc / "cgroup").splitlines():
         _, names, path = line.split(":", 2)
@@ -143,7 +143,7 @@ def own_groups(proc: Path) -> dict[str, str]:
 
 
 def read_mounts(proc: Path) -> Iterator[tuple[str, list[str], str, Path]]:
-    """Yield type, controllers, root and mount point of each control group file system."""
+    """Yield type, controllers, root and mount point of each cgroup file system."""
     for line in read(proc / "mountinfo").splitlines():
         left, _, right = line.partition(" - ")
         fields, (kind, _, options) = left.split(), right.split(maxsplit=2)
@@ -156,7 +156,7 @@ def read_mounts(proc: Path) -> Iterator[tuple[str, list[str], str, Path]]:
 def located(
     mounts: list[tuple[str, list[str], str, Path]], own: dict[str, str]
 ) -> Iterator[tuple[str, str, Path]]:
-    """Yield the folder of this process's own group in each of the mounts that show it."""
+    """Yield the folder of this process's own group in each mount that contains it."""
     for kind, names, root, mount in mounts:
         for name in names:
             path = own.get(name, "")
@@ -167,9 +167,9 @@ def located(
 
 
 def version_2_parent(own: Path) -> Path | None:
-    """Return the folder below which groups get both limits, or None.
+    """Return the folder whose child groups get both limits, or None.
 
-    A group with processes, as our own, cannot limit groups below it; only the root of the hierarchy can.
+    A group that contains processes, like our own, cannot limit its child groups unless it is the root.
     """
     folder = own.parent if (own / "cgroup.type").exists() else own
     if set(NEEDED) <= set(read(folder / "cgroup.subtree_control").split()):
@@ -183,22 +183,22 @@ def version_2_parent(own: Path) -> Path | None:
 
 def check_writable(folder: Path) -> Path:
     if not os.access(folder, os.W_OK):
-        raise NoControlGroups(f"it may not make any in {folder}")
+        raise NoControlGroups(f"no permission to create groups in {folder}")
     return folder
 
 
 def make_group(controllers: Controllers, name: str, limits: SandboxLimits) -> Group:
-    """Make the group of a box afresh and set its limits; raises NoControlGroups."""
+    """Create a new group with limits; raise NoControlGroups."""
     group = Group(version=controllers.version, folders=tuple(parent / name for parent in controllers.parents))
-    group.remove()  # of a process that was killed
+    group.remove()  # left by a killed process
     try:
         for folder in group.folders:
             folder.mkdir()
         set_limits(group, limits)
     except OSError as error:
         group.remove()
-        log.warning("no control group could be made", error=str(error))
-        raise NoControlGroups(f"a group could not be made: {error}") from None
+        log.warning("control group not created", error=str(error))
+        raise NoControlGroups(f"a group could not be created: {error}") from None
     return group
 
 
@@ -218,14 +218,14 @@ def set_limits(group: Group, limits: SandboxLimits) -> None:
 
 
 def write_if_there(folder: Path, values: dict[str, str]) -> None:
-    """Not every kernel counts swap or the memory of TCP."""
+    """Set optional limits; not every kernel accounts for swap or TCP memory."""
     for name, value in values.items():
         with contextlib.suppress(OSError):
             (folder / name).write_text(value)
 
 
 def sweep(controllers: Controllers, slot: int) -> None:
-    """Remove the groups of slots that nobody holds: their processes were killed."""
+    """Remove the groups of slots that no process holds any more."""
     start = prefix()
     names = {folder.name for parent in controllers.parents for folder in parent.glob(f"{start}*")}
     for name in sorted(names - {f"{start}{slot}"})[:MAX_SLOTS_SWEPT]:
@@ -239,7 +239,7 @@ def sweep(controllers: Controllers, slot: int) -> None:
 
 
 def prefix() -> str:
-    """Return how the names of this machine's groups begin; slots of another scratch folder are others."""
+    """Return the name prefix of our groups, which is different for each scratch folder."""
     found = scratch().stat()
     return f"ratchet-{hashlib.sha256(f'{found.st_dev}:{found.st_ino}'.encode()).hexdigest()[:12]}-"
 

@@ -1,4 +1,4 @@
-"""The probes of the self-test: SECURITY.md cases 51-57, tried for real before any tool that runs code is offered."""
+"""The probes of the self-test: cases 51-57 of SECURITY.md, run before any tool that runs code is offered."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from boundary.errors import SandboxError
-from boundary.sandbox.boxes import open_box
 from boundary.sandbox.command import PRODUCT
-from boundary.sandbox.launching import launch
+from boundary.sandbox.process import launch
 from boundary.sandbox.types import KilledReason, SandboxLimits, SandboxResult
+from boundary.sandbox.workdirs import open_workdir
 
 MACHINES = frozenset({"x86_64", "aarch64"})
 SECONDS = 10.0
@@ -22,7 +22,7 @@ NARROW = replace(SMALL, memory_bytes=64 * 1024 * 1024)
 
 @dataclass(frozen=True, kw_only=True)
 class SandboxCheck:
-    """One thing that was tried."""
+    """The result of one probe."""
 
     name: str
     passed: bool
@@ -31,7 +31,7 @@ class SandboxCheck:
 
 @dataclass(frozen=True, kw_only=True)
 class SandboxReport:
-    """Whether code may be run here, and what was found out."""
+    """The results of all probes."""
 
     checks: tuple[SandboxCheck, ...]
 
@@ -41,14 +41,14 @@ class SandboxReport:
 
     @property
     def reason(self) -> str:
-        """Why not; empty when all is well."""
+        """Return why the self-test failed, or ""."""
         return " ".join(f"{check.name}: {check.detail}" for check in self.checks if not check.passed)
 
 
 def run_probes() -> SandboxReport:
-    """Try to break out in every way there is a probe for."""
+    """Run every probe and return the report."""
     if platform.system() != "Linux" or platform.machine() not in MACHINES:
-        return broken(f"There is no sandbox for {platform.system()} on {platform.machine()}.")
+        return broken(f"The sandbox does not support {platform.system()} on {platform.machine()}.")
     try:
         return SandboxReport(checks=tuple(probe() for probe in PROBES))
     except SandboxError as error:
@@ -60,22 +60,22 @@ def broken(detail: str) -> SandboxReport:
 
 
 def attempt(script: str, *, timeout: float = SECONDS, limits: SandboxLimits = SMALL) -> SandboxResult:
-    with open_box() as box:
-        return launch(script, box=box, timeout=timeout, limits=limits)
+    with open_workdir() as workdir:
+        return launch(script, workdir=workdir, timeout=timeout, limits=limits)
 
 
 def check(name: str, passed: bool, result: SandboxResult) -> SandboxCheck:
-    said = f"{result.stdout} {result.stderr}".strip()[:300]
+    output = f"{result.stdout} {result.stderr}".strip()[:300]
     detail = (
         ""
         if passed
-        else f"exit code {result.exit_code}, {result.killed_reason or 'not killed'}, said {said!r}"
+        else f"exit code {result.exit_code}, {result.killed_reason or 'not killed'}, output {output!r}"
     )
     return SandboxCheck(name=name, passed=passed, detail=detail)
 
 
 def probe_secrets() -> SandboxCheck:
-    """51: neither the host's files nor its processes are there."""
+    """51: neither host files nor host processes are visible."""
     paths = ("/etc/passwd", "/etc/shadow", "/root", "/home", "/var", "/run", PRODUCT / "boundary")
     script = "".join(f"[ -e '{path}' ] && echo '{path}'; " for path in paths)
     result = attempt(script + "env -0 | cut -z -d= -f1; tr '\\0' '\\n' < /proc/1/environ; echo end")
@@ -86,7 +86,7 @@ def probe_secrets() -> SandboxCheck:
 
 
 def probe_network() -> SandboxCheck:
-    """52: no address can be reached, not even the host's own."""
+    """52: no address can be reached, not even on the host."""
     targets = ("127.0.0.1/6379", "169.254.169.254/80", "1.1.1.1/443")
     tries = "; ".join(f"(exec 3<>/dev/tcp/{target}) 2>/dev/null && echo reached" for target in targets)
     result = attempt(
@@ -96,15 +96,15 @@ def probe_network() -> SandboxCheck:
 
 
 def probe_processes() -> SandboxCheck:
-    """53: a fork bomb stops at the cap."""
-    # bash tries again for seconds when it cannot fork, so a loop beside it waits for its first complaint.
+    """53: a fork bomb is stopped by the process limit."""
+    # bash retries fork for seconds, so a loop beside it waits for its first error message.
     watcher = "(while [[ ! -s /tmp/e ]]; do :; done; echo capped; kill -9 $$) &"
     result = attempt(f"exec 2>/tmp/e; {watcher} for i in $(seq 40); do sleep 9 & done; echo all")
     return check("processes", result.stdout.split() == ["capped"], result)
 
 
 def probe_memory() -> SandboxCheck:
-    """54: neither one process nor many together get more memory than allowed."""
+    """54: neither one process nor all together can exceed the memory limit."""
     one = attempt("head -c 256M /dev/zero | tail | wc -c", limits=NARROW)
     if one.stdout.strip() == str(256 * 1024**2):
         return check("memory", False, one)
@@ -113,13 +113,13 @@ def probe_memory() -> SandboxCheck:
 
 
 def probe_time() -> SandboxCheck:
-    """55: what does not end is ended, with its whole tree."""
+    """55: a command that runs too long is killed with all its processes."""
     result = attempt("sleep 9 & sleep 9", timeout=0.1)
     return check("time", result.timed_out, result)
 
 
 def probe_disk() -> SandboxCheck:
-    """56: neither one file, nor /tmp, nor the places between, take more than allowed."""
+    """56: neither files nor /tmp exceed their limits, and nothing else is writable."""
     result = attempt(
         "head -c 4M /dev/zero > big 2>/dev/null; head -c 4M /dev/zero > /tmp/big 2>/dev/null; "
         "for d in / /dev /usr /etc /proc; do touch $d/x 2>/dev/null && echo $d; done; stat -c %s big /tmp/big"
@@ -130,7 +130,7 @@ def probe_disk() -> SandboxCheck:
 
 
 def probe_kernel() -> SandboxCheck:
-    """57: no new namespaces, no mounts, no tracing; the filter is loaded and no capability is held."""
+    """57: no new namespaces, mounts or tracing; the seccomp filter is loaded and all capabilities are dropped."""
     result = attempt(
         "unshare -Ur true 2>/dev/null && echo unshare; mount -t tmpfs x /tmp 2>/dev/null && echo mount; "
         "grep -E '^(Seccomp|NoNewPrivs|CapEff|CapBnd):' /proc/self/status | tr -d '\\t\\n '; "
@@ -140,7 +140,7 @@ def probe_kernel() -> SandboxCheck:
     return check("kernel", result.stdout.split() == [wanted], result)
 
 
-# By number where Python is there to call them: ptrace, keyctl, bpf, io_uring_setup, unshare, semget, mq_open; and a
+# By number, if Python is available to call them: ptrace, keyctl, bpf, io_uring_setup, unshare, semget, mq_open; and a
 # vsock socket.
 NUMBERS = {"x86_64": (101, 250, 321, 425, 272, 64, 240), "aarch64": (117, 219, 280, 425, 97, 190, 180)}
 SYSCALLS = (

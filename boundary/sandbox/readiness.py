@@ -1,4 +1,4 @@
-"""Whether the sandbox has proved itself in this process: the self-test, run beside the work and never in its way."""
+"""Whether the sandbox passed its self-test in this process; the test runs in a background thread."""
 
 from __future__ import annotations
 
@@ -9,47 +9,45 @@ from dataclasses import dataclass, field
 
 import structlog
 
+from boundary import limits
 from boundary.sandbox.probes import SandboxReport, broken, run_probes
-from durable import limits
-from durable.process import PerProcess
+from durable.fork_safe import PerProcess
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(kw_only=True)
 class SelfTest:
-    """Runs the probes in a thread of its own; keeps a report that passed, and tries again after one that did not."""
+    """Runs the probes in a thread; keeps a report that passed, and retries after one that failed."""
 
     probe: Callable[[], SandboxReport] = run_probes
     retry_seconds: float = limits.SANDBOX_RETRY_SECONDS
     deadline_seconds: float = limits.SANDBOX_TEST_SECONDS
-    report: SandboxReport | None = None  # of the last test that ended
-    ended: threading.Event = field(default_factory=threading.Event)  # set when the last test begun has ended
-    next_test_at: float = 0.0  # by the monotonic clock; while a test runs, when it counts as lost
-    lock: threading.Lock = field(
-        default_factory=threading.Lock
-    )  # held for assignments only, never for a test
+    report: SandboxReport | None = None  # of the last finished test
+    ended: threading.Event = field(default_factory=threading.Event)  # set when the current test has ended
+    next_test_at: float = 0.0  # monotonic; while a test runs, the time when it counts as lost
+    lock: threading.Lock = field(default_factory=threading.Lock)  # never held while a test runs
 
     def passed(self) -> bool:
-        """Whether a finished test passed. Returns at once; begins a test when one is due."""
+        """Return at once whether a finished test passed; start a test if one is due."""
         if self.report is not None and self.report.passed:
             return True
         self.begin_if_due()
         return False
 
     def wait(self, seconds: float, *, again: bool = False) -> SandboxReport:
-        """The report, of a test under way if need be; one of failure when that takes too long.
+        """Return the report, waiting for a running test; a failed report if that takes too long.
 
-        With `again`, a test that failed does not count, however recent it is.
+        With `again`, repeat a failed test no matter how recent it is.
         """
         if not self.passed():
             ended = self.begin_if_due(at_once=again)
             if not ended.wait(seconds):
-                return broken(f"The self-test has not ended after {seconds:g} seconds.")
-        return self.report or broken("The self-test has not begun.")
+                return broken(f"The self-test did not finish within {seconds:g} seconds.")
+        return self.report or broken("The self-test has not started.")
 
     def begin_if_due(self, *, at_once: bool = False) -> threading.Event:
-        """Begin a test unless one is under way or the last failed just now; the event that its end sets."""
+        """Start a test unless one is running or just failed; return the event that marks its end."""
         with self.lock:
             now = time.monotonic()
             if now >= self.next_test_at or (at_once and self.ended.is_set()):
@@ -61,18 +59,18 @@ class SelfTest:
             return self.ended
 
     def run(self, ended: threading.Event) -> None:
-        """One test, to its report. A test that counted as lost may still report."""
+        """Run one test and store its report; a test that counted as lost may still report."""
         try:
             report = self.probe()
-        except Exception as error:  # a thread's last frame: whatever broke, the next test may go better
-            log.exception("the sandbox's self-test broke")
+        except Exception as error:  # the thread's outermost frame: the next test may succeed
+            log.exception("sandbox self-test crashed")
             report = broken(f"{type(error).__name__}: {error}")
         with self.lock:
             if self.report is None or not self.report.passed:
                 self.report = report
                 self.next_test_at = time.monotonic() + self.retry_seconds
         if not report.passed:
-            log.warning("the sandbox's self-test failed", reason=report.reason)
+            log.warning("sandbox self-test failed", reason=report.reason)
         ended.set()
 
 
@@ -80,5 +78,5 @@ current_self_test = PerProcess(SelfTest)
 
 
 def self_test() -> SandboxReport:
-    """The report of this process's self-test, waited for with a deadline; one that failed is run again."""
+    """Return the report of this process's self-test; wait for it with a deadline and repeat a failed one."""
     return current_self_test().wait(limits.SANDBOX_TEST_SECONDS, again=True)

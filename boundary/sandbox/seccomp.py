@@ -1,4 +1,4 @@
-"""The system calls a sandboxed command may not make, as a filter the kernel runs."""
+"""The seccomp filter: system calls that a sandboxed command may not make."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 from boundary.errors import SandboxUnavailable
 
-# Ways into other processes, into the kernel's less trodden parts, to new namespaces and mounts, and to memory that
-# no limit of ours counts. The namespaces and the dropped capabilities refuse most of these already: two locks.
+# Access to other processes, to rarely used kernel features, to new namespaces and mounts, and to memory that our limits
+# do not count. Namespaces and dropped capabilities already refuse most of these; this is a second barrier.
 DENIED = (
     *("ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "kcmp", "process_madvise"),
     *("bpf", "perf_event_open", "userfaultfd", "io_uring_setup", "io_uring_enter", "io_uring_register"),
@@ -19,15 +19,8 @@ DENIED = (
     *("fsopen", "fsconfig", "fsmount", "fspick", "mount_setattr"),
     *("open_by_handle_at", "name_to_handle_at", "fanotify_init", "quotactl", "acct", "swapon", "swapoff"),
     *("init_module", "finit_module", "delete_module", "kexec_load", "kexec_file_load", "reboot", "syslog"),
-    *(
-        "settimeofday",
-        "clock_settime",
-        "clock_adjtime",
-        "adjtimex",
-        "sethostname",
-        "setdomainname",
-        "vhangup",
-    ),
+    *("settimeofday", "clock_settime", "clock_adjtime", "adjtimex"),
+    *("sethostname", "setdomainname", "vhangup"),
     *("memfd_create", "memfd_secret", "lookup_dcookie", "personality"),
     *("semget", "semop", "semtimedop", "semctl", "shmget", "shmat", "shmdt", "shmctl"),
     *("msgget", "msgsnd", "msgrcv", "msgctl", "mq_open", "mq_unlink", "mq_timedsend", "mq_timedreceive"),
@@ -35,25 +28,25 @@ DENIED = (
 )
 # CLONE_NEWTIME, NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
 NEW_NAMESPACES = (0x80, 0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000)
-SOCKET_FAMILIES = (1, 2, 10, 16)  # unix, IPv4, IPv6, netlink. Not vsock: network namespaces do not hold it
+SOCKET_FAMILIES = (
+    1,
+    2,
+    10,
+    16,
+)  # unix, IPv4, IPv6, netlink; not vsock, which network namespaces do not isolate
 LAST_FAMILY = 64
-TERMINAL_INPUT = (0x5412, 0x541C)  # TIOCSTI and TIOCLINUX put keys into somebody's terminal
-
+TERMINAL_INPUT = (0x5412, 0x541C)  # TIOCSTI and TIOCLINUX inject input into a terminal
 
 SOCKET_LEVEL = 1
-BUFFER_SIZES = (
-    7,
-    8,
-    32,
-    33,
-)  # SO_SNDBUF, SO_RCVBUF, and both by force: what waits in a socket is kernel memory
+# SO_SNDBUF, SO_RCVBUF and their FORCE variants: data waiting in a socket is kernel memory.
+BUFFER_SIZES = (7, 8, 32, 33)
 
 
 @functools.cache
 def seccomp_filter() -> bytes:
-    """The filter in the form bubblewrap reads; raises SandboxUnavailable where libseccomp is missing."""
+    """Return the filter as bubblewrap reads it; raise SandboxUnavailable if libseccomp is missing."""
     try:
-        import pyseccomp  # type: ignore[import-untyped] # loads a C library that not every machine has
+        import pyseccomp  # type: ignore[import-untyped] # needs a C library that may be missing
     except (ImportError, OSError, RuntimeError) as error:
         raise SandboxUnavailable(
             "The library libseccomp is missing. Install it (Debian: libseccomp2)."
@@ -63,12 +56,11 @@ def seccomp_filter() -> bytes:
     for name in DENIED:
         if (
             pyseccomp.resolve_syscall(pyseccomp.Arch.NATIVE, name) >= 0
-        ):  # not every architecture has every call
+        ):  # some calls are missing on some machines
             rules.add_rule(refuse, name)
-    rules.add_rule(
-        pyseccomp.ERRNO(errno.ENOSYS), "clone3"
-    )  # its flags are out of sight; libc then uses clone
-    # It takes gigabytes of disk at once; libc then writes what was asked for, which takes its time and is seen.
+    # The filter cannot see the flags of clone3; libc falls back to clone.
+    rules.add_rule(pyseccomp.ERRNO(errno.ENOSYS), "clone3")
+    # fallocate takes gigabytes of disk at once; libc falls back to writing, which is slow enough to be measured.
     rules.add_rule(pyseccomp.ERRNO(errno.EOPNOTSUPP), "fallocate")
     for flag in NEW_NAMESPACES:
         rules.add_rule(refuse, "clone", masked(pyseccomp, 0, flag, flag))
@@ -78,7 +70,7 @@ def seccomp_filter() -> bytes:
     for family in set(range(LAST_FAMILY)) - set(SOCKET_FAMILIES):
         rules.add_rule(no_family, "socket", pyseccomp.Arg(0, pyseccomp.EQ, family))
     rules.add_rule(no_family, "socket", pyseccomp.Arg(0, pyseccomp.GE, LAST_FAMILY))
-    for option in BUFFER_SIZES:  # answered as if it were done: programs ask for speed, and do well without
+    for option in BUFFER_SIZES:  # reported as successful: programs work without larger buffers
         level, name = (masked(pyseccomp, at, 0xFFFFFFFF, to) for at, to in ((1, SOCKET_LEVEL), (2, option)))
         rules.add_rule(pyseccomp.ERRNO(0), "setsockopt", level, name)
     with tempfile.TemporaryFile() as file:

@@ -1,4 +1,4 @@
-"""Slots: how many boxes run at once on this machine, and which user each of them runs as."""
+"""Slots limit how many sandboxes run at once on this machine, and determine the user each one runs as."""
 
 from __future__ import annotations
 
@@ -13,27 +13,28 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from boundary import limits
 from boundary.errors import SandboxBroken, SandboxBusy
-from durable import limits
 
 FIRST_UID = 60_000
 
 
 def scratch() -> Path:
-    """The folder of slots and boxes. Slot users pass through it but cannot list it."""
+    """Return the folder of slots and workdirs, which slot users can traverse but not list."""
     folder = Path(tempfile.gettempdir()) / f"ratchet-sandbox-{os.geteuid()}"
     folder.mkdir(mode=0o711, exist_ok=True)
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
-        raise SandboxBroken(f"{folder} belongs to somebody else. Remove it.")
+        raise SandboxBroken(f"{folder} belongs to another user or is writable by others. Remove it.")
     return folder
 
 
 @contextlib.contextmanager
 def claim_slot(owner: str = "", cancelled: Callable[[], bool] = lambda: False) -> Iterator[int]:
-    """Hold one slot of this machine; the lock goes with the process, however it ends. Raises SandboxBusy.
+    """Hold one slot of this machine; raise SandboxBusy if none becomes free in time.
 
-    One owner holds at most SANDBOX_SLOTS_PER_USER of them; nobody in particular ("") is not limited so.
+    The lock ends with the process. An owner can hold at most SANDBOX_SLOTS_PER_USER slots; without an owner ("") only
+    the total counts.
     """
     deadline = time.monotonic() + limits.SANDBOX_SLOT_WAIT_SECONDS
     with contextlib.ExitStack() as held:
@@ -46,18 +47,18 @@ def claim_slot(owner: str = "", cancelled: Callable[[], bool] = lambda: False) -
 def wait_for_lock(
     prefix: str, count: int, held: contextlib.ExitStack, deadline: float, cancelled: Callable[[], bool]
 ) -> int:
-    """Take any of the numbered locks for as long as `held` is open; its number. Raises SandboxBusy."""
+    """Take any of the numbered locks while `held` is open and return its number; raise SandboxBusy."""
     while True:
         for number in random.sample(range(count), count):
             if lock_slot(number, held, prefix):
                 return number
         if time.monotonic() > deadline or cancelled():
             raise SandboxBusy
-        time.sleep(limits.SANDBOX_TICK_SECONDS)  # a file lock cannot be waited for with a deadline
+        time.sleep(limits.SANDBOX_TICK_SECONDS)  # flock has no timeout
 
 
 def lock_slot(number: int, held: contextlib.ExitStack, prefix: str = "") -> bool:
-    """Take one of the numbered locks if nobody has it, for as long as `held` is open."""
+    """Try to take a numbered lock while `held` is open; return whether it was free."""
     folder = scratch() / "slots"
     folder.mkdir(mode=0o700, exist_ok=True)
     with contextlib.ExitStack() as taken:
@@ -68,7 +69,7 @@ def lock_slot(number: int, held: contextlib.ExitStack, prefix: str = "") -> bool
 
 
 def try_lock(path: Path, held: contextlib.ExitStack) -> bool:
-    """Take the lock file if nobody has it, for as long as `held` is open."""
+    """Try to lock a file while `held` is open; return whether it was free."""
     lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     held.callback(os.close, lock)
     try:
@@ -79,5 +80,5 @@ def try_lock(path: Path, held: contextlib.ExitStack) -> bool:
 
 
 def slot_uid(slot: int) -> int | None:
-    """The user a slot runs as: one of its own when we are root, ourselves otherwise."""
+    """Return the slot's own user if we are root, else None: the command runs as our user."""
     return FIRST_UID + slot if os.geteuid() == 0 else None

@@ -9,7 +9,7 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission
 from django.test import Client
 
-from accounts.api_keys import find_user, make_key
+from accounts.api_keys import find_key, make_key
 from accounts.ledger import charge_once
 from accounts.models import Budget, LedgerEntry, User
 
@@ -44,7 +44,7 @@ def test_keys_show_neither_secret_nor_hash_and_can_be_revoked(operator: Client, 
     operator.post(
         "/admin/accounts/apikey/", {"action": "revoke", "sure": "yes", "_selected_action": [str(row.pk)]}
     )
-    assert find_user(key) is None
+    assert find_key(key) is None
     assert LogEntry.objects.get().get_change_message() == "Revoked."
     assert operator.get("/admin/accounts/apikey/add/").status_code == 403
 

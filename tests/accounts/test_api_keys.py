@@ -5,19 +5,22 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from asgiref.sync import async_to_sync
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from accounts.api_keys import create_api_key, find_user, make_key, revoke_key
-from accounts.authentication import user_from_key
+from accounts.api_keys import create_api_key, find_key, make_key, revoke_key
 from accounts.errors import TooManyKeys
+from accounts.limits import MAX_API_KEYS_PER_USER
 from accounts.models import ApiKey, User
 from durable.ids import new_id
-from durable.limits import MAX_API_KEYS_PER_USER
 from tests.accounts.conftest import PASSWORD, race
+
+
+def user_with(key: str) -> User | None:
+    found = find_key(key)
+    return found.user if found else None
 
 
 def with_key(key: str) -> APIClient:
@@ -38,15 +41,15 @@ def test_a_key_has_256_random_bits_and_only_its_hash_is_kept(ada: User) -> None:
     assert create_api_key(ada, "laptop") != key
 
 
-def test_find_user_knows_a_good_key_and_notes_its_use_once_a_minute(ada: User) -> None:
+def test_find_key_knows_a_good_key_and_notes_its_use_once_a_minute(ada: User) -> None:
     key = create_api_key(ada, "laptop")
-    assert find_user(key) == ada
+    assert user_with(key) == ada
     first = ApiKey.objects.get().last_used_at
     assert first is not None
-    find_user(key)
+    find_key(key)
     assert ApiKey.objects.get().last_used_at == first
     ApiKey.objects.update(last_used_at=timezone.now() - timedelta(seconds=61))
-    find_user(key)
+    find_key(key)
     renewed = ApiKey.objects.get().last_used_at
     assert renewed is not None
     assert renewed >= first
@@ -55,21 +58,21 @@ def test_find_user_knows_a_good_key_and_notes_its_use_once_a_minute(ada: User) -
 @pytest.mark.parametrize(
     "key", ["", "rk_", "rk_00000000_" + "a" * 43, "nonsense", "rk_\x00", "rk_\ud800", "x" * 100_000, "rk_é_ü"]
 )
-def test_find_user_answers_none_to_what_is_no_key(db: None, key: str) -> None:
-    assert find_user(key) is None
+def test_find_key_answers_none_to_what_is_no_key(db: None, key: str) -> None:
+    assert find_key(key) is None
 
 
 def test_a_key_with_one_character_changed_is_no_key(ada: User) -> None:
     key = create_api_key(ada, "laptop")
-    assert find_user(key[:-1] + ("a" if key[-1] != "a" else "b")) is None
-    assert find_user(key + "a") is None
+    assert find_key(key[:-1] + ("a" if key[-1] != "a" else "b")) is None
+    assert find_key(key + "a") is None
 
 
 def test_a_revoked_key_lets_nobody_in(ada: User) -> None:
     row, key = make_key(ada, "laptop")
     assert revoke_key(row)
     assert not revoke_key(row)
-    assert find_user(key) is None
+    assert find_key(key) is None
 
 
 def test_the_key_of_a_deactivated_user_answers_401(ada: User) -> None:
@@ -80,12 +83,6 @@ def test_the_key_of_a_deactivated_user_answers_401(ada: User) -> None:
     assert answer.status_code == 401
     assert answer["WWW-Authenticate"].startswith("Bearer")
     assert answer.json()["error"]["code"] == "authentication_failed"
-
-
-@pytest.mark.django_db(transaction=True)
-def test_user_from_key_works_in_the_event_loop(ada: User) -> None:
-    assert async_to_sync(user_from_key)(create_api_key(ada, "x")) == ada
-    assert async_to_sync(user_from_key)("rk_bad") is None
 
 
 def test_no_credentials_and_bad_credentials_answer_401_alike(db: None) -> None:
@@ -125,7 +122,7 @@ def test_the_key_is_shown_when_it_is_made_and_never_again(ada: User) -> None:
     assert made.status_code == 201
     assert made["Cache-Control"] == "no-store"
     key = made.json()["key"]
-    assert find_user(key) == ada
+    assert user_with(key) == ada
     listed = client.get("/api/keys").json()
     assert [row["name"] for row in listed["results"]] == ["laptop"]
     assert key.startswith(listed["results"][0]["prefix"])
@@ -154,10 +151,10 @@ def test_deleting_a_key_revokes_it_and_another_persons_key_is_not_found(ada: Use
     missing = stranger.delete(f"/api/keys/{new_id()}")
     assert foreign.status_code == missing.status_code == 404
     assert foreign.content == missing.content
-    assert find_user(key) == ada
+    assert user_with(key) == ada
     assert owner.delete(f"/api/keys/{row.pk}").status_code == 204
     assert owner.delete(f"/api/keys/{row.pk}").status_code == 404
-    assert find_user(key) is None
+    assert find_key(key) is None
     assert owner.get("/api/keys").json()["results"] == []
 
 
@@ -185,7 +182,7 @@ def test_nobody_gets_more_keys_than_the_limit_even_all_at_once(ada: User) -> Non
 
 def test_the_apikey_command_prints_a_working_key(ada: User, capsys: pytest.CaptureFixture[str]) -> None:
     call_command("apikey", "ada", "--name", "ci")
-    assert find_user(capsys.readouterr().out.strip()) == ada
+    assert user_with(capsys.readouterr().out.strip()) == ada
     assert ApiKey.objects.get().name == "ci"
 
 

@@ -174,9 +174,9 @@ def test_a_used_up_limit_raises_over_budget_and_names_limit_amount_and_reset(ada
     charge(ada, "step:2", "0.000001")
     with pytest.raises(OverBudget) as caught:
         check_budget(ada)
-    text = str(caught.value.detail)
-    assert caught.value.status_code == 402
-    assert caught.value.get_codes() == "over_budget"
+    text = caught.value.message
+    assert caught.value.status == 402
+    assert caught.value.code == "over_budget"
     assert f"this {period}" in text
     assert "$0.50 of $0.50" in text
     assert "resets at 00:00" in text

@@ -12,13 +12,13 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 from pytest_django import Settings
 
-from accounts.models import Attempt, User
-from durable.limits import (
+from accounts.limits import (
     SIGNUP_FORMS_PER_ADDRESS,
     SIGNUPS_PER_ADDRESS,
     WRONG_LOGINS_PER_ADDRESS,
     WRONG_LOGINS_PER_NAME,
 )
+from accounts.models import CountedAttempt, User
 from tests.accounts.conftest import PASSWORD, race
 
 NEW = {"username": "grace", "email": "", "password1": PASSWORD, "password2": PASSWORD}
@@ -121,10 +121,10 @@ def test_a_lock_out_does_no_password_work_and_does_not_grow(
     for _ in range(WRONG_LOGINS_PER_ADDRESS):
         log_in(client, "ada", "wrong")
     settings.PASSWORD_HASHERS = [f"{__name__}.CountingHasher"]
-    CountingHasher.worked, rows = 0, Attempt.objects.count()
+    CountingHasher.worked, rows = 0, CountedAttempt.objects.count()
     for _ in range(3):
         log_in(client)
-    assert (CountingHasher.worked, Attempt.objects.count()) == (0, rows)
+    assert (CountingHasher.worked, CountedAttempt.objects.count()) == (0, rows)
 
 
 def test_a_forged_forwarded_address_does_not_dodge_the_lock_out(client: Client, ada: User) -> None:
@@ -155,7 +155,7 @@ def test_right_logins_do_not_count(client: Client, ada: User) -> None:
     for _ in range(WRONG_LOGINS_PER_ADDRESS + 5):
         assert log_in(client).status_code == 302
         client.post("/logout/")
-    assert not Attempt.objects.exists()
+    assert not CountedAttempt.objects.exists()
 
 
 @pytest.mark.django_db(transaction=True)

@@ -5,16 +5,20 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from asgiref.sync import async_to_sync
 from django.utils import timezone
 from rest_framework.test import APIClient
 
 from accounts.api_keys import make_key, revoke_key
-from accounts.logins import login_of, still_stands
+from accounts.limits import TICKET_SECONDS
+from accounts.logins import login_of, user_of
 from accounts.models import Ticket, User
-from accounts.tickets import issue_ticket, redeem_login, redeem_ticket
-from durable.limits import TICKET_SECONDS
+from accounts.tickets import issue_ticket, redeem_login
 from tests.accounts.conftest import PASSWORD, race
+
+
+def redeem_ticket(ticket: str) -> User | None:
+    login = redeem_login(ticket)
+    return user_of(login) if login else None
 
 
 def test_a_ticket_works_once(ada: User) -> None:
@@ -92,7 +96,7 @@ def test_an_open_sockets_login_no_longer_stands_after(ada: User, end: str) -> No
     client.login(username="ada", password=PASSWORD)
     login = redeem_login(client.post("/api/ws-ticket").json()["ticket"])
     assert login is not None
-    assert async_to_sync(still_stands)(login)
+    assert user_of(login) is not None
     match end:
         case "logout":
             client.logout()
@@ -103,13 +107,13 @@ def test_an_open_sockets_login_no_longer_stands_after(ada: User, end: str) -> No
             User.objects.update(is_active=False)
         case "delete":
             ada.delete()
-    assert not async_to_sync(still_stands)(login)
+    assert user_of(login) is None
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_login_by_key_stands_until_the_key_is_revoked(ada: User) -> None:
     row, _ = make_key(ada, "x")
     login = login_of(ada, api_key_id=row.pk)
-    assert async_to_sync(still_stands)(login)
+    assert user_of(login) is not None
     revoke_key(row)
-    assert not async_to_sync(still_stands)(login)
+    assert user_of(login) is None

@@ -14,13 +14,13 @@ from pytest_django import Settings
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.test import APIClient
 
+from accounts import limits
+from accounts.api.throttling import WriteRate
 from accounts.models import User
-from accounts.throttling import WriteRate
 from accounts.visitors import SALT
-from durable import limits
+from chat.api.operations import CompleteOperation
 from durable.redis import client as redis
 from executions.api.hooks import Hook
-from tools.api.completions import CompleteOperation
 
 TRIES = 12  # more than twice the limit: the minute may change on the way
 OPEN_TO_KEYS = {Hook, CompleteOperation}  # their callers hold a secret; calls of a trigger are counted there

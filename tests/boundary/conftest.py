@@ -7,8 +7,8 @@ from typing import Any
 import hypothesis
 import pytest
 
-from boundary.sandbox import readiness, running
-from durable.process import PerProcess
+from boundary.sandbox import readiness, run
+from durable.fork_safe import PerProcess
 from tests.needs import BUBBLEWRAP, require
 
 hypothesis.settings.register_profile("no_deadline", deadline=None)  # how fast is not what they ask
@@ -25,6 +25,6 @@ def sandbox(settings: Any) -> None:
 def fresh_self_test(monkeypatch: pytest.MonkeyPatch) -> PerProcess[readiness.SelfTest]:
     """As in a process that has just started: the sandbox has not been tested yet."""
     fresh = PerProcess(readiness.SelfTest)
-    for module in (readiness, running):
+    for module in (readiness, run):
         monkeypatch.setattr(module, "current_self_test", fresh)
     return fresh

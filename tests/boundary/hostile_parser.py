@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from boundary.parsers.errors import UnreadableContent
+from boundary.errors import UnreadableContent
 
 HELD = re.compile(r"(a+)+$")  # never lets go of the interpreter
 

@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from django.core.exceptions import ImproperlyConfigured
 
+from boundary import limits
 from boundary.errors import (
     BadAnswer,
     BlockedReason,
@@ -31,9 +32,8 @@ from boundary.errors import (
     TooSlow,
 )
 from boundary.http import OutboundRequest, Outside, UploadPart, fetch
-from boundary.policy import AllowList, Policy
-from boundary.resolving import SystemResolver
-from durable import limits
+from boundary.policy import AllowList, NetworkPolicy
+from boundary.resolver import SystemResolver
 from tests.boundary.servers import ListedResolver, LocalServer, Received, Rerouted, listen, reply, serve
 
 PUBLIC = "93.184.216.34"
@@ -41,7 +41,7 @@ OTHER_PUBLIC = "151.101.1.69"
 
 
 def allowing(*servers: LocalServer) -> Outside:
-    return Outside(policy=Policy(allowed=AllowList.of([server.host for server in servers])))
+    return Outside(policy=NetworkPolicy(allowed=AllowList.of([server.host for server in servers])))
 
 
 def answering(body: bytes = b"ok", **more: Any) -> Any:
@@ -214,7 +214,7 @@ def test_a_redirect_to_a_malformed_url_is_refused(location: str) -> None:
 def test_a_host_in_another_script_is_sent_in_ascii() -> None:
     with serve(answering()) as server:
         resolver = ListedResolver(answers={"xn--bcher-kva.example": [[PUBLIC]]})
-        outside = Outside(policy=Policy(), resolver=resolver, network=Rerouted({PUBLIC: server.port}))
+        outside = Outside(policy=NetworkPolicy(), resolver=resolver, network=Rerouted({PUBLIC: server.port}))
         fetch(OutboundRequest(url="http://Bücher.example/ä?ö=ü#fragment"), outside)
     assert server.received[0].headers["host"] == "xn--bcher-kva.example"
     assert server.received[0].path == "/%C3%A4?%C3%B6=%C3%BC"
@@ -224,13 +224,13 @@ def test_the_next_checked_address_is_tried_when_the_first_is_down() -> None:
     with serve(answering()) as server:
         resolver = ListedResolver(answers={"two.example": [[OTHER_PUBLIC, PUBLIC]]})
         network = Rerouted({PUBLIC: server.port})
-        outside = Outside(policy=Policy(), resolver=resolver, network=network)
+        outside = Outside(policy=NetworkPolicy(), resolver=resolver, network=network)
         assert fetch(OutboundRequest(url="http://two.example/"), outside).body == b"ok"
     assert network.connected == [(OTHER_PUBLIC, 80), (PUBLIC, 80)]
 
 
 def test_a_name_without_addresses_is_not_found() -> None:
-    outside = Outside(policy=Policy(), resolver=ListedResolver(answers={}), network=Rerouted())
+    outside = Outside(policy=NetworkPolicy(), resolver=ListedResolver(answers={}), network=Rerouted())
     with pytest.raises(HostNotFound):
         fetch(OutboundRequest(url="http://nowhere.example/"), outside)
 
@@ -238,7 +238,7 @@ def test_a_name_without_addresses_is_not_found() -> None:
 def test_a_closed_port_is_a_failed_connection() -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    outside = Outside(policy=Policy(allowed=AllowList.of([f"127.0.0.1:{port}"])))
+    outside = Outside(policy=NetworkPolicy(allowed=AllowList.of([f"127.0.0.1:{port}"])))
     with pytest.raises(ConnectionFailed):
         fetch(OutboundRequest(url=f"http://127.0.0.1:{port}/"), outside)
 
@@ -260,7 +260,8 @@ def test_a_server_that_does_not_speak_http_is_an_error(answer: bytes) -> None:
         host = f"127.0.0.1:{listener.getsockname()[1]}"
         with pytest.raises((BadAnswer, ConnectionFailed)):
             fetch(
-                OutboundRequest(url=f"http://{host}/"), Outside(policy=Policy(allowed=AllowList.of([host])))
+                OutboundRequest(url=f"http://{host}/"),
+                Outside(policy=NetworkPolicy(allowed=AllowList.of([host]))),
             )
         thread.join(5)
 
@@ -273,7 +274,7 @@ def test_no_time_at_all_is_too_slow() -> None:
 def test_a_request_gets_no_more_time_than_the_outside_grants() -> None:
     with listen() as listener:  # accepts and says nothing
         host = f"127.0.0.1:{listener.getsockname()[1]}"
-        outside = Outside(policy=Policy(allowed=AllowList.of([host])), max_seconds=0.2)
+        outside = Outside(policy=NetworkPolicy(allowed=AllowList.of([host])), max_seconds=0.2)
         with pytest.raises(TooSlow):
             fetch(OutboundRequest(url=f"http://{host}/", timeout=3600.0), outside)
     assert allowing().max_seconds == limits.MAX_FETCH_SECONDS
@@ -283,7 +284,7 @@ def test_an_allowed_host_is_allowed_on_that_port_only() -> None:
     allowed = AllowList.of(["localhost:11434", "10.0.0.5:8000", "[::1]:9000", "db.internal"])
     assert allowed.pairs == {("localhost", 11434), ("10.0.0.5", 8000), ("::1", 9000), ("db.internal", 80)}
     network = Rerouted()
-    outside = Outside(policy=Policy(allowed=allowed), network=network)
+    outside = Outside(policy=NetworkPolicy(allowed=allowed), network=network)
     with pytest.raises(BlockedUrl):
         fetch(OutboundRequest(url="http://localhost:6379/"), outside)
     with pytest.raises(ConnectionFailed):
@@ -313,7 +314,7 @@ def test_this_machines_own_addresses_are_refused_even_when_public(monkeypatch: p
     assert not addresses.is_this_machine(ipaddress.ip_address(PUBLIC))
     monkeypatch.setattr(policy, "is_this_machine", lambda address: True)
     with pytest.raises(BlockedUrl) as caught:
-        fetch(OutboundRequest(url=f"http://{PUBLIC}/"), Outside(policy=Policy(), network=Rerouted()))
+        fetch(OutboundRequest(url=f"http://{PUBLIC}/"), Outside(policy=NetworkPolicy(), network=Rerouted()))
     assert caught.value.reason == BlockedReason.OWN_HOST
 
 
@@ -367,7 +368,7 @@ def test_tls_is_checked_against_the_name_while_the_address_is_pinned(certificate
         server.socket = server_side.wrap_socket(server.socket, server_side=True)
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
         outside = Outside(
-            policy=Policy(),
+            policy=NetworkPolicy(),
             resolver=ListedResolver(answers={host: [[PUBLIC]]}),
             network=Rerouted({PUBLIC: server.server_address[1]}),
             tls=ssl.create_default_context(cafile=certificate),
@@ -396,7 +397,7 @@ def test_an_unknown_authority_is_refused(certificate: Path) -> None:
         thread = threading.Thread(target=once, daemon=True)
         thread.start()
         outside = Outside(
-            policy=Policy(),
+            policy=NetworkPolicy(),
             resolver=ListedResolver(answers={"secure.example": [[PUBLIC]]}),
             network=Rerouted({PUBLIC: listener.getsockname()[1]}),
         )

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from boundary.errors import ParserBusy, ParserCrashed, ParserStopped
+from boundary import limits as boundary_limits
+from boundary.errors import ParserBusy, ParserCrashed, ParserStopped, UnreadableContent
 from boundary.isolated import ParserServer, parse_isolated, parser_server
-from boundary.parsers.errors import UnreadableContent
 from boundary.readable import make_readable
-from durable import limits
 from durable.current_owner import acting_for
+from tools import limits as tools_limits
 
 TABLE_LIMITS = ("max_rows", "max_cells", "max_characters", "max_bytes")
 
@@ -49,7 +49,7 @@ def test_a_parser_cannot_write_files(tmp_path: Path) -> None:
 
 
 def test_a_parser_that_waits_for_ever_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "PARSER_GRACE_SECONDS", 0.5)
+    monkeypatch.setattr(boundary_limits, "PARSER_GRACE_SECONDS", 0.5)
     with pytest.raises(ParserStopped, match="too much time or memory"):
         parse("sleep", seconds=0.5)
 
@@ -62,7 +62,7 @@ def test_a_parser_that_waits_for_ever_is_stopped(monkeypatch: pytest.MonkeyPatch
     ],
 )
 def test_text_that_is_no_utf8_is_refused_with_a_reason(parser: str, arguments: dict[str, Any]) -> None:
-    with pytest.raises(UnreadableContent, match="not UTF-8"):
+    with pytest.raises(UnreadableContent, match="not valid UTF-8"):
         parse_isolated(f"boundary.parsers.{parser}", b"<a>\xff</a>", arguments)
 
 
@@ -89,14 +89,14 @@ def test_the_server_ends_with_the_process_that_started_it() -> None:
     assert server._control is not None
     assert server._process is not None
     server._control.close()  # as the kernel does when a process dies
-    assert server._process.wait(timeout=limits.PARSER_GRACE_SECONDS) == 0
+    assert server._process.wait(timeout=boundary_limits.PARSER_GRACE_SECONDS) == 0
 
 
 def test_more_parsers_than_may_work_at_once_are_refused_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "PARSER_SLOT_SECONDS", 0.01)
+    monkeypatch.setattr(boundary_limits, "PARSER_SLOT_SECONDS", 0.01)
     server = ParserServer()
     with contextlib.ExitStack() as taken:
-        for _ in range(limits.PARSERS_AT_ONCE):
+        for _ in range(boundary_limits.PARSERS_AT_ONCE):
             taken.enter_context(server.slot())
         with pytest.raises(ParserBusy), server.slot():
             pass
@@ -105,10 +105,10 @@ def test_more_parsers_than_may_work_at_once_are_refused_in_the_end(monkeypatch: 
 
 
 def test_one_person_cannot_take_all_parsers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "PARSER_SLOT_SECONDS", 0.01)
+    monkeypatch.setattr(boundary_limits, "PARSER_SLOT_SECONDS", 0.01)
     server = ParserServer()
     with contextlib.ExitStack() as taken:
-        for _ in range(limits.PARSERS_PER_USER):
+        for _ in range(boundary_limits.PARSERS_PER_USER):
             taken.enter_context(server.slot("ada"))
         with pytest.raises(ParserBusy), server.slot("ada"):
             pass
@@ -126,12 +126,12 @@ def test_a_person_who_waits_for_a_parser_gets_the_next_of_their_own(monkeypatch:
             got.set()
 
     with contextlib.ExitStack() as taken:
-        for _ in range(limits.PARSERS_PER_USER):
+        for _ in range(boundary_limits.PARSERS_PER_USER):
             taken.enter_context(server.slot("ada"))
         thread = threading.Thread(target=wait, daemon=True)
         thread.start()
         assert not got.wait(0.1)
-    assert got.wait(limits.PARSER_SLOT_SECONDS)
+    assert got.wait(boundary_limits.PARSER_SLOT_SECONDS)
     thread.join()
 
 
@@ -142,19 +142,19 @@ def test_hostile_pages_of_one_person_leave_parsers_for_others(monkeypatch: pytes
         with acting_for("user:1"), contextlib.suppress(ParserStopped, ParserBusy):
             parse("loop", seconds=2)
 
-    threads = [threading.Thread(target=hold, daemon=True) for _ in range(2 * limits.PARSERS_AT_ONCE)]
+    threads = [threading.Thread(target=hold, daemon=True) for _ in range(2 * boundary_limits.PARSERS_AT_ONCE)]
     for thread in threads:
         thread.start()
-    monkeypatch.setattr(limits, "PARSER_SLOT_SECONDS", 0.5)  # much less than they hold theirs
+    monkeypatch.setattr(boundary_limits, "PARSER_SLOT_SECONDS", 0.5)  # much less than they hold theirs
     with acting_for("user:2"):
         assert parse("echo", b"mine") == "mine"
     for thread in threads:
-        thread.join(limits.MAX_PARSER_SECONDS * len(threads))
+        thread.join(tools_limits.MAX_PARSER_SECONDS * len(threads))
 
 
 def test_others_go_on_while_a_page_holds_its_parser(monkeypatch: pytest.MonkeyPatch) -> None:
     """4.8 MB of nested lists, from two sides: the interpreter is free, and another page is read meanwhile."""
-    monkeypatch.setattr(limits, "PARSER_CPU_SECONDS", 1.0)
+    monkeypatch.setattr(boundary_limits, "PARSER_CPU_SECONDS", 1.0)
     hostile = b"<!doctype html><p>top</p>" + b"<dl>" * 1_200_000
     threads = [threading.Thread(target=read_page, args=[hostile], daemon=True) for _ in range(2)]
     used = time.process_time()
@@ -162,7 +162,7 @@ def test_others_go_on_while_a_page_holds_its_parser(monkeypatch: pytest.MonkeyPa
         thread.start()
     assert make_readable(b"<h1>Hi</h1>", media_type="text/html").text == "# Hi"
     for thread in threads:
-        thread.join(limits.MAX_PARSER_SECONDS)
+        thread.join(tools_limits.MAX_PARSER_SECONDS)
         assert not thread.is_alive()
     assert time.process_time() - used < 1  # processor time of this process, not of the parsers
 

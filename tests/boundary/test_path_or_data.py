@@ -20,34 +20,27 @@ from typing import Any
 import pytest
 from django.contrib.auth import get_user_model
 
+from blocks.adapters.databases import OutsideDatabases
+from blocks.adapters.live import GuardedWeb
+from blocks.adapters.transcripts import YouTubeCaptions
+from blocks.errors import BlockError
+from blocks.examples import ExamplePage, World
+from blocks.ports import DatabaseQuery, PortError
+from blocks.registry import get_registry
+from blocks.run import run_block
+from blocks.templates.render import render_template
+from boundary.errors import UnreadableContent
 from boundary.http import Outside
 from boundary.parsers import charset, feeds, html, pictures
-from boundary.parsers.errors import UnreadableContent
 from boundary.parsers.tables import read_xls, read_xlsx
-from boundary.policy import AllowList, Policy
+from boundary.policy import AllowList, NetworkPolicy
 from boundary.readable import make_readable
-from executions.blocks.adapters.databases import OutsideDatabases
-from executions.blocks.adapters.transcripts import YouTubeCaptions
-from executions.blocks.adapters.web import GuardedWeb
-from executions.blocks.doubles import ScriptedWeb, make_context, make_ports
-from executions.blocks.errors import BlockError
-from executions.blocks.examples import Page, World
-from executions.blocks.registry import get_registry
-from executions.blocks.run import run_block
-from executions.blocks.templates.render import render_template
 from executions.inputs import fit_inputs
-from executions.ports import DatabaseQuery, PortError
 from llm.cancel import CancelFlag
+from tests.blocks.adapters.test_transcripts import ENGLISH, PLAYER, VIDEO, WATCH, WATCH_PAGE, player
+from tests.blocks.doubles import ScriptedWeb, make_context, make_ports
+from tests.blocks.test_tables import repack, workbook
 from tests.boundary.servers import LocalServer, reply, serve
-from tests.executions.blocks.adapters.test_transcripts import (
-    ENGLISH,
-    PLAYER,
-    VIDEO,
-    WATCH,
-    WATCH_PAGE,
-    player,
-)
-from tests.executions.blocks.test_tables import repack, workbook
 from workspace import files
 from workspace.archives import unpack
 from workspace.data_uris import DataUris
@@ -145,7 +138,7 @@ def external_entity(named: str) -> str:
 def read_feed(named: str) -> Any:
     """Through a real server: its answer is nothing but the name."""
     with serve(lambda handler, _: reply(handler, named.encode())) as feed:
-        outside = Outside(policy=Policy(allowed=AllowList.of([feed.host])))
+        outside = Outside(policy=NetworkPolicy(allowed=AllowList.of([feed.host])))
         context = make_context(ports=replace(make_ports(World()), http=GuardedWeb(outside)))
         inputs = {
             "rss_url": feed.url("/feed"),
@@ -174,7 +167,7 @@ def read_linked_workbook(named: str) -> Any:
 
 
 def read_captions(named: str) -> Any:
-    pages = {WATCH: WATCH_PAGE, PLAYER: player(("en", ENGLISH)), ENGLISH: Page(body=named)}
+    pages = {WATCH: WATCH_PAGE, PLAYER: player(("en", ENGLISH)), ENGLISH: ExamplePage(body=named)}
     return YouTubeCaptions(ScriptedWeb(pages=pages)).transcript(VIDEO)
 
 

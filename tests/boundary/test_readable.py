@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from boundary import limits
 from boundary.errors import UnreadablePage
 from boundary.readable import decode_text, make_readable
-from durable import limits
 
 PAGE = """<!doctype html><html><head><title>News &amp;
  more</title><style>p{}</style><script>alert("s")</script></head>

@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from boundary import limits
 from boundary.errors import SandboxBroken, SandboxBusy, SandboxError, SandboxUnavailable
 from boundary.sandbox import (
     KilledReason,
@@ -27,20 +28,19 @@ from boundary.sandbox import (
     SandboxResult,
     available,
     collect,
-    launching,
     mode,
-    open_box,
+    open_workdir,
     probes,
-    run_in_box,
+    process,
+    run_in_workdir,
     run_sandboxed,
     self_test,
     unavailable_reason,
 )
 from boundary.sandbox import command as command_module
-from boundary.sandbox.boxes import hand_over
-from boundary.sandbox.launching import launch
+from boundary.sandbox.process import launch
 from boundary.sandbox.slots import claim_slot, scratch, slot_uid
-from durable import limits
+from boundary.sandbox.workdirs import hand_over
 from tests.boundary.servers import listen
 from tests.boundary.test_sandbox_totals import hide_groups as hide_control_groups
 from tests.needs import ROOT_USER
@@ -53,7 +53,7 @@ as_root = ROOT_USER.skip_mark
 
 
 def run(command: str | list[str], **more: Any) -> SandboxResult:
-    return run_in_box(SandboxRequest(command=command, **more))
+    return run_in_workdir(SandboxRequest(command=command, **more))
 
 
 def python(code: str, **more: Any) -> SandboxResult:
@@ -106,7 +106,7 @@ def test_files_go_in_and_new_and_changed_ones_come_out() -> None:
 
 
 def test_one_box_can_be_used_for_several_commands() -> None:
-    with open_box() as box:
+    with open_workdir() as box:
         run_sandboxed("echo 1 > a; chmod 700 a; mkdir -m 700 d; echo 2 > d/b", workdir=box)
         assert run_sandboxed("cat a d/b; echo 3 >> a; cat a", workdir=box).stdout == "1\n2\n1\n3\n"
     assert not box.exists()
@@ -157,9 +157,13 @@ def test_case_51_no_command_line_shows_where_the_box_is_on_the_host() -> None:
         seen.extend(commands())
         return False
 
-    with open_box() as box:
+    with open_workdir() as box:
         result = launch(
-            "cat /proc/[0-9]*/cmdline; sleep 0.5", box=box, timeout=20, limits=SandboxLimits(), cancelled=look
+            "cat /proc/[0-9]*/cmdline; sleep 0.5",
+            workdir=box,
+            timeout=20,
+            limits=SandboxLimits(),
+            cancelled=look,
         )
     assert any("sleep 0.5" in line for line in seen)
     for place in (str(box), str(scratch())):
@@ -169,8 +173,8 @@ def test_case_51_no_command_line_shows_where_the_box_is_on_the_host() -> None:
 
 def test_case_51_the_mount_table_names_the_box_but_nothing_of_the_product() -> None:
     """The kernel shows where a mount comes from; that is the box's random folder and what is read-only."""
-    with open_box() as box:
-        found = launch("cat /proc/self/mountinfo", box=box, timeout=20, limits=SandboxLimits()).stdout
+    with open_workdir() as box:
+        found = launch("cat /proc/self/mountinfo", workdir=box, timeout=20, limits=SandboxLimits()).stdout
     sources = {line.split()[3] for line in found.splitlines()}
     mine = {source for source in sources if source.endswith(f"/boxes/{box.name}")}
     assert len(mine) == 1
@@ -281,7 +285,7 @@ def test_case_55_a_cancelled_command_ends_at_once() -> None:
     cancel = threading.Event()
     timer = threading.Timer(0.3, cancel.set)
     timer.start()
-    result = run_in_box(SandboxRequest(command=SLEEP, timeout=60), cancelled=cancel.is_set)
+    result = run_in_workdir(SandboxRequest(command=SLEEP, timeout=60), cancelled=cancel.is_set)
     timer.join()
     assert result.killed_reason == KilledReason.CANCELLED
 
@@ -461,7 +465,7 @@ def test_case_57_clone_makes_threads_but_no_namespaces() -> None:
 
 @as_root
 def test_case_57_the_host_sees_another_user_than_root() -> None:
-    with open_box() as box:
+    with open_workdir() as box:
         result = run_sandboxed("id -u; touch made", workdir=box)
         assert (box / "made").stat().st_uid == int(result.stdout) >= 60_000
 
@@ -493,7 +497,7 @@ def test_case_58_a_link_put_in_place_of_an_input_is_not_followed_by_the_next_run
     target = tmp_path / "target.txt"
     target.write_text("mine")
     before = target.stat()
-    with open_box() as box:
+    with open_workdir() as box:
         run_sandboxed(f"ln -s {target} link; ln -s {tmp_path} folder", workdir=box)
         run_sandboxed("true", workdir=box)
         assert collect(box, {}).files == []
@@ -501,7 +505,7 @@ def test_case_58_a_link_put_in_place_of_an_input_is_not_followed_by_the_next_run
 
 
 def test_case_58_what_is_too_large_or_too_much_is_named_and_left() -> None:
-    with open_box() as box:
+    with open_workdir() as box:
         run_sandboxed("head -c 2000 /dev/zero > big; for i in 1 2 3 4; do echo $i > s$i; done", workdir=box)
         found = collect(box, {}, max_files=3, max_bytes=1000)
     assert [file.path for file in found.files] == ["s1", "s2", "s3"]
@@ -617,7 +621,7 @@ def test_the_self_test_notices_a_sandbox_with_a_hole(
 
 def test_the_self_test_notices_a_missing_filter(monkeypatch: pytest.MonkeyPatch) -> None:
     allow_all = b"\x06\x00\x00\x00\x00\x00\xff\x7f"  # one instruction: return ALLOW
-    monkeypatch.setattr("boundary.sandbox.launching.seccomp_filter", lambda: allow_all)
+    monkeypatch.setattr("boundary.sandbox.process.seccomp_filter", lambda: allow_all)
     assert not probes.probe_kernel().passed
 
 
@@ -715,7 +719,7 @@ def test_boxes_that_run_side_by_side_do_not_see_each_other() -> None:
 
 
 def test_a_box_with_locked_folders_is_still_removed() -> None:
-    with open_box() as box:
+    with open_workdir() as box:
         run_sandboxed("mkdir -p a/b/c; touch a/b/c/f; chmod 000 a/b/c a/b a", workdir=box)
     assert not box.exists()
 
@@ -725,10 +729,10 @@ def test_boxes_that_killed_hosts_left_are_swept_and_those_in_use_are_not(
 ) -> None:
     monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
     monkeypatch.setattr(limits, "STALE_BOX_SECONDS", -1.0)
-    with open_box() as used:
+    with open_workdir() as used:
         left = used.parent / "left"
         (left / "folder").mkdir(parents=True)
-        with open_box():
+        with open_workdir():
             assert used.exists()
             assert not left.exists()
 
@@ -737,9 +741,9 @@ def test_a_killed_host_process_takes_its_box_along(tmp_path: Path) -> None:
     """The worker dies with -9; the command must not go on without it."""
     code = (
         "import django; from django.conf import settings; settings.configure(SANDBOX='auto')\n"
-        "from boundary.sandbox.launching import launch\nfrom boundary.sandbox import open_box, SandboxLimits\n"
-        "with open_box() as box:\n print(box, flush=True)\n"
-        f" launch('touch started; exec {SLEEP}', box=box, timeout=60, limits=SandboxLimits())"
+        "from boundary.sandbox.process import launch\nfrom boundary.sandbox import open_workdir, SandboxLimits\n"
+        "with open_workdir() as box:\n print(box, flush=True)\n"
+        f" launch('touch started; exec {SLEEP}', workdir=box, timeout=60, limits=SandboxLimits())"
     )
     worker = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert worker.stdout
@@ -757,9 +761,9 @@ def test_a_command_that_is_ended_while_it_starts_leaves_nothing_behind() -> None
     moments = random.Random(51)
     before = len(list(Path("/proc/self/fd").iterdir()))
     for _ in range(LAUNCHES):
-        with open_box() as box:
+        with open_workdir() as box:
             result = launch(
-                f"exec {SLEEP}", box=box, timeout=moments.uniform(0, 0.04), limits=SandboxLimits()
+                f"exec {SLEEP}", workdir=box, timeout=moments.uniform(0, 0.04), limits=SandboxLimits()
             )
         assert result.killed_reason == KilledReason.TIMEOUT
         assert not alive()
@@ -769,7 +773,7 @@ def test_a_command_that_is_ended_while_it_starts_leaves_nothing_behind() -> None
 def test_a_command_whose_launcher_is_killed_while_it_starts_is_ended_too() -> None:
     """bubblewrap dies by another hand: its child, which nobody else knows of, is still found."""
     with contextlib.ExitStack() as cleanup:
-        box = cleanup.enter_context(open_box())
+        box = cleanup.enter_context(open_workdir())
         for _ in range(LAUNCHES // 10):
             with contextlib.ExitStack() as pipes:
                 run = start_in(box, f"exec {SLEEP}", pipes)
@@ -779,12 +783,12 @@ def test_a_command_whose_launcher_is_killed_while_it_starts_is_ended_too() -> No
             assert not alive()
 
 
-def start_in(box: Path, script: str, cleanup: contextlib.ExitStack) -> launching.Run:
+def start_in(box: Path, script: str, cleanup: contextlib.ExitStack) -> process.SandboxProcess:
     bounds = SandboxLimits(cpu_seconds=5)
     uid = slot_uid(0)
     hand_over(box, uid)
     argv = ["/bin/bash", "-c", script]
-    return launching.start(argv, box=box, uid=uid, stdin=b"", limits=bounds, cleanup=cleanup)
+    return process.start(argv, workdir=box, uid=uid, stdin=b"", limits=bounds, cleanup=cleanup)
 
 
 def wait_until(ready: Any) -> None:
@@ -800,9 +804,9 @@ def test_an_ordinary_user_gets_the_same_box() -> None:
     site = next(path for path in sys.path if path.endswith("site-packages"))
     script = (
         "from django.conf import settings; settings.configure(SANDBOX='auto')\n"
-        "import os; from boundary.sandbox import run_in_box, SandboxRequest, self_test\n"
+        "import os; from boundary.sandbox import run_in_workdir, SandboxRequest, self_test\n"
         "print(os.geteuid(), self_test().passed, self_test().reason)\n"
-        "r = run_in_box(SandboxRequest(command='id -u; echo x > f'))\n"
+        "r = run_in_workdir(SandboxRequest(command='id -u; echo x > f'))\n"
         "print(r.stdout.strip(), r.exit_code, r.killed_reason, [f.path for f in r.files])"
     )
     user = [
@@ -832,6 +836,6 @@ def can_import(user: list[str], interpreter: str) -> bool:
 
 
 def test_the_scratch_folder_cannot_be_listed_by_others() -> None:
-    with open_box() as box:
+    with open_workdir() as box:
         assert stat.S_IMODE(scratch().stat().st_mode) == 0o711
         assert stat.S_IMODE(box.stat().st_mode) == 0o700

@@ -11,14 +11,21 @@ from pathlib import Path
 
 import pytest
 
+from boundary import limits
 from boundary.errors import SandboxBusy, SandboxUnavailable
-from boundary.sandbox import SandboxCheck, SandboxReport, available, run_in_box, self_test, wait_until_tested
+from boundary.sandbox import (
+    SandboxCheck,
+    SandboxReport,
+    available,
+    run_in_workdir,
+    self_test,
+    wait_until_tested,
+)
 from boundary.sandbox.probes import broken
 from boundary.sandbox.readiness import SelfTest
 from boundary.sandbox.slots import claim_slot
 from boundary.sandbox.types import SandboxRequest
-from durable import limits
-from durable.process import PerProcess
+from durable.fork_safe import PerProcess
 from tests.boundary.test_sandbox import wait_until
 
 PASSED = SandboxReport(checks=(SandboxCheck(name="files", passed=True),))
@@ -68,7 +75,7 @@ def test_who_waits_for_a_test_that_hangs_waits_no_longer_than_asked() -> None:
     test = SelfTest(probe=probe)
     report = test.wait(0.01)
     assert not report.passed
-    assert "not ended" in report.reason
+    assert "did not finish" in report.reason
     probe.let_go.set()
 
 
@@ -140,7 +147,7 @@ def test_a_machine_too_busy_for_the_test_offers_the_sandbox_once_it_is_less_busy
         assert "Too much code" in self_test().reason
         assert not available()
         with pytest.raises(SandboxUnavailable, match="Too much code"):
-            run_in_box(SandboxRequest(command="true"))
+            run_in_workdir(SandboxRequest(command="true"))
         wait_until(fresh_self_test().ended.is_set)
     wait_until_tested(limits.SANDBOX_TEST_SECONDS)
     assert self_test().passed, self_test().reason

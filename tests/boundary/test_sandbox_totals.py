@@ -21,7 +21,7 @@ from boundary.sandbox import (
     SandboxRequest,
     SandboxResult,
     control_groups,
-    run_in_box,
+    run_in_workdir,
 )
 from boundary.sandbox.slots import claim_slot
 
@@ -71,7 +71,7 @@ def hide_groups(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def python(code: str, **more: Any) -> SandboxResult:
-    return run_in_box(SandboxRequest(command=["python3", "-c", code], timeout=SECONDS, **more))
+    return run_in_workdir(SandboxRequest(command=["python3", "-c", code], timeout=SECONDS, **more))
 
 
 def in_thread(code: str, **more: Any) -> tuple[threading.Thread, list[SandboxResult]]:
@@ -218,25 +218,25 @@ def test_a_group_lives_as_long_as_its_command(groups: control_groups.Controllers
 
 
 def test_a_command_that_is_ended_leaves_no_group(groups: control_groups.Controllers) -> None:
-    result = run_in_box(SandboxRequest(command="sleep 60 & sleep 60", timeout=0.3))
+    result = run_in_workdir(SandboxRequest(command="sleep 60 & sleep 60", timeout=0.3))
     assert result.timed_out
     assert folders(groups) == []
 
 
 HOST = """
 from django.conf import settings; settings.configure(SANDBOX='auto')
-from boundary.sandbox import SandboxLimits, open_box
-from boundary.sandbox.launching import launch
-with open_box() as box:
+from boundary.sandbox import SandboxLimits, open_workdir
+from boundary.sandbox.process import launch
+with open_workdir() as box:
     print(box, flush=True)
-    launch('touch started; sleep 60', box=box, timeout=60, limits=SandboxLimits())
+    launch('touch started; sleep 60', workdir=box, timeout=60, limits=SandboxLimits())
 """
 
 
 def test_the_group_of_a_killed_worker_goes_with_the_next_start(groups: control_groups.Controllers) -> None:
     with killed_host():
         assert folders(groups)
-        assert run_in_box(SandboxRequest(command="true")).exit_code == 0
+        assert run_in_workdir(SandboxRequest(command="true")).exit_code == 0
         assert folders(groups) == []
 
 
@@ -256,13 +256,13 @@ def killed_host() -> Iterator[None]:
 def test_the_group_of_a_slot_in_use_is_left_alone(groups: control_groups.Controllers) -> None:
     with claim_slot() as slot, control_groups.open_group(slot, SandboxLimits()) as group:
         assert group
-        assert run_in_box(SandboxRequest(command="true")).exit_code == 0
+        assert run_in_workdir(SandboxRequest(command="true")).exit_code == 0
         assert set(folders(groups)) == set(group.folders)
     assert folders(groups) == []
 
 
 def test_no_descriptor_of_a_group_reaches_the_command(groups: control_groups.Controllers) -> None:
-    result = run_in_box(SandboxRequest(command=["ls", "-l", "/proc/self/fd"]))
+    result = run_in_workdir(SandboxRequest(command=["ls", "-l", "/proc/self/fd"]))
     assert len(result.stdout.splitlines()) == 1 + 4
     assert "cgroup" not in result.stdout
 
@@ -346,5 +346,5 @@ def test_a_machine_without_the_controllers_says_so(tmp_path: Path, mounts: str) 
 def test_a_folder_that_may_not_be_written_is_named(tmp_path: Path) -> None:
     proc = unified(tmp_path)
     (tmp_path / "cgroup/system.slice").chmod(0o555)
-    with pytest.raises(control_groups.NoControlGroups, match="may not"):
+    with pytest.raises(control_groups.NoControlGroups, match="no permission"):
         control_groups.find_controllers(proc)

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from boundary.errors import BlockedReason, BlockedUrl, TooLarge, TooManyRedirects, TooSlow
+from boundary import limits
+from boundary.errors import BlockedReason, BlockedUrl, ResponseTooLarge, TooManyRedirects, TooSlow
 from boundary.http import OutboundRequest, Outside, fetch
-from boundary.policy import AllowList, Policy, policy_from_settings
-from durable import limits
+from boundary.policy import AllowList, NetworkPolicy, policy_from_settings
 from tests.boundary.servers import ListedResolver, LocalServer, Received, Rerouted, listen, reply, serve
 
 PUBLIC = "93.184.216.34"
@@ -27,7 +27,7 @@ OTHER_PUBLIC = "151.101.1.69"
 def assert_blocked(url: str, reason: BlockedReason, **settings: Any) -> BlockedUrl:
     """Refused, and neither a name was resolved nor a connection tried."""
     network, resolver = Rerouted(), ListedResolver(answers={})
-    outside = Outside(policy=Policy(**settings), resolver=resolver, network=network)
+    outside = Outside(policy=NetworkPolicy(**settings), resolver=resolver, network=network)
     with pytest.raises(BlockedUrl) as caught:
         fetch(OutboundRequest(url=url), outside)
     assert caught.value.reason == reason
@@ -38,7 +38,7 @@ def assert_blocked(url: str, reason: BlockedReason, **settings: Any) -> BlockedU
 
 
 def allowing(*servers: LocalServer, **more: Any) -> Outside:
-    return Outside(policy=Policy(allowed=AllowList.of([server.host for server in servers])), **more)
+    return Outside(policy=NetworkPolicy(allowed=AllowList.of([server.host for server in servers])), **more)
 
 
 def test_case_29_loopback_redis_port_is_refused() -> None:
@@ -146,7 +146,7 @@ def test_case_40_a_name_with_one_bad_address_is_refused_whole() -> None:
         with pytest.raises(BlockedUrl) as caught:
             fetch(
                 OutboundRequest(url="http://mixed.example.com/"),
-                Outside(policy=Policy(), resolver=resolver, network=network),
+                Outside(policy=NetworkPolicy(), resolver=resolver, network=network),
             )
         assert caught.value.reason == BlockedReason.NOT_PUBLIC
     assert network.connected == []
@@ -161,7 +161,7 @@ def test_case_41_a_rebinding_name_is_resolved_once_and_its_first_address_pinned(
         network = Rerouted({PUBLIC: server.port})
         response = fetch(
             OutboundRequest(url="http://rebind.example.com/x?y=1"),
-            Outside(policy=Policy(), resolver=resolver, network=network),
+            Outside(policy=NetworkPolicy(), resolver=resolver, network=network),
         )
     assert response.body == b"pinned"
     assert network.connected == [(PUBLIC, 80)]
@@ -180,7 +180,7 @@ def test_case_41_a_name_that_rebinds_between_two_hops_is_refused_at_the_second()
         with pytest.raises(BlockedUrl):
             fetch(
                 OutboundRequest(url="http://rebind.example.com/"),
-                Outside(policy=Policy(), resolver=resolver, network=network),
+                Outside(policy=NetworkPolicy(), resolver=resolver, network=network),
             )
     assert network.connected == [(PUBLIC, 80)]
 
@@ -288,7 +288,7 @@ def test_case_45_the_webs_ports_are_open(port: int) -> None:
     with serve(answer) as server:
         network = Rerouted({PUBLIC: server.port})
         response = fetch(
-            OutboundRequest(url=f"http://{PUBLIC}:{port}/"), Outside(policy=Policy(), network=network)
+            OutboundRequest(url=f"http://{PUBLIC}:{port}/"), Outside(policy=NetworkPolicy(), network=network)
         )
     assert (response.body, network.connected) == (b"ok", [(PUBLIC, port)])
 
@@ -315,7 +315,7 @@ def test_case_47_an_endless_answer_is_cut_at_the_cap() -> None:
             handler.wfile.write(b"x" * 65536)
 
     with serve(answer) as server:
-        with pytest.raises(TooLarge):
+        with pytest.raises(ResponseTooLarge):
             fetch(OutboundRequest(url=server.url()), allowing(server))
         response = fetch(OutboundRequest(url=server.url(), cut=True), allowing(server))
     assert response.cut
@@ -330,7 +330,7 @@ def test_case_47_a_gzip_bomb_is_cut_at_the_cap() -> None:
         reply(handler, bomb, headers=[("content-encoding", "gzip")])
 
     with serve(answer) as server:
-        with pytest.raises(TooLarge):
+        with pytest.raises(ResponseTooLarge):
             fetch(OutboundRequest(url=server.url()), allowing(server))
         response = fetch(OutboundRequest(url=server.url(), cut=True, max_bytes=1000), allowing(server))
     assert response.body == b"\0" * 1000
@@ -358,7 +358,7 @@ def test_case_47_a_slow_drip_ends_at_the_total_time(opening: bytes) -> None:
         thread = threading.Thread(target=drip, args=(listener,), daemon=True)
         thread.start()
         url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
-        outside = Outside(policy=Policy(allowed=AllowList.of([url.split("/")[2]])))
+        outside = Outside(policy=NetworkPolicy(allowed=AllowList.of([url.split("/")[2]])))
         with pytest.raises(TooSlow):
             fetch(OutboundRequest(url=url, timeout=0.3), outside)
         stop.set()
@@ -398,7 +398,9 @@ def test_case_49_a_redirect_to_the_sites_own_host_is_refused() -> None:
         reply(handler, status=307, headers=[("location", "https://copilot.example.org/")])
 
     with serve(answer) as server:
-        policy = Policy(allowed=AllowList.of([server.host]), own_hosts=frozenset({"copilot.example.org"}))
+        policy = NetworkPolicy(
+            allowed=AllowList.of([server.host]), own_hosts=frozenset({"copilot.example.org"})
+        )
         with pytest.raises(BlockedUrl) as caught:
             fetch(OutboundRequest(url=server.url()), Outside(policy=policy))
     assert caught.value.reason == BlockedReason.OWN_HOST

@@ -14,9 +14,9 @@ from accounts.models import User
 from durable import jobs
 from durable.ids import new_id
 from tests.webhooks.receiver import Receiver, receiving
-from webhooks import endpoints, sending
-from webhooks.announcing import announce
+from webhooks import endpoints, sender
 from webhooks.endpoints import WithSecret
+from webhooks.enqueue import announce
 from webhooks.events import EventType
 from webhooks.models import WebhookDelivery
 
@@ -71,7 +71,7 @@ def work(delivery: WebhookDelivery) -> WebhookDelivery:
     """As a worker that was poked; without its heartbeat, which would look at a database nobody has committed to."""
     lease = jobs.claim(WebhookDelivery, delivery.pk, owner="worker")
     if lease is not None:
-        sending.run(lease)
+        sender.run(lease)
     delivery.refresh_from_db()
     return delivery
 

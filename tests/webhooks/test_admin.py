@@ -78,11 +78,11 @@ def test_replay_of_one_by_the_button_on_its_page(operator: Client, announced: An
 def test_switching_off_and_on_is_written_down(operator: Client, made: WithSecret) -> None:
     act(operator, ENDPOINTS, "switch_off", made.endpoint)
     made.endpoint.refresh_from_db()
-    assert (made.endpoint.enabled, made.endpoint.disabled_reason) == (False, "An operator switched it off.")
+    assert (made.endpoint.enabled, made.endpoint.disabled_reason) == (False, "An operator disabled it.")
     act(operator, ENDPOINTS, "switch_on", made.endpoint)
     made.endpoint.refresh_from_db()
     assert (made.endpoint.enabled, made.endpoint.disabled_reason) == (True, "")
-    assert written_down() == ["Switched off.", "Switched on."]
+    assert written_down() == ["Disabled.", "Enabled."]
 
 
 def test_who_may_only_look_cannot_replay(announced: Announced) -> None:

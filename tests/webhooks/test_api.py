@@ -12,11 +12,10 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from accounts.models import User
-from durable import limits
 from durable.redis import client
 from tests.webhooks.conftest import work
 from tests.webhooks.receiver import Receiver, verify
-from webhooks import deliveries
+from webhooks import deliveries, limits
 from webhooks.endpoints import WithSecret
 from webhooks.models import WebhookDelivery, WebhookEndpoint
 

@@ -11,9 +11,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import AsyncClient
 from rest_framework.test import APIClient
 
-from durable import limits
 from tests.workspace.pictures import picture
-from workspace import files
+from workspace import files, limits
 from workspace.api.ranges import parse_range
 from workspace.models import WorkspaceFile
 

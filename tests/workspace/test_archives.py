@@ -9,8 +9,7 @@ import zipfile
 import pytest
 from django.contrib.auth.models import AbstractBaseUser
 
-from durable import limits
-from workspace import files
+from workspace import files, limits
 from workspace.archives import END, END_MARK, unpack
 from workspace.errors import BadArchive, QuotaExceeded
 from workspace.models import WorkspaceFile

@@ -11,9 +11,8 @@ from django.contrib.auth.models import AbstractBaseUser
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from durable import limits
 from tests.workspace.pictures import picture
-from workspace import files
+from workspace import files, limits
 from workspace.data_uris import STEP, DataUris, decoded
 from workspace.models import WorkspaceFile
 

@@ -15,12 +15,12 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.core.files.storage import FileSystemStorage, default_storage
 from django.db import connection
 
-from durable import limits
-from workspace import files
+from durable import storable
+from workspace import files, limits
 from workspace.blobs import MeasuredReader, as_readable
-from workspace.cleaning import purge_deleted
 from workspace.errors import ContentGone, FileMissing, FileTooLarge, PathTaken, QuotaExceeded
 from workspace.models import LooseBlob, WorkspaceFile, WorkspaceUsage
+from workspace.purge import purge_deleted
 
 
 def usage_of(user: AbstractBaseUser) -> tuple[int, int]:
@@ -322,6 +322,14 @@ def test_listing_pages_by_path_below_a_prefix(ada: AbstractBaseUser) -> None:
         if cursor is None:
             break
     assert sorted(seen) == sorted(["b/1", "a/2", "a/1", "A/1", "a%1", "c"])
+
+
+@pytest.mark.parametrize("name", ["a\0b.txt", "a\ud800b.txt", "\0\ud800"])
+def test_a_name_that_no_database_takes_is_cleaned(ada: AbstractBaseUser, name: str) -> None:
+    file = files.save(ada, name, b"x")
+    assert storable.is_text(file.path)
+    assert file.path == files.find(ada, path=name).path
+    assert files.list_files(ada, name).files == []
 
 
 @pytest.mark.parametrize("cursor", ["%%%", "AAAA", "/w==", "é", "\ud800", "7aCA"])

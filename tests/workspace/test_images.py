@@ -9,11 +9,11 @@ import pytest
 from django.contrib.auth.models import AbstractBaseUser
 from PIL import Image
 
+from boundary import limits as boundary_limits
+from boundary.errors import UnreadableContent
 from boundary.parsers import pictures
-from boundary.parsers.errors import UnreadableContent
-from durable import limits
 from tests.workspace.pictures import animated_gif, huge_png, noise, picture
-from workspace import files
+from workspace import files, limits
 from workspace.errors import BadImage
 from workspace.images import choose_images, is_image, to_data_url
 
@@ -123,7 +123,7 @@ def test_pictures_are_chosen_up_to_both_limits_and_the_others_are_named(ada: Abs
 def test_a_picture_that_takes_too_long_to_decode_is_left_out(
     ada: AbstractBaseUser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "PARSER_GRACE_SECONDS", 0.0)
+    monkeypatch.setattr(boundary_limits, "PARSER_GRACE_SECONDS", 0.0)
     monkeypatch.setattr(limits, "IMAGE_CPU_SECONDS", 0.001)
     file = files.save(ada, "a.png", noise("PNG", (2000, 2000)))
     assert "too much time or memory" in choose_images([file]).left_out[file.id]

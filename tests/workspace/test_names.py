@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from durable import limits
+from workspace import limits
 from workspace.names import clean_path, numbered
 
 TRICKY = st.lists(

@@ -21,13 +21,12 @@ from django.test import Client
 from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 
 from accounts.models import User
-from copilot_project.embedded import leash
-from durable import limits
-from tests.rig import free_port
-from workspace import files
-from workspace.cleaning import purge_deleted
+from copilot_project.launcher import die_with_parent
+from tests.harness import free_port
+from workspace import files, limits
 from workspace.errors import ContentGone, QuotaExceeded
 from workspace.models import LooseBlob, WorkspaceFile
+from workspace.purge import purge_deleted
 
 pytestmark = pytest.mark.django_db
 BUCKET = "ratchet"
@@ -43,7 +42,7 @@ def s3() -> Iterator[str]:
     url = f"http://127.0.0.1:{port}"
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
     server = subprocess.Popen(
-        [sys.executable, leash.__file__, str(os.getpid()), *command],
+        [sys.executable, die_with_parent.__file__, str(os.getpid()), *command],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -82,7 +81,7 @@ def bucket(url: str) -> Any:
 
 @pytest.fixture(autouse=True)
 def on_s3(s3: str, settings: Settings) -> Iterator[None]:
-    """As docs/workspace.md says it is set up."""
+    """As docs/reference/workspace.md says it is set up."""
     settings.STORAGES = storages(settings, s3)
     yield
     bucket(s3).objects.all().delete()
@@ -210,7 +209,7 @@ def test_content_that_is_gone_from_the_bucket_is_said_to_be_gone(
         files.open_file(file)
     with pytest.raises(ContentGone):
         files.read_range(file, 1, 2)
-    assert api.get(f"/api/files/{file.id}/content").status_code == ContentGone.status_code
+    assert api.get(f"/api/files/{file.id}/content").status_code == ContentGone.status
 
 
 def test_what_s3_does_not_delete_now_is_deleted_by_the_broom(

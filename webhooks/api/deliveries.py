@@ -1,4 +1,4 @@
-"""/api/webhooks/{id}/deliveries: what was sent to one's own endpoint, trying it out, sending one again."""
+"""/api/webhooks/{id}/deliveries: list deliveries, send a test, replay a delivery."""
 
 from __future__ import annotations
 
@@ -6,34 +6,34 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import generics, status
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.throttling import BaseThrottle
 from rest_framework.views import APIView
 
-from accounts.authentication import current_user
-from accounts.throttling import WriteRate
-from durable import limits, rates
-from webhooks import deliveries
+from accounts.api.authentication import current_user
+from accounts.api.throttling import WriteRate
+from durable import rate_limit
+from webhooks import deliveries, limits
 from webhooks.api.serializers import WebhookDeliverySerializer
 from webhooks.models import WebhookDelivery, WebhookEndpoint
 
 
 class SendRate(BaseThrottle):
-    """What a person sends by hand: so many a minute, or we would be of use for flooding somebody."""
+    """Limits tests and replays per minute, so that they cannot be used to flood a server."""
 
     def allow_request(self, request: Request, view: APIView) -> bool:
         name = f"webhook:{current_user(request).pk}"
-        self.seconds = rates.seconds_to_wait(name, most=limits.WEBHOOK_TESTS_PER_MINUTE)
+        self.seconds = rate_limit.seconds_to_wait(name, most=limits.WEBHOOK_TESTS_PER_MINUTE)
         return self.seconds == 0
 
     def wait(self) -> float:
         return self.seconds
 
 
-class OwnDeliveries(generics.GenericAPIView[WebhookDelivery]):
+class OwnWebhookDeliveries(generics.GenericAPIView[WebhookDelivery]):
     """Deliveries to one endpoint of the person asking."""
 
     queryset = WebhookDelivery.objects.none()
@@ -47,28 +47,33 @@ class OwnDeliveries(generics.GenericAPIView[WebhookDelivery]):
         return self.endpoint().deliveries.order_by("-queued_at")
 
 
-class Deliveries(OwnDeliveries, generics.ListAPIView[WebhookDelivery]):
+@extend_schema_view(
+    get=extend_schema(summary="List webhook deliveries", description="The delivery log, newest first.")
+)
+class WebhookDeliveries(OwnWebhookDeliveries, generics.ListAPIView[WebhookDelivery]):
     """The delivery log, newest first."""
 
 
-class SendTest(OwnDeliveries):
+class SendTest(OwnWebhookDeliveries):
     """Trying an endpoint out."""
 
     throttle_classes = [WriteRate, SendRate]
 
-    @extend_schema(request=None, responses={202: WebhookDeliverySerializer})
+    @extend_schema(summary="Send a test webhook", request=None, responses={202: WebhookDeliverySerializer})
     def post(self, request: Request, **kwargs: Any) -> Response:
         """Send a test event, once; the delivery log shows what came of it."""
         sent = deliveries.send_test(self.endpoint())
         return Response(self.get_serializer(sent).data, status=status.HTTP_202_ACCEPTED)
 
 
-class Replay(OwnDeliveries):
+class ReplayWebhookDelivery(OwnWebhookDeliveries):
     """Sending one again."""
 
     throttle_classes = [WriteRate, SendRate]
 
-    @extend_schema(request=None, responses={202: WebhookDeliverySerializer})
+    @extend_schema(
+        summary="Replay a webhook delivery", request=None, responses={202: WebhookDeliverySerializer}
+    )
     def post(self, request: Request, **kwargs: Any) -> Response:
         """Send an ended delivery again, with the same `webhook-id`."""
         sent = deliveries.replay(self.get_object())

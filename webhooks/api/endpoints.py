@@ -1,23 +1,23 @@
-"""/api/webhooks: list, make, change and delete one's own endpoints."""
+"""/api/webhooks: list, create, change and delete webhook endpoints."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from django.db.models import QuerySet
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import generics, status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.authentication import current_user
+from accounts.api.authentication import current_user
 from webhooks import endpoints
 from webhooks.api.serializers import NewWebhookEndpointSerializer, WebhookEndpointSerializer
 from webhooks.models import WebhookEndpoint
 
 
 class OwnEndpoints(generics.GenericAPIView[WebhookEndpoint]):
-    """Endpoints of the person asking, nobody else's."""
+    """The user's own endpoints."""
 
     queryset = WebhookEndpoint.objects.none()
     serializer_class = WebhookEndpointSerializer
@@ -26,10 +26,15 @@ class OwnEndpoints(generics.GenericAPIView[WebhookEndpoint]):
         return WebhookEndpoint.objects.filter(user=current_user(self.request)).order_by("-created_at")
 
 
+@extend_schema_view(
+    get=extend_schema(
+        summary="List webhook endpoints", description="Your webhook endpoints, without their secrets."
+    )
+)
 class Endpoints(OwnEndpoints, generics.ListAPIView[WebhookEndpoint]):
     """List endpoints; make one."""
 
-    @extend_schema(responses={201: NewWebhookEndpointSerializer})
+    @extend_schema(summary="Create a webhook endpoint", responses={201: NewWebhookEndpointSerializer})
     def post(self, request: Request) -> Response:
         """Make an endpoint. The answer shows its secret this once."""
         form = self.get_serializer(data=request.data)
@@ -44,9 +49,15 @@ class Endpoints(OwnEndpoints, generics.ListAPIView[WebhookEndpoint]):
         return shown_once(made, status.HTTP_201_CREATED)
 
 
-class Endpoint(OwnEndpoints, generics.RetrieveAPIView[WebhookEndpoint]):
+@extend_schema_view(
+    get=extend_schema(
+        summary="Get a webhook endpoint", description="One webhook endpoint, without its secret."
+    )
+)
+class OneEndpoint(OwnEndpoints, generics.RetrieveAPIView[WebhookEndpoint]):
     """One endpoint."""
 
+    @extend_schema(summary="Change a webhook endpoint")
     def patch(self, request: Request, **kwargs: Any) -> Response:
         """Change url, events, description, or switch it on and off."""
         endpoint = self.get_object()
@@ -54,7 +65,7 @@ class Endpoint(OwnEndpoints, generics.RetrieveAPIView[WebhookEndpoint]):
         form.is_valid(raise_exception=True)
         return Response(self.get_serializer(endpoints.change(endpoint, **form.validated_data)).data)
 
-    @extend_schema(responses={204: None})
+    @extend_schema(summary="Delete a webhook endpoint", responses={204: None})
     def delete(self, request: Request, **kwargs: Any) -> Response:
         """Delete the endpoint with its deliveries; nothing more is sent."""
         self.get_object().delete()
@@ -64,7 +75,7 @@ class Endpoint(OwnEndpoints, generics.RetrieveAPIView[WebhookEndpoint]):
 class RotateSecret(OwnEndpoints):
     """A new secret."""
 
-    @extend_schema(request=None, responses=NewWebhookEndpointSerializer)
+    @extend_schema(summary="Rotate a webhook secret", request=None, responses=NewWebhookEndpointSerializer)
     def post(self, request: Request, **kwargs: Any) -> Response:
         """Give the endpoint a new secret, shown this once. For a day messages carry signatures of both."""
         return shown_once(endpoints.rotate(self.get_object()), status.HTTP_200_OK)

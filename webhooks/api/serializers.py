@@ -1,4 +1,4 @@
-"""Endpoints and deliveries as the API shows and takes them."""
+"""Serializers of webhook endpoints and deliveries."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from boundary.errors import BlockedUrl
-from durable import limits
+from webhooks import limits
 from webhooks.endpoints import check_url
 from webhooks.events import OFFERED
 from webhooks.models import WebhookDelivery, WebhookEndpoint

@@ -1,4 +1,4 @@
-"""/api/files/{id}/content: a file's bytes, served so that no browser runs them."""
+"""/api/files/{id}/content: download a file, served so that no browser runs it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rest_framework.request import Request
 
 from workspace import files
 from workspace.api.files import OwnFiles
-from workspace.api.ranges import Part, parse_range
+from workspace.api.ranges import ByteRange, parse_range
 from workspace.errors import BadRange
 from workspace.models import WorkspaceFile
 
@@ -27,7 +27,10 @@ INLINE = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "text/
 class Content(OwnFiles):
     """A file's content."""
 
-    @extend_schema(responses={(200, "*/*"): OpenApiTypes.BINARY, (206, "*/*"): OpenApiTypes.BINARY})
+    @extend_schema(
+        summary="Download a file",
+        responses={(200, "*/*"): OpenApiTypes.BINARY, (206, "*/*"): OpenApiTypes.BINARY},
+    )
     def get(self, request: Request, **kwargs: Any) -> HttpResponseBase:
         """The content, or the part a Range header asks for. Only pictures and plain text open in the browser."""
         file = self.own_file()
@@ -37,24 +40,22 @@ class Content(OwnFiles):
         try:
             part = asked_part(request, file, etag)
         except BadRange:
-            answer = HttpResponse(
-                status=BadRange.status_code, headers={"Content-Range": f"bytes */{file.size}"}
-            )
+            answer = HttpResponse(status=BadRange.status, headers={"Content-Range": f"bytes */{file.size}"})
             return secured(answer, file, etag)
         return secured(send(request, file, part), file, etag)
 
 
-def asked_part(request: Request, file: WorkspaceFile, etag: str) -> Part | None:
-    """The part to send; the whole when the client's part belongs to another version."""
+def asked_part(request: Request, file: WorkspaceFile, etag: str) -> ByteRange | None:
+    """Return the requested part; None for the whole, also if the client has another version."""
     condition = request.headers.get("If-Range")
     if condition and condition != etag:
         return None
     return parse_range(request.headers.get("Range", ""), file.size)
 
 
-def send(request: Request, file: WorkspaceFile, part: Part | None) -> StreamingHttpResponse:
-    """The bytes in blocks; under ASGI read in a thread, so that one download neither blocks nor fills memory."""
-    whole = part or Part(start=0, end=file.size)
+def send(request: Request, file: WorkspaceFile, part: ByteRange | None) -> StreamingHttpResponse:
+    """Stream the bytes in blocks; under ASGI they are read in a thread, so that a download does not block."""
+    whole = part or ByteRange(start=0, end=file.size)
     content = files.open_part(file, part.start, part.length) if part else files.open_file(file)
     asynchronous = isinstance(request._request, ASGIRequest)
     blocks = read_async(content, whole.length) if asynchronous else read(content, whole.length)
@@ -80,7 +81,7 @@ async def read_async(content: BinaryIO, length: int) -> AsyncIterator[bytes]:
 
 
 def secured(response: HttpResponseBase, file: WorkspaceFile, etag: str) -> HttpResponseBase:
-    """Headers that keep uploaded content from ever running as part of the site."""
+    """Set the headers that keep uploaded content from running as part of the site."""
     inline = file.media_type in INLINE
     text = file.media_type.startswith("text/")
     response["Content-Type"] = f"{file.media_type}; charset=utf-8" if text else file.media_type

@@ -1,4 +1,4 @@
-"""/api/files: list, upload, look at, rename and delete one's own files."""
+"""/api/files: list, upload, view, rename and delete files."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from rest_framework.response import Response
 
 from workspace import files
 from workspace.api.serializers import FileSerializer, RenameSerializer, UploadSerializer
-from workspace.api.uploading import prepare_upload, refuse_large_request
+from workspace.api.uploads import prepare_upload, refuse_large_request
 from workspace.errors import BadUpload
 from workspace.models import WorkspaceFile
 
 
 class OwnFiles(generics.GenericAPIView[WorkspaceFile]):
-    """Files of the person asking, nobody else's."""
+    """The user's own files."""
 
     queryset = WorkspaceFile.objects.none()
     serializer_class = FileSerializer
 
     @property
     def owner(self) -> AbstractBaseUser:
-        assert isinstance(self.request.user, AbstractBaseUser), "the permission lets nobody else in"
+        assert isinstance(self.request.user, AbstractBaseUser), "the permission requires a login"
         return self.request.user
 
     def get_queryset(self) -> QuerySet[WorkspaceFile]:
@@ -46,7 +46,8 @@ class Files(OwnFiles, generics.ListAPIView[WorkspaceFile]):
     """List files; upload one."""
 
     @extend_schema(
-        parameters=[OpenApiParameter("prefix", OpenApiTypes.STR, description="Only paths that begin so.")]
+        summary="List files",
+        parameters=[OpenApiParameter("prefix", OpenApiTypes.STR, description="Only paths that begin so.")],
     )
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """One's own files by path."""
@@ -65,7 +66,11 @@ class Files(OwnFiles, generics.ListAPIView[WorkspaceFile]):
             refuse_large_request(request._request)
         super().initial(request, *args, **kwargs)
 
-    @extend_schema(request={"multipart/form-data": UploadSerializer}, responses={201: FileSerializer})
+    @extend_schema(
+        summary="Upload a file",
+        request={"multipart/form-data": UploadSerializer},
+        responses={201: FileSerializer},
+    )
     def post(self, request: Request) -> Response:
         """Upload one file (field `file`). A taken name gets a number unless `overwrite` is true."""
         form = UploadSerializer(data=read_form(request))
@@ -85,11 +90,12 @@ class Files(OwnFiles, generics.ListAPIView[WorkspaceFile]):
 class File(OwnFiles):
     """One file."""
 
+    @extend_schema(summary="Get a file's details")
     def get(self, request: Request, **kwargs: Any) -> Response:
         """What is known of the file."""
         return Response(self.get_serializer(self.own_file()).data)
 
-    @extend_schema(request=RenameSerializer)
+    @extend_schema(summary="Rename a file", request=RenameSerializer)
     def patch(self, request: Request, **kwargs: Any) -> Response:
         """Give the file another path."""
         file = self.own_file()
@@ -97,7 +103,7 @@ class File(OwnFiles):
         form.is_valid(raise_exception=True)
         return Response(self.get_serializer(files.rename(file, form.validated_data["path"])).data)
 
-    @extend_schema(responses={204: None})
+    @extend_schema(summary="Delete a file", responses={204: None})
     def delete(self, request: Request, **kwargs: Any) -> Response:
         """Delete the file for good."""
         files.delete(self.own_file())
@@ -105,7 +111,7 @@ class File(OwnFiles):
 
 
 def read_form(request: Request) -> Any:
-    """The parsed form; too many fields or a damaged one is the client's mistake."""
+    """Return the parsed form; raises BadUpload for too many fields or a malformed body."""
     try:
         return request.data
     except (SuspiciousOperation, MultiPartParserError, ParseError) as error:

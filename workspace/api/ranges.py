@@ -1,4 +1,4 @@
-"""The Range header: which part of a file is asked for."""
+"""Parse the Range header."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ ONE_RANGE = re.compile(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
-    """From `start` to before `end`."""
+class ByteRange:
+    """The bytes from `start` up to but excluding `end`."""
 
     start: int
     end: int
@@ -24,8 +24,8 @@ class Part:
         return self.end - self.start
 
 
-def parse_range(header: str, size: int) -> Part | None:
-    """The asked part, None for the whole (no header, several ranges, another unit); raises BadRange outside."""
+def parse_range(header: str, size: int) -> ByteRange | None:
+    """Return the range; None for the whole (no header, several ranges, another unit). Raises BadRange."""
     match = ONE_RANGE.fullmatch(header.strip())
     if match is None or (not match["first"] and not match["last"]):
         return None
@@ -35,7 +35,7 @@ def parse_range(header: str, size: int) -> Part | None:
         start = int(match["first"])
         end = min(int(match["last"]) + 1, size) if match["last"] else size
         if match["last"] and int(match["last"]) < start:
-            return None  # not a valid range: ignored, as HTTP has it
+            return None  # not a valid range, which HTTP says to ignore
     if start >= size or end <= start:
         raise BadRange
-    return Part(start=start, end=end)
+    return ByteRange(start=start, end=end)

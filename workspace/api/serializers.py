@@ -1,4 +1,4 @@
-"""A file as the API shows it, and what a client may say about one."""
+"""Serializers of files, uploads and renames."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from django.urls import reverse
 from rest_framework import serializers
 
-from durable import limits
+from workspace import limits
 from workspace.models import WorkspaceFile
 
 

@@ -1,4 +1,4 @@
-"""apikey USERNAME [--name N]: print a new API key, once."""
+"""apikey USERNAME [--name N]: create an API key and print it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from accounts.models import User
 
 
 class Command(BaseCommand):
-    help = "Print a new API key of a user. It is shown this once: only its hash is kept."
+    help = "Create an API key for a user and print it. It cannot be shown again: only its hash is stored."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("username")
@@ -23,8 +23,8 @@ class Command(BaseCommand):
         if user is None:
             raise CommandError(f"There is no active user {username!r}.")
         if not 0 < len(name) <= 100:
-            raise CommandError("A key's name has 1 to 100 characters.")
+            raise CommandError("A key's name must have 1 to 100 characters.")
         try:
             self.stdout.write(create_api_key(user, name))
         except TooManyKeys as error:
-            raise CommandError(f"{error.detail} {error.hint}") from None
+            raise CommandError(error.advice) from None

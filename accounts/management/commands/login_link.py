@@ -1,4 +1,4 @@
-"""login_link USERNAME: print a link that logs this user in, once."""
+"""login_link USERNAME: print a one-time login link."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from accounts.models import User
 
 
 class Command(BaseCommand):
-    help = "Print a link that logs a user in, once, within fifteen minutes."
+    help = "Print a link that logs a user in once within fifteen minutes."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("username")

@@ -1,4 +1,4 @@
-"""rebuild_spending: sum the ledger up again, by person and hour."""
+"""rebuild_spending: recompute the hourly sums of the ledger."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from accounts.spent_hours import rebuild_spending
 
 
 class Command(BaseCommand):
-    help = "Sum up from the ledger what everybody spent by the hour; for a ledger that was changed by hand."
+    help = "Recompute the hourly sums of the ledger, after it was changed by hand."
 
     def handle(self, *args: Any, **options: Any) -> None:
         rebuild_spending()

@@ -1,4 +1,4 @@
-"""From a host name to its addresses, with a deadline the system's resolver does not have."""
+"""Resolve host names with a deadline, which the system's resolver does not support."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from durable.connections import outside_wait
 
 
 class Resolver(Protocol):
-    """Answers with every address of a name, in the order to try them."""
+    """Returns every address of a name, in the order to try them."""
 
     def resolve(self, host: str, port: int, seconds: float) -> list[Address]: ...
 
 
 class SystemResolver:
-    """The machine's own resolver: /etc/hosts, DNS, whatever is configured."""
+    """The machine's own resolver, as configured."""
 
     def resolve(self, host: str, port: int, seconds: float) -> list[Address]:
         answers: queue.SimpleQueue[list[Address] | OSError | UnicodeError] = queue.SimpleQueue()
-        # getaddrinfo cannot be interrupted: a thread of its own is left behind when the name server hangs.
+        # getaddrinfo cannot be interrupted: if the name server hangs, only this thread is left behind.
         threading.Thread(target=look_up, args=(host, port, answers), daemon=True, name="resolve").start()
         try:
             with outside_wait():
@@ -42,5 +42,5 @@ def look_up(host: str, port: int, answers: queue.SimpleQueue[list[Address] | OSE
     except (OSError, UnicodeError) as error:
         answers.put(error)
         return
-    # Keeps the order, drops doubles; a zone ("fe80::1%eth0") stays in the address, which is then refused.
+    # Keeps the order, drops duplicates. A zone ("fe80::1%eth0") stays in the address, which is then refused.
     answers.put(list(dict.fromkeys(ip_address(sockaddr[0]) for *_, sockaddr in found)))

@@ -1,4 +1,4 @@
-"""How often a person may change something through the HTTP API."""
+"""Rate limit of changes through the HTTP API."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
+from accounts import limits
 from accounts.client_address import client_network
 from accounts.models import User
 from accounts.visitors import plain, visitor_id
-from durable import limits, rates
+from durable import rate_limit
 
 if TYPE_CHECKING:  # views read this class from the settings while they are being imported
     from rest_framework.views import APIView
 
 
 class WriteRate(BaseThrottle):
-    """So many changes per minute and person, whatever they change; reading is free.
+    """Limits the changes per minute of each user; reading is not limited.
 
-    Visitors are counted by their cookie, newcomers by their address, and all visitors of an address together.
+    Visitors are counted by cookie, those without a cookie by address, and all visitors of an address together.
     """
 
     seconds = 0
@@ -30,10 +31,10 @@ class WriteRate(BaseThrottle):
         if request.method in SAFE_METHODS:
             return True
         most = settings.COPILOT_MAX_WRITES_PER_MINUTE
-        self.seconds = rates.seconds_to_wait(f"write:{who(request)}", most=most)
-        if not isinstance(request.user, User):  # a cookie costs nothing: so many do not make so many people
+        self.seconds = rate_limit.seconds_to_wait(f"write:{client_of(request)}", most=most)
+        if not isinstance(request.user, User):  # cookies are free, so the address is limited too
             address = f"write:visitors:{client_network(plain(request))}"
-            together = rates.seconds_to_wait(address, most=most * limits.VISITORS_PER_ADDRESS)
+            together = rate_limit.seconds_to_wait(address, most=most * limits.VISITORS_PER_ADDRESS)
             self.seconds = max(self.seconds, together)
         return self.seconds == 0
 
@@ -41,8 +42,8 @@ class WriteRate(BaseThrottle):
         return self.seconds
 
 
-def who(request: Request) -> str:
-    """Whose changes these are: a user's, a visitor's, or those of everybody at an address who is neither yet."""
+def client_of(request: Request) -> str:
+    """Return who is counted: a user, a visitor, or an address."""
     if isinstance(request.user, User):
         return f"user:{request.user.pk}"
     visitor = visitor_id(request)

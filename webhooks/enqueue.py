@@ -1,4 +1,4 @@
-"""Telling the outside that something ended: one row per endpoint that wants to know, with the end itself."""
+"""Queue webhook deliveries in the transaction that ends a job."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from webhooks.models import WebhookDelivery, WebhookEndpoint
 def announce(
     *, user_id: int | None, event_type: EventType, subject_id: uuid.UUID, describe: Callable[[], Data]
 ) -> None:
-    """Call it inside the transaction that ends a job: the deliveries are committed with the end, or not at all.
+    """Queue a delivery for each endpoint of the user that wants the event; call it in the transaction of the event.
 
-    Once per endpoint, kind and subject, however often it is called. `describe` is asked only where somebody listens.
+    Once per endpoint, event type and subject. `describe` is called only if there is such an endpoint.
     """
     if user_id is None:
         return  # a visitor has no endpoints
@@ -46,6 +46,6 @@ def new_delivery(endpoint: WebhookEndpoint, event_type: EventType, name: str, bo
 
 
 def poke_on_commit(delivery_ids: Iterable[uuid.UUID]) -> None:
-    """A poke that is lost is nothing: the sweep of every worker finds the rows."""
+    """Poke the deliveries after the commit; the sweep finds those whose poke is lost."""
     for delivery_id in delivery_ids:
         after_commit(poke, WebhookDelivery, delivery_id)

@@ -12,13 +12,14 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from accounts.models import User
-from durable import jobs, limits
+from durable import jobs
 from durable.errors import LeaseLost
 from durable.ids import new_id
+from durable.lifecycle import lifecycle_of
 from tests.boundary.servers import Received, serve
 from tests.webhooks.conftest import work, work_when_due
 from tests.webhooks.receiver import NotGenuine, Receiver, verify
-from webhooks import deliveries, endpoints, sending
+from webhooks import deliveries, endpoints, limits, sender
 from webhooks.backoff import pause_before
 from webhooks.endpoints import WithSecret
 from webhooks.models import WebhookDelivery, WebhookEndpoint
@@ -178,7 +179,7 @@ def test_one_that_failed_for_days_is_switched_off_with_a_reason(
     made.endpoint.refresh_from_db()
     assert (made.endpoint.enabled, made.endpoint.disabled_reason) == (
         False,
-        "Every try has failed for 5 days.",
+        "Every attempt has failed for 5 days.",
     )
 
 
@@ -218,9 +219,9 @@ def test_a_slow_receiver_takes_no_more_than_its_owners_share(
     assert statuses == ["running"] * limits.WEBHOOKS_AT_ONCE_PER_USER + ["queued"]
     assert work(bobs).status == "completed"
     queued = WebhookDelivery.objects.filter(status="queued")
-    assert not WebhookDelivery.startable(queued).exists()
+    assert not lifecycle_of(WebhookDelivery).startable(queued).exists()
     WebhookDelivery.objects.filter(pk=mine[0].pk).update(status="completed")
-    assert list(WebhookDelivery.startable(queued)) == [mine[-1]]
+    assert list(lifecycle_of(WebhookDelivery).startable(queued)) == [mine[-1]]
 
 
 # --- where it may lead --------------------------------------------------------------------------------
@@ -326,6 +327,6 @@ def test_one_of_a_deleted_endpoint_is_gone_with_it(announced: Announced, made: W
     assert lease is not None
     made.endpoint.delete()
     with pytest.raises(LeaseLost):
-        sending.run(lease)
+        sender.run(lease)
     assert not WebhookDelivery.objects.exists()
     assert jobs.claim(WebhookDelivery, new_id(), owner="w") is None

@@ -12,16 +12,16 @@ from accounts.models import User
 from chat import sessions, turns
 from chat.engine import steering
 from chat.models import Session, Turn
-from copilot_project.embedded import services
-from durable import jobs, limits
+from copilot_project.launcher import services
+from durable import jobs
 from durable.ids import new_id
 from tests.webhooks.conftest import work
 from tests.webhooks.receiver import Receiver, verify
 from tools.models import Operation
-from tools.operations.completing import complete
-from webhooks import endpoints
-from webhooks.announcing import announce
+from tools.operations.completion import complete
+from webhooks import endpoints, limits
 from webhooks.endpoints import WithSecret
+from webhooks.enqueue import announce
 from webhooks.events import EventType, encode, fitting
 from webhooks.models import WebhookDelivery
 
@@ -83,7 +83,7 @@ def test_an_input_that_became_part_of_another_turn_says_of_which(session: Sessio
     lease = jobs.claim(Turn, running.pk, owner="w")
     assert lease is not None
     steer = send(session, "no, differently", while_running="steer")
-    steering.take_in(running, lease, 1)
+    steering.absorb_queued(running, lease, 1)
     [delivery] = WebhookDelivery.objects.all()
     data = delivery.payload["data"]
     assert (data["turn_id"], data["end_reason"], data["absorbed_by"]) == (

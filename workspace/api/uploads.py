@@ -1,4 +1,4 @@
-"""Reading an upload without letting it grow past what one file may be."""
+"""Read uploads up to the maximum file size."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 from django.core.files.uploadhandler import FileUploadHandler, TemporaryFileUploadHandler
 from django.http import HttpRequest
 
-from durable import limits
+from workspace import limits
 from workspace.errors import BadUpload, FileTooLarge
 
 MAX_FILES = 1
 
 
 class CappedUploadHandler(FileUploadHandler):
-    """Counts what passes on its way to the handler that keeps it, and stops it at the cap."""
+    """Counts the bytes and stops at the limit; the next handler stores the file."""
 
     def __init__(self, request: HttpRequest | None = None) -> None:
         super().__init__(request)
@@ -34,16 +34,16 @@ class CappedUploadHandler(FileUploadHandler):
         return raw_data
 
     def file_complete(self, file_size: int) -> None:
-        """The next handler has the file."""
+        """Leave the file to the next handler."""
 
 
 def prepare_upload(request: HttpRequest) -> None:
-    """Choose the handlers before anyone reads the form; the CSRF check may be the first."""
+    """Set the upload handlers before the form is read, possibly by the CSRF check."""
     request.upload_handlers = [CappedUploadHandler(request), TemporaryFileUploadHandler(request)]
 
 
 def refuse_large_request(request: HttpRequest) -> None:
-    """By what the client announces, before its body is read."""
+    """Raise FileTooLarge by the announced length, before the body is read."""
     announced = request.headers.get("Content-Length") or "0"
     if announced.isdigit() and int(announced) > limits.MAX_UPLOAD_REQUEST_BYTES:
         raise FileTooLarge(f"One file may have {limits.MAX_FILE_BYTES // 1024**2} MB; this request has more.")

@@ -1,4 +1,4 @@
-"""Limits on tries, such as wrong logins, counted in the database so that they hold over all processes."""
+"""Limits on attempts such as wrong logins, counted in the database so that all processes share them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from datetime import timedelta
 from django.utils import timezone
 
 from accounts.errors import TooManyAttempts
-from accounts.models import Attempt
-from durable.limits import (
+from accounts.limits import (
     LOGIN_WINDOW_SECONDS,
     SIGNUP_FORMS_PER_ADDRESS,
     SIGNUP_WINDOW_SECONDS,
@@ -19,11 +18,12 @@ from durable.limits import (
     WRONG_LOGINS_PER_ADDRESS,
     WRONG_LOGINS_PER_NAME,
 )
+from accounts.models import CountedAttempt
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limit:
-    """At most `most` tries of `what` in any `seconds`, for each `who`."""
+    """At most `most` attempts of `what` in any `seconds`, for each `who`."""
 
     what: str
     who: str
@@ -32,41 +32,41 @@ class Limit:
 
     @property
     def key(self) -> str:
-        """A hash, so that the table holds neither names nor addresses."""
+        """A hash, so that the table stores neither names nor addresses."""
         return hashlib.sha256(f"{self.what}\n{self.who}".encode("utf-8", "replace")).hexdigest()
 
 
 @dataclass(frozen=True)
-class Tries:
-    """Tries that were counted; a good one is given back."""
+class CountedTries:
+    """Counted attempts; successful ones are removed again."""
 
     ids: tuple[int, ...]
 
     def give_back(self) -> None:
-        """It was a good try: do not hold it against anyone."""
-        Attempt.objects.filter(pk__in=self.ids).delete()
+        """Remove the attempts from the count."""
+        CountedAttempt.objects.filter(pk__in=self.ids).delete()
 
 
-def count_try(limits: Sequence[Limit]) -> Tries:
-    """Count one try against every limit, or raise TooManyAttempts and count nothing.
+def count_try(limits: Sequence[Limit]) -> CountedTries:
+    """Count one attempt against every limit, or raise TooManyAttempts and count nothing.
 
-    The try is written before anything is checked: of many at once, no more than the limit get through.
+    The attempt is written before the check, so that of many concurrent ones no more than the limit pass.
     """
     now = timezone.now()
     forget_old_tries()
-    rows = [Attempt.objects.create(key=limit.key, created_at=now) for limit in limits]
-    tries = Tries(tuple(row.pk for row in rows))
+    rows = [CountedAttempt.objects.create(key=limit.key, created_at=now) for limit in limits]
+    tries = CountedTries(tuple(row.pk for row in rows))
     waits = [wait_seconds(limit) for limit in limits]
     if any(waits):
         tries.give_back()
-        raise TooManyAttempts(wait=max(waits))
+        raise TooManyAttempts(retry_after=max(waits))
     return tries
 
 
 def wait_seconds(limit: Limit) -> float:
-    """Until the next try of this limit is free; zero when this one is."""
+    """Return the seconds until the limit allows another attempt; zero if it allows this one."""
     now, window = timezone.now(), timedelta(seconds=limit.seconds)
-    recent = Attempt.objects.filter(key=limit.key, created_at__gt=now - window)
+    recent = CountedAttempt.objects.filter(key=limit.key, created_at__gt=now - window)
     times = list(recent.order_by("-created_at").values_list("created_at", flat=True)[: limit.most + 1])
     if len(times) <= limit.most:
         return 0.0
@@ -75,11 +75,11 @@ def wait_seconds(limit: Limit) -> float:
 
 def forget_old_tries() -> None:
     oldest = timezone.now() - timedelta(seconds=max(LOGIN_WINDOW_SECONDS, SIGNUP_WINDOW_SECONDS))
-    Attempt.objects.filter(created_at__lt=oldest).delete()
+    CountedAttempt.objects.filter(created_at__lt=oldest).delete()
 
 
 def login_limits(*, username: str, network: str) -> list[Limit]:
-    """By address and by name; a name nobody has counts like any other."""
+    """Return the limits by address and by name; unknown names count too."""
     window = LOGIN_WINDOW_SECONDS
     return [
         Limit(what="login from", who=network, most=WRONG_LOGINS_PER_ADDRESS, seconds=window),
@@ -92,7 +92,7 @@ def signup_limits(*, network: str) -> list[Limit]:
 
 
 def signup_form_limits(*, network: str) -> list[Limit]:
-    """For every form that is sent, whether it makes an account or not."""
+    """Return the limit for sent forms, whether or not they create an account."""
     return [
         Limit(
             what="signup form from", who=network, most=SIGNUP_FORMS_PER_ADDRESS, seconds=SIGNUP_WINDOW_SECONDS
@@ -101,6 +101,6 @@ def signup_form_limits(*, network: str) -> list[Limit]:
 
 
 def password_limits(*, user_id: int) -> list[Limit]:
-    """For the old password that a change asks for, wherever the person's session is used."""
+    """Return the limit for the old password in a password change, from any address."""
     most, window = WRONG_LOGINS_PER_ADDRESS, LOGIN_WINDOW_SECONDS
     return [Limit(what="password of", who=str(user_id), most=most, seconds=window)]

@@ -1,4 +1,4 @@
-"""Running untrusted code: only where the operator wants it and the self-test holds, never anywhere else."""
+"""Run untrusted code, only if the operator allows it and the self-test passed."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 import structlog
 from django.conf import settings
 
+from boundary import limits as caps
 from boundary.errors import SandboxError, SandboxUnavailable
-from boundary.sandbox.boxes import collect, fill, open_box
-from boundary.sandbox.launching import launch
+from boundary.sandbox.process import launch
 from boundary.sandbox.readiness import current_self_test, self_test
 from boundary.sandbox.types import SandboxLimits, SandboxRequest, SandboxResult
-from durable import limits as caps
+from boundary.sandbox.workdirs import collect, fill, open_workdir
 
 log = structlog.get_logger(__name__)
 
@@ -23,29 +23,29 @@ SWITCHED_OFF = "The sandbox is switched off (SANDBOX=off)."
 
 
 def mode() -> str:
-    """The operator's word: `auto`, `bwrap` or `off`. An unknown one is `off`."""
+    """Return the operator's setting: `auto`, `bwrap` or `off`; unknown values mean `off`."""
     word = str(getattr(settings, "SANDBOX", AUTO)).lower()
     return word if word in (AUTO, REQUIRED) else OFF
 
 
 def available() -> bool:
-    """Whether code may be run here: not switched off, and a finished self-test passed. Returns at once."""
+    """Return at once whether code may be run: not switched off, and a finished self-test passed."""
     return mode() != OFF and current_self_test().passed()
 
 
 def unavailable_reason() -> str:
-    """Why code may not be run here; empty when it may. Waits for the self-test, which `available` does not."""
+    """Return why code may not be run, or ""; unlike `available`, this waits for the self-test."""
     return SWITCHED_OFF if mode() == OFF else self_test().reason
 
 
 def wait_until_tested(seconds: float) -> None:
-    """Wait for the end of a self-test, so that what comes next need not do without the sandbox."""
+    """Wait for the self-test, so that the sandbox is available afterwards if it can be."""
     if mode() != OFF:
         current_self_test().wait(seconds)
 
 
 def check_available() -> None:
-    """Raise SandboxUnavailable unless the self-test passes; one that is under way is waited for."""
+    """Raise SandboxUnavailable unless the self-test passed; wait for a running one."""
     if mode() == OFF:
         raise SandboxUnavailable(f"Code cannot be run here. {SWITCHED_OFF}")
     report = current_self_test().wait(caps.SANDBOX_TEST_SECONDS)
@@ -53,20 +53,20 @@ def check_available() -> None:
         raise SandboxUnavailable(f"Code cannot be run here. {report.reason}")
 
 
-def run_in_box(request: SandboxRequest, cancelled: Callable[[], bool] = lambda: False) -> SandboxResult:
-    """Run a command in a box of its own, with the request's files in it; the result holds the files it left."""
-    with open_box() as box:
-        fill(box, request.files)
+def run_in_workdir(request: SandboxRequest, cancelled: Callable[[], bool] = lambda: False) -> SandboxResult:
+    """Run a command in a new workdir with the request's files; the result includes new and changed files."""
+    with open_workdir() as workdir:
+        fill(workdir, request.files)
         result = run_sandboxed(
             request.command,
-            workdir=box,
+            workdir=workdir,
             timeout=request.timeout,
             stdin=request.stdin,
             owner=request.owner,
             limits=request.limits,
             cancelled=cancelled,
         )
-        found = collect(box, request.files)
+        found = collect(workdir, request.files)
     return replace(result, files=tuple(found.files), files_left_out=tuple(found.left_out))
 
 
@@ -80,15 +80,15 @@ def run_sandboxed(
     limits: SandboxLimits | None = None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> SandboxResult:
-    """Run a command in a box from `open_box`. A string is a bash script. Raises a SandboxError; nothing is run then."""
+    """Run a command in a workdir; a string is a bash script. Raises SandboxError if nothing was run."""
     check_available()
     if not command:
-        raise SandboxError("There is no command.")
+        raise SandboxError("The command is empty.")
     if len(stdin) > caps.SANDBOX_STDIN_BYTES:
         raise SandboxError(f"The input is larger than {caps.SANDBOX_STDIN_BYTES} bytes.")
     result = launch(
         command,
-        box=workdir,
+        workdir=workdir,
         timeout=min(max(timeout, 0.0), caps.MAX_SANDBOX_SECONDS),
         stdin=stdin,
         owner=owner,

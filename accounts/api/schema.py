@@ -1,4 +1,4 @@
-"""How the OpenAPI page describes the ways to say who one is."""
+"""OpenAPI descriptions of the authentication methods."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from drf_spectacular.extensions import OpenApiAuthenticationExtension
 class ApiKeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
     """`Authorization: Bearer rk_…`."""
 
-    target_class = "accounts.authentication.ApiKeyAuthentication"
+    target_class = "accounts.api.authentication.ApiKeyAuthentication"
     name = "apiKey"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
@@ -21,4 +21,4 @@ class ApiKeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-c
 class CookieScheme(SessionScheme):  # type: ignore[no-untyped-call]
     """The session cookie; X-CSRFToken as well on whatever changes something."""
 
-    target_class = "accounts.authentication.CookieAuthentication"
+    target_class = "accounts.api.authentication.CookieAuthentication"

@@ -1,4 +1,4 @@
-"""Turning any Python value into JSON, piece by piece, however deep or large it is."""
+"""Encode any Python value as JSON in pieces, however deep or large it is."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from uuid import UUID
 from pydantic import BaseModel
 
 from durable import limits, storable
-from durable.redaction import REDACTED, Place
+from durable.redaction import REDACTED, ValuePath
 
 PIECE = 64 * 1024
 
 
 def plain(value: Any) -> Any:
-    """The nearest JSON thing: a dict, a list, a str, a number, a bool or None. Only the outermost layer."""
+    """Return the nearest JSON type of the outermost layer: dict, list, str, number, bool or None."""
     match value:
         case None | bool() | str() | dict() | list():
             return value
@@ -55,11 +55,11 @@ def plain(value: Any) -> Any:
 
 
 def json_pieces(value: Any, convert: Callable[[str], str] = lambda text: text) -> Iterator[str]:
-    """The JSON text of a value in pieces, secrets blotted out and every text passed through `convert`.
+    """Yield the JSON text of a value in pieces, without secrets, every text passed through `convert`.
 
-    Without recursion: a tree of 10,000 levels is as good as any other. A loop is cut where it closes.
+    Works without recursion, so depth is no problem. A cycle is cut where it closes.
     """
-    stack = [_Frame(entries=iter([("", value, Place())]), end="", identity=0)]
+    stack = [_Frame(entries=iter([("", value, ValuePath())]), end="", identity=0)]
     path: set[int] = set()
     while stack:
         frame = stack[-1]
@@ -82,9 +82,9 @@ def json_pieces(value: Any, convert: Callable[[str], str] = lambda text: text) -
         else:
             path.add(identity)
             entries = (
-                _of_dict(item, place or Place())
+                _of_dict(item, place or ValuePath())
                 if isinstance(item, dict)
-                else _of_list(item, place or Place())
+                else _of_list(item, place or ValuePath())
             )
             start, end = "{}" if isinstance(item, dict) else "[]"
             stack.append(_Frame(entries=entries, end=end, identity=identity))
@@ -93,14 +93,14 @@ def json_pieces(value: Any, convert: Callable[[str], str] = lambda text: text) -
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class _Frame:
-    """A container that is being written."""
+    """A container that is being encoded."""
 
-    entries: Iterator[tuple[str, Any, Place | None]]
+    entries: Iterator[tuple[str, Any, ValuePath | None]]
     end: str
     identity: int
 
 
-def _of_dict(value: dict[Any, Any], place: Place) -> Iterator[tuple[str, Any, Place | None]]:
+def _of_dict(value: dict[Any, Any], place: ValuePath) -> Iterator[tuple[str, Any, ValuePath | None]]:
     comma = ""
     for key, item in value.items():
         name = storable.text(str(key))
@@ -108,7 +108,7 @@ def _of_dict(value: dict[Any, Any], place: Place) -> Iterator[tuple[str, Any, Pl
         comma = ", "
 
 
-def _of_list(value: list[Any], place: Place) -> Iterator[tuple[str, Any, Place | None]]:
+def _of_list(value: list[Any], place: ValuePath) -> Iterator[tuple[str, Any, ValuePath | None]]:
     comma = ""
     for item in value:
         yield comma, item, place

@@ -1,4 +1,4 @@
-"""Walking JSON-like values without recursion, so that depth is no danger."""
+"""Walk JSON-like values without recursion, so that any depth is safe."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def strings_in(value: Any) -> Iterator[str]:
-    """Every string in a value, depth first in reading order; keys are not values."""
+    """Yield every string in a value in reading order, without keys."""
     stack = [value]
     while stack:
         current = stack.pop()
@@ -20,21 +20,21 @@ def strings_in(value: Any) -> Iterator[str]:
 
 
 def map_strings(value: Any, change: Callable[[str], str]) -> Any:
-    """The same value with every string changed; the given one is left as it was."""
+    """Return a copy of the value with every string changed."""
     root: list[Any] = [None]
     stack: list[tuple[Any, Any, Any]] = [(root, 0, value)]
     while stack:
-        holder, place, current = stack.pop()
+        holder, key, current = stack.pop()
         if isinstance(current, str):
-            holder[place] = change(current)
+            holder[key] = change(current)
         elif isinstance(current, dict):
             copy: Any = dict.fromkeys(current)
-            holder[place] = copy
-            stack.extend((copy, key, inner) for key, inner in reversed(current.items()))
+            holder[key] = copy
+            stack.extend((copy, name, inner) for name, inner in reversed(current.items()))
         elif isinstance(current, (list, tuple)):
             copy = [None] * len(current)
-            holder[place] = copy
+            holder[key] = copy
             stack.extend((copy, index, current[index]) for index in reversed(range(len(current))))
         else:
-            holder[place] = current
+            holder[key] = current
     return root[0]

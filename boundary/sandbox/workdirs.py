@@ -1,4 +1,4 @@
-"""Boxes: the folder a command works in, filled before and read after it by a host that trusts nothing in it."""
+"""Working directories of sandboxed commands: create, fill, collect and remove them; their content is untrusted."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from boundary import limits
 from boundary.errors import SandboxBroken
 from boundary.sandbox.slots import scratch
 from boundary.sandbox.types import CollectedFile
-from durable import limits
 from durable.connections import outside_wait
 
 MAX_DEPTH = 32
@@ -25,32 +25,32 @@ FOLDER_FLAGS = READ_FLAGS | os.O_DIRECTORY
 
 
 @contextlib.contextmanager
-def open_box() -> Iterator[Path]:
-    """A fresh folder for one or more commands; it is gone afterwards, with everything in it."""
-    boxes = scratch() / "boxes"
-    boxes.mkdir(mode=0o711, exist_ok=True)
-    sweep(boxes)
-    box = Path(tempfile.mkdtemp(dir=boxes))
+def open_workdir() -> Iterator[Path]:
+    """Create a folder for one or more commands, and remove it with its content afterwards."""
+    workdirs = scratch() / "boxes"
+    workdirs.mkdir(mode=0o711, exist_ok=True)
+    sweep(workdirs)
+    workdir = Path(tempfile.mkdtemp(dir=workdirs))
     with contextlib.ExitStack() as held:
-        held.callback(remove, box)
-        assert lock(box, held), "a fresh folder is nobody else's"
-        yield box
+        held.callback(remove, workdir)
+        assert lock(workdir, held), "a new folder cannot be locked by others"
+        yield workdir
 
 
-def sweep(boxes: Path) -> None:
-    """Remove the boxes of hosts that were killed: old, and no longer locked."""
-    for box in boxes.iterdir():
+def sweep(workdirs: Path) -> None:
+    """Remove old workdirs that are no longer locked, left by killed processes."""
+    for workdir in workdirs.iterdir():
         with (
             contextlib.ExitStack() as held,
             contextlib.suppress(FileNotFoundError),
         ):  # another sweep was faster
-            if time.time() - box.stat().st_ctime > limits.STALE_BOX_SECONDS and lock(box, held):
-                remove(box)
+            if time.time() - workdir.stat().st_ctime > limits.STALE_BOX_SECONDS and lock(workdir, held):
+                remove(workdir)
 
 
-def lock(box: Path, held: contextlib.ExitStack) -> bool:
-    """Mark a box as in use for as long as `held` is open; False when somebody has."""
-    descriptor = os.open(box, FOLDER_FLAGS)
+def lock(workdir: Path, held: contextlib.ExitStack) -> bool:
+    """Lock a workdir while `held` is open; return False if another process has locked it."""
+    descriptor = os.open(workdir, FOLDER_FLAGS)
     held.callback(os.close, descriptor)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -60,34 +60,34 @@ def lock(box: Path, held: contextlib.ExitStack) -> bool:
 
 
 @outside_wait()
-def remove(box: Path) -> None:
-    """`rm` copes with trees of any depth; a command may have locked its own folders, so those are opened first."""
+def remove(workdir: Path) -> None:
+    """Remove a workdir with `rm`, which handles any depth; if that fails, make its folders writable and retry."""
     for program in (["rm", "-rf"], ["chmod", "-R", "u+rwx"], ["rm", "-rf"]):
-        if box.exists():
+        if workdir.exists():
             subprocess.run(  # noqa: S603 - fixed programs, our own path
-                [*program, "--", str(box)],
+                [*program, "--", str(workdir)],
                 stderr=subprocess.DEVNULL,
                 timeout=limits.MAX_SANDBOX_SECONDS,
                 check=False,
             )
 
 
-def fill(box: Path, files: Mapping[str, bytes]) -> None:
-    """Put files into a box before anything ran in it."""
+def fill(workdir: Path, files: Mapping[str, bytes]) -> None:
+    """Write files into a workdir before a command has run in it."""
     for name, content in files.items():
         path = PurePosixPath(name)
         if path.is_absolute() or ".." in path.parts or not path.parts or "\0" in name:
-            raise SandboxBroken(f"{name[:100]!r} is not a name for a file in the box.")
-        target = box / path
+            raise SandboxBroken(f"{name[:100]!r} is not a valid file name in the workdir.")
+        target = workdir / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)
 
 
-def hand_over(box: Path, uid: int | None) -> None:
-    """Give the box and all in it to the slot's user. Nothing is followed: the box may have held a command before."""
+def hand_over(workdir: Path, uid: int | None) -> None:
+    """Give the workdir and its content to the slot's user. Symlinks are not followed: a command may have made them."""
     if uid is None:
         return
-    for _, _, names, folder_fd in os.fwalk(box, follow_symlinks=False):
+    for _, _, names, folder_fd in os.fwalk(workdir, follow_symlinks=False):
         os.fchown(folder_fd, uid, uid)
         for name in names:
             os.chown(name, uid, uid, dir_fd=folder_fd, follow_symlinks=False)
@@ -95,7 +95,7 @@ def hand_over(box: Path, uid: int | None) -> None:
 
 @dataclass(kw_only=True)
 class Collection:
-    """What was found in a box."""
+    """The files found in a workdir."""
 
     files: list[CollectedFile] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
@@ -103,15 +103,15 @@ class Collection:
 
 
 def collect(
-    box: Path,
+    workdir: Path,
     known: Mapping[str, bytes],
     *,
     max_files: int = limits.MAX_COLLECTED_FILES,
     max_bytes: int = limits.MAX_COLLECTED_BYTES,
 ) -> Collection:
-    """The regular files in a box that are new or changed. Links, devices and pipes are named, never opened."""
+    """Return the new and changed regular files. Links, devices and pipes are listed as left out and never opened."""
     found = Collection()
-    top = os.open(box, FOLDER_FLAGS)
+    top = os.open(workdir, FOLDER_FLAGS)
     try:
         collect_folder(top, PurePosixPath(), found, known, max_files, max_bytes)
     finally:
@@ -127,7 +127,7 @@ def collect_folder(
     max_files: int,
     max_bytes: int,
 ) -> None:
-    """One folder by its descriptor, so that no name is ever looked up through a link."""
+    """Collect one folder by its descriptor, so that no name is resolved through a symlink."""
     for name in sorted(os.listdir(folder)):
         path = at / name
         kind = os.stat(name, dir_fd=folder, follow_symlinks=False)
@@ -151,7 +151,7 @@ def collect_folder(
 
 
 def read_regular(name: str, folder: int, room: int) -> bytes | None:
-    """A file's content if it is a regular file that fits, else None."""
+    """Return the content of a regular file that fits, else None."""
     with opened(name, folder, READ_FLAGS) as descriptor:
         if descriptor is None:
             return None
@@ -165,7 +165,7 @@ def read_regular(name: str, folder: int, room: int) -> bytes | None:
 
 @contextlib.contextmanager
 def opened(name: str, folder: int, flags: int) -> Iterator[int | None]:
-    """A descriptor below a folder, or None when it may not be opened."""
+    """Yield a descriptor of an entry in a folder, or None if it cannot be opened."""
     try:
         descriptor = os.open(name, flags, dir_fd=folder)
     except OSError:
@@ -178,5 +178,5 @@ def opened(name: str, folder: int, flags: int) -> Iterator[int | None]:
 
 
 def shown(path: PurePosixPath) -> str:
-    """A path as text: names made of other bytes than UTF-8 get replacement characters."""
+    """Return a path as text, with replacement characters for bytes that are not UTF-8."""
     return os.fsencode(path).decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""Secrets at rest: sealed with the site's ENCRYPTION_KEYS, so that a dump of the database holds none."""
+"""Encrypt stored secrets with the site's ENCRYPTION_KEYS."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from django.conf import settings
 
 
 class CannotUnseal(Exception):
-    """No key in ENCRYPTION_KEYS opens this secret. Put back the key it was sealed with, or set the secret anew."""
+    """No key in ENCRYPTION_KEYS decrypts this secret. Restore the key it was encrypted with, or set it again."""
 
     def __init__(self) -> None:
         super().__init__(self.__doc__)
 
 
 def seal(secret: str) -> str:
-    """What is stored: a Fernet token made with the newest key."""
+    """Encrypt a secret with the newest key; return a Fernet token."""
     return _keys().encrypt(secret.encode()).decode()
 
 
 def unseal(token: str) -> str:
-    """The secret itself; every key in ENCRYPTION_KEYS is tried. Raises CannotUnseal."""
+    """Decrypt a secret with any key in ENCRYPTION_KEYS; raises CannotUnseal."""
     try:
         return _keys().decrypt(token.encode()).decode()
     except InvalidToken:
@@ -27,7 +27,7 @@ def unseal(token: str) -> str:
 
 
 def reseal(token: str) -> str:
-    """The same secret under the newest key, for when keys are changed. Raises CannotUnseal."""
+    """Encrypt the same secret with the newest key, after a key change; raises CannotUnseal."""
     try:
         return _keys().rotate(token.encode()).decode()
     except InvalidToken:

@@ -1,4 +1,4 @@
-"""What is shown of a value that may be huge, may hold files and may hold secrets; the rest is kept in a file."""
+"""Previews of values that may be huge or contain files or secrets; the complete value is saved to a file."""
 
 from __future__ import annotations
 
@@ -9,64 +9,65 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, BinaryIO, Protocol
 
-from durable import limits, storable
-from durable.redaction import REDACTED, Place
+from durable import storable
+from durable.redaction import REDACTED, ValuePath
+from workspace import limits
 from workspace.data_uris import HEADER
-from workspace.plain import json_pieces, plain
+from workspace.json_encoding import json_pieces, plain
 
 JSON_TYPE = "application/json"
 SPOOL_BYTES = 1024 * 1024
 
 
 class Keeper(Protocol):
-    """Keeps what is too large to show, in the files of one user."""
+    """Saves what is too large to show to one user's files."""
 
     def keep(self, content: BinaryIO, *, name: str, media_type: str) -> str:
-        """Save a file and answer its `workspace://` reference; raises NotKept."""
+        """Save a file and return its `workspace://` reference; raises FileNotStored."""
         ...
 
     def keep_data_uris(self, text: str) -> str:
-        """The text with each base64 data URI saved as a file and replaced by its reference; raises NotKept."""
+        """Return the text with each data URI saved as a file and replaced by its reference; raises FileNotStored."""
         ...
 
 
-class NotKept(Exception):
-    """The file could not be kept."""
+class FileNotStored(Exception):
+    """The file could not be saved."""
 
 
 class KeepsNothing:
-    """For people without an account: what does not fit is gone, and the note says so."""
+    """Saves nothing, for visitors without an account; a note says so."""
 
     def keep(self, content: BinaryIO, *, name: str, media_type: str) -> str:
-        raise NotKept("there is no account to keep it for")
+        raise FileNotStored("there is no account to save it for")
 
     def keep_data_uris(self, text: str) -> str:
-        raise NotKept("there is no account to keep it for")
+        raise FileNotStored("there is no account to save it for")
 
 
 def show(value: Any, keeper: Keeper, *, name: str) -> Any:
-    """The value as JSON that fits in front of a model; what was left out is in one file, and the notes say where.
+    """Return the value as JSON that is small enough for a model; notes name the file with the complete value.
 
-    Small values come back as they are. Secrets are blotted out, also in the file.
+    Small values are returned as they are. Secrets are removed, also in the file.
     """
     texts = _Texts(keeper)
     try:
         preview = _Preview(texts, "")
-        shown = preview.of(value, Place(), 0)
+        shown = preview.of(value, ValuePath(), 0)
         if not preview.incomplete:
             return shown
     except _TooBig:
         pass
     whole = _keep_whole(value, texts, keeper, name)
     try:
-        return _Preview(texts, whole.note).of(value, Place(), 0)
+        return _Preview(texts, whole.note).of(value, ValuePath(), 0)
     except _TooBig:
         return _only_the_start(value, texts, whole)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Whole:
-    """Where the whole value is, if anywhere."""
+    """Where the complete value was saved, if at all."""
 
     reference: str | None
     size: int
@@ -80,16 +81,16 @@ def _keep_whole(value: Any, texts: _Texts, keeper: Keeper, name: str) -> _Whole:
             for piece in json_pieces(value, texts.convert):
                 size += file.write(piece.encode())
                 if size > limits.MAX_KEPT_OUTPUT_BYTES:
-                    raise NotKept(f"it is larger than {limits.MAX_KEPT_OUTPUT_BYTES:,} bytes")
+                    raise FileNotStored(f"it is larger than {limits.MAX_KEPT_OUTPUT_BYTES:,} bytes")
             file.seek(0)
             reference = keeper.keep(file, name=f"{name}.json", media_type=JSON_TYPE)  # type: ignore[arg-type]
-        except NotKept as error:
-            return _Whole(reference=None, size=size, note=f"the rest was not kept: {error}")
+        except FileNotStored as error:
+            return _Whole(reference=None, size=size, note=f"the rest was not saved: {error}")
     return _Whole(reference=reference, size=size, note=f"the whole result is in {reference}")
 
 
 def _only_the_start(value: Any, texts: _Texts, whole: _Whole) -> dict[str, Any]:
-    """The last resort: the beginning of the JSON text, and how to read on."""
+    """Return only the beginning of the JSON text, and how to read more."""
     text = io.StringIO()
     for piece in islice(json_pieces(value, texts.convert), limits.MAX_OUTPUT_NODES):
         text.write(piece)
@@ -103,13 +104,13 @@ def _only_the_start(value: Any, texts: _Texts, whole: _Whole) -> dict[str, Any]:
     if whole.reference is not None:
         shown["whole"] = whole.reference
         shown["how_to_read"] = (
-            f"read_workspace_file with file_id {whole.reference!r}, offset and length reads it page by page."
+            f"Read it page by page with read_workspace_file: file_id {whole.reference!r}, offset and length."
         )
     return shown
 
 
 class _TooBig(Exception):
-    """Even with its long parts cut, the value is too big to show."""
+    """The value is too big to show even with its long parts cut."""
 
 
 class _Texts:
@@ -120,26 +121,26 @@ class _Texts:
         self.converted: dict[int, str] = {}
 
     def convert(self, text: str) -> str:
-        """Data URIs out, references in; after so many of them the rest stays text."""
+        """Replace data URIs by references, up to a limit."""
         header = HEADER.search(text) if ";base64," in text else None
         if header is None:
             return text
-        known = self.converted.get(id(text))  # the value holds the text, so its id stays its own
+        known = self.converted.get(id(text))  # the value keeps the text alive, so its id is unique
         if known is not None:
             return known
         if len(self.converted) >= limits.MAX_KEPT_DATA_URIS:
             return text
         try:
             result = self.keeper.keep_data_uris(text)
-        except NotKept as error:
-            result = f"[{header['type'] or 'file'}, {len(text):,} characters as base64: not kept, {error}]"
+        except FileNotStored as error:
+            result = f"[{header['type'] or 'file'}, {len(text):,} characters as base64: not saved, {error}]"
         self.converted[id(text)] = result
         return result
 
 
 @dataclass
 class _Preview:
-    """Builds the shown value within a budget; the depth is capped, so recursion is safe here."""
+    """Builds the preview within a size limit; the depth is limited, so recursion is safe."""
 
     texts: _Texts
     where: str
@@ -148,7 +149,7 @@ class _Preview:
     nodes: int = 0
     path: set[int] = field(default_factory=set)
 
-    def of(self, value: Any, place: Place | None, depth: int) -> Any:
+    def of(self, value: Any, place: ValuePath | None, depth: int) -> Any:
         item = REDACTED if place is None else plain(value)
         self._spend(1)
         if isinstance(item, str):
@@ -162,18 +163,18 @@ class _Preview:
         self.path.add(id(value))
         try:
             build: Callable[..., Any] = self._dict if isinstance(item, dict) else self._list
-            return build(item, place or Place(), depth)
+            return build(item, place or ValuePath(), depth)
         finally:
             self.path.discard(id(value))
 
-    def _dict(self, value: dict[Any, Any], place: Place, depth: int) -> dict[str, Any]:
+    def _dict(self, value: dict[Any, Any], place: ValuePath, depth: int) -> dict[str, Any]:
         shown: dict[str, Any] = {}
         for key, item in value.items():
             name = self._text(storable.text(str(key)))
             shown[name] = self.of(item, place.below(name, item), depth + 1)
         return shown
 
-    def _list(self, value: list[Any], place: Place, depth: int) -> Any:
+    def _list(self, value: list[Any], place: ValuePath, depth: int) -> Any:
         if len(value) <= limits.MAX_OUTPUT_ITEMS:
             return [self.of(item, place, depth + 1) for item in value]
         self.incomplete = True

@@ -1,22 +1,42 @@
-"""A network backend that connects to addresses checked beforehand and never outlives its deadline."""
+"""A network backend that connects only to addresses checked beforehand, within a deadline."""
 
 from __future__ import annotations
 
 import ssl
+import time
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import httpcore
 
+from boundary import limits
 from boundary.addresses import Address
-from boundary.deadline import Deadline
-from durable import limits
+from boundary.errors import TooSlow
 
 WRITE_BYTES = 16 * 1024
 
 
+@dataclass(frozen=True, kw_only=True)
+class Deadline:
+    """One deadline for a whole exchange: resolving, connecting, sending, redirects and the body."""
+
+    ends_at: float  # by time.monotonic()
+
+    @classmethod
+    def after(cls, seconds: float) -> Deadline:
+        return cls(ends_at=time.monotonic() + seconds)
+
+    def left(self, at_most: float | None = None) -> float:
+        """Return the seconds that remain; raise TooSlow if there are none."""
+        seconds = self.ends_at - time.monotonic()
+        if seconds <= 0:
+            raise TooSlow
+        return seconds if at_most is None else min(seconds, at_most)
+
+
 class PinnedBackend(httpcore.NetworkBackend):
-    """Connects to the pinned addresses whatever name is asked for: nothing is resolved a second time."""
+    """Connects to the pinned addresses regardless of the host name; nothing is resolved a second time."""
 
     def __init__(
         self, addresses: Sequence[Address], deadline: Deadline, network: httpcore.NetworkBackend
@@ -48,7 +68,7 @@ class PinnedBackend(httpcore.NetworkBackend):
 
 
 class TimedStream(httpcore.NetworkStream):
-    """A stream whose every read and write has only what is left of the deadline."""
+    """A stream whose reads and writes are limited to the time left."""
 
     def __init__(self, stream: httpcore.NetworkStream, deadline: Deadline) -> None:
         self.stream = stream

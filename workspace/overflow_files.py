@@ -1,4 +1,4 @@
-"""Keeps what is too large to show in a user's workspace."""
+"""Save what is too large to show to a user's workspace."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from django.contrib.auth.models import AbstractBaseUser
 from workspace import files
 from workspace.data_uris import DataUris
 from workspace.errors import WorkspaceError
-from workspace.showing import NotKept
+from workspace.preview import FileNotStored
 
 FOLDER = "results"
 
 
 class WorkspaceKeeper:
-    """Fills in `workspace.showing.Keeper` for one user. The same name again replaces the content: a second run of
-    the same call leaves one file."""
+    """Implements `workspace.preview.Keeper` for one user. Saving the same name again replaces the content, so a
+    repeated call leaves one file."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class WorkspaceKeeper:
                 outside_sources=self.outside_sources,
             )
         except WorkspaceError as error:
-            raise NotKept(str(error.detail)) from error
+            raise FileNotStored(error.message) from error
         return file.reference
 
     def keep_data_uris(self, text: str) -> str:

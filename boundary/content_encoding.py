@@ -1,4 +1,4 @@
-"""Undoing Content-Encoding with a cap, so that a small answer cannot become a huge one."""
+"""Decode Content-Encoding block by block, so that a small response cannot expand without limit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ GZIP_WINDOW = 16 + zlib.MAX_WBITS
 
 
 def decode_body(chunks: Iterable[bytes], encoding: str) -> Iterator[bytes]:
-    """The body in blocks of at most BLOCK_BYTES; the reader decides when it has had enough."""
+    """Yield the body in blocks of at most BLOCK_BYTES; the reader stops when it has enough."""
     match [name.strip().lower() for name in encoding.split(",") if name.strip()]:
         case [] | ["identity"]:
             yield from chunks
@@ -21,11 +21,11 @@ def decode_body(chunks: Iterable[bytes], encoding: str) -> Iterator[bytes]:
         case ["deflate"]:
             yield from inflate(chunks, zlib.MAX_WBITS)
         case _:
-            raise BadAnswer(f"The answer is encoded as {encoding[:100]!r}, which was not asked for.")
+            raise BadAnswer(f"The response has the encoding {encoding[:100]!r}, which was not requested.")
 
 
 def inflate(chunks: Iterable[bytes], window: int) -> Iterator[bytes]:
-    """Decompress block by block: never more than one block ahead of the reader."""
+    """Decompress block by block, never more than one block ahead of the reader."""
     decoder = zlib.decompressobj(window)
     started = False
     for chunk in chunks:
@@ -33,13 +33,13 @@ def inflate(chunks: Iterable[bytes], window: int) -> Iterator[bytes]:
         while pending:
             if decoder.eof:
                 if window != GZIP_WINDOW or not pending.startswith(b"\x1f\x8b"):
-                    return  # padding after the end is ignored, as browsers do
+                    return  # ignore padding after the end, as browsers do
                 decoder = zlib.decompressobj(window)  # gzip files may be concatenated
             try:
                 block = decoder.decompress(pending, BLOCK_BYTES)
             except zlib.error:
                 if started or window == GZIP_WINDOW:
-                    raise BadAnswer("The compressed answer is damaged.") from None
+                    raise BadAnswer("The compressed response is damaged.") from None
                 decoder = zlib.decompressobj(-zlib.MAX_WBITS)  # many servers send raw deflate
                 started = True
                 continue
@@ -52,10 +52,10 @@ def inflate(chunks: Iterable[bytes], window: int) -> Iterator[bytes]:
     if not started:
         return
     if not decoder.eof:
-        raise BadAnswer("The compressed answer ends in the middle.")
+        raise BadAnswer("The compressed response is truncated.")
 
 
 def drain(decoder: zlib._Decompress) -> Iterator[bytes]:
-    """What the decoder still holds after its input is used up."""
+    """Yield what the decoder still holds after its input has been consumed."""
     while block := decoder.decompress(b"", BLOCK_BYTES):
         yield block

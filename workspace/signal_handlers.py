@@ -1,4 +1,4 @@
-"""Keeps usage and storage right however a file's row goes: by delete, by admin, with its user."""
+"""Keep usage and storage consistent however a file is deleted: by its owner, in the admin, or with its user."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ from workspace.models import WorkspaceFile
 
 
 @receiver(post_delete, sender=WorkspaceFile)
-def let_go(sender: type[WorkspaceFile], instance: WorkspaceFile, **kwargs: Any) -> None:
+def release_file(sender: type[WorkspaceFile], instance: WorkspaceFile, **kwargs: Any) -> None:
     quotas.give_back(instance.user_id, size=instance.size, files=1)
     release_blob(instance.blob)

@@ -1,0 +1,39 @@
+"""Limits on time, size and count in this package; spans are in seconds."""
+
+from __future__ import annotations
+
+# --- workspace -------------------------------------------------------------------------------------
+MAX_FILE_BYTES = 100 * 1024 * 1024
+MAX_WORKSPACE_BYTES = 1024**3
+MAX_WORKSPACE_FILES = 10_000
+MAX_PATH_CHARACTERS = 400
+MAX_NAME_CHARACTERS = 120
+MAX_NAME_BYTES = 240
+MAX_PATH_DEPTH = 12
+MAX_FILES_PAGE = 200
+FILES_PAGE = 50
+LOOSE_BLOB_SECONDS = 24 * 3600.0
+PURGE_BATCH = 500
+MAX_REFERENCES = 100
+MAX_IMAGE_FILE_BYTES = 50 * 1024 * 1024
+MAX_IMAGE_PIXELS = 50_000_000
+IMAGE_CPU_SECONDS = 20.0  # to decode the largest one and to encode it again
+MAX_IMAGE_EDGE = 2_048
+MAX_IMAGE_BYTES = 4 * 1024 * 1024
+MAX_IMAGES_PER_REQUEST = 10
+MAX_IMAGES_TOTAL_BYTES = 16 * 1024 * 1024
+MAX_DATA_URIS = 100
+MAX_ARCHIVE_FILES = 1_000
+MAX_ARCHIVE_BYTES = 200 * 1024 * 1024
+MAX_UPLOAD_REQUEST_BYTES = MAX_FILE_BYTES + 1024 * 1024
+
+# --- tools -----------------------------------------------------------------------------------------
+MAX_OUTPUT_TEXT_CHARACTERS = 10_000
+MAX_OUTPUT_CHARACTERS = 40_000
+MAX_OUTPUT_NODES = 10_000
+MAX_OUTPUT_DEPTH = 50
+MAX_OUTPUT_ITEMS = 100
+OUTPUT_FIRST_ITEMS = 5
+OUTPUT_START_CHARACTERS = 5_000
+MAX_KEPT_OUTPUT_BYTES = 100 * 1024 * 1024
+MAX_KEPT_DATA_URIS = 50
