@@ -2,12 +2,13 @@
 
 from llm.cancel import CancelFlag
 from llm.carry import CARRY, Carry
-from llm.catalog import ModelInfo, model_info
-from llm.client import carry_origin, complete, default_model, stream, title_model, warm_up
+from llm.catalog import ModelInfo
+from llm.client import carry_origin, complete, default_model, found_models, stream, title_model, warm_up
+from llm.endpoints import model_info
 from llm.errors import (
+    AnswerCancelled,
     BadModelAnswer,
     BadModelRequest,
-    Cancelled,
     ContextTooLong,
     LLMError,
     ModelCut,
@@ -40,11 +41,11 @@ from llm.types import (
 __all__ = [
     "CARRY",
     "JSON",
+    "AnswerCancelled",
     "BadModelAnswer",
     "BadModelRequest",
     "CancelFlag",
     "CancelSignal",
-    "Cancelled",
     "Carry",
     "Completion",
     "ContextTooLong",
@@ -74,6 +75,7 @@ __all__ = [
     "default_model",
     "estimate_message_tokens",
     "estimate_tokens",
+    "found_models",
     "model_info",
     "stream",
     "title_model",

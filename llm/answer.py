@@ -1,16 +1,18 @@
-"""One answer as it grows: the chunks of a stream become deltas on the way and a completion at the end."""
+"""One answer as it grows: what a dialect reads becomes deltas on the way and a completion at the end."""
 
 from __future__ import annotations
 
 import json
 import logging
 import uuid
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
-from durable import limits, storable
+from durable import storable
+from llm import limits
 from llm.carry import Carry, CarryCollector
 from llm.errors import ModelRefused
 from llm.failures import TryFailed, from_error_object
@@ -34,9 +36,13 @@ NOT_A_CHUNK = (ValueError, AttributeError, TypeError, KeyError, IndexError, Recu
 FINISH_REASONS: dict[str, FinishReason] = {
     "length": "length",
     "max_tokens": "length",
+    "max_output_tokens": "length",
+    "model_context_window_exceeded": "length",
     "tool_calls": "tool_calls",
+    "tool_use": "tool_calls",
     "function_call": "tool_calls",
     "content_filter": "content_filter",
+    "refusal": "content_filter",
     "safety": "content_filter",
 }
 
@@ -54,8 +60,11 @@ class GrowingCall:
     announced: bool = False
 
 
-class Answer:
-    """Collects one stream; `take` raises TryFailed as soon as the stream makes no sense."""
+class AnswerCollector(ABC):
+    """Collects one stream; `take` raises TryFailed as soon as the stream makes no sense.
+
+    A dialect implements `_take_chunk`, which reads one event and calls the methods below it.
+    """
 
     def __init__(self, on_delta: Callable[[Delta], None]) -> None:
         self._on_delta = on_delta
@@ -101,6 +110,8 @@ class Answer:
 
     def carry(self, origin: str) -> Carry:
         """What the model wants back with this answer; `origin` names the model."""
+        if layout := self._layout():
+            self._carry.set_layout(layout)
         return self._carry.carry(origin, [call.id for call in self._calls])
 
     def finish(self) -> FinishReason:
@@ -121,63 +132,22 @@ class Answer:
             raise self._refused()
         return reason
 
-    def _take_event(self, event: bytes) -> None:
-        if event == DONE:
-            self.done = True
-            return
-        try:
-            self._take_chunk(storable.loads(event))
-        except NOT_A_CHUNK as error:
-            if self._finish and self._finish != "error":
-                return  # the answer is whole and paid for: what was to follow is its usage, which is estimated then
-            detail = f"Not a chunk of {len(event)} bytes ({type(error).__name__}: {error})"
-            raise self._failed(Kind.NONSENSE, detail) from None
-
+    @abstractmethod
     def _take_chunk(self, chunk: Mapping[str, Any]) -> None:
-        if chunk.get("error"):
-            raise TryFailed(replace(from_error_object(chunk["error"]), started=self.started))
-        choices = chunk.get("choices")
-        if choices:
-            self._take_choice(choices[0])
-        elif choices is None and "usage" not in chunk and self.chunks == 0:
-            raise ValueError("it has no choices")
-        self.chunks += 1
-        usage = chunk.get("usage") or _object(chunk.get("x_groq")).get("usage")
-        if isinstance(usage, Mapping):
-            self._take_usage(usage)
+        """Read one event; an error of NOT_A_CHUNK says that it is none of this dialect."""
 
-    def _take_choice(self, choice: Mapping[str, Any]) -> None:
-        delta = choice.get("delta") or choice.get("message")
-        if delta:
-            content = delta.get("content")
-            if content:
-                self._take_content(content)
-            if len(delta) > 1 or not content:
-                self._take_rest(delta)
-        if choice.get("finish_reason"):
-            self._finish = str(choice["finish_reason"]).lower()
+    def _layout(self) -> list[dict[str, Any]]:
+        """The order of the answer's parts, where the model wants it back; see `llm.layout`."""
+        return []
 
-    def _take_content(self, content: str | list[Mapping[str, Any]]) -> None:
-        if isinstance(content, str):
-            self._pending.append(content)
-            return
-        for part in content:  # some servers send parts instead of text
-            if part.get("type") == "thinking":
-                self._take_reasoning("".join(str(piece.get("text", "")) for piece in part["thinking"]))
-            else:
-                self._pending.append(str(part.get("text", "")))
+    # --- for dialects -----------------------------------------------------------------------------
 
-    def _take_rest(self, delta: Mapping[str, Any]) -> None:
-        self._carry.take_message(delta)
-        reasoning = delta.get("reasoning_content") or delta.get("reasoning")
-        if isinstance(reasoning, str) and reasoning:
-            self._take_reasoning(reasoning)
-        if delta.get("refusal"):
-            self._refusal.append(str(delta["refusal"]))
-        for call in delta.get("tool_calls") or ():
-            self._take_call(call)
-        if delta.get("function_call"):
-            self._take_call({"index": 0, "function": delta["function_call"]})
+    def _add_text(self, text: object) -> int:
+        """A piece of the text; returns how many characters it has."""
+        if not isinstance(text, str):
+            raise TypeError("its text is no text")
+        self._pending.append(text)
+        return len(text)
 
     def _take_reasoning(self, text: str) -> None:
         self._flush()
@@ -185,13 +155,19 @@ class Answer:
         self._reasoning.append(text)
         self._deltas.append(ReasoningDelta(text=text))
 
-    def _take_call(self, piece: Mapping[str, Any]) -> None:
+    def _open_call(self, *, wire_id: str, wire_index: int | None, name: str) -> GrowingCall:
+        """A new tool call, under an id of its own."""
         self._flush()
-        function = piece.get("function") or {}
-        name = storable.text(str(function.get("name") or ""), most=MAX_NAME_CHARACTERS)
-        call = self._call_for(piece, name)
-        self._carry.take_call(call.index, piece)
-        arguments = function.get("arguments")
+        wire_id = storable.text(wire_id)
+        call = GrowingCall(index=len(self._calls), wire_id=wire_id, wire_index=wire_index)
+        taken = {other.id for other in self._calls}
+        call.id = wire_id if wire_id and wire_id not in taken else f"call_{uuid.uuid4().hex[:24]}"
+        call.name = storable.text(name, most=MAX_NAME_CHARACTERS)
+        self._calls.append(call)
+        return call
+
+    def _add_arguments(self, call: GrowingCall, arguments: object) -> None:
+        """A piece of a call's arguments; some servers send them as an object."""
         if arguments is None:
             arguments = ""
         elif not isinstance(arguments, str):
@@ -203,28 +179,44 @@ class Answer:
             if call.announced:
                 self._deltas.append(ToolCallDelta(index=call.index, arguments=call.arguments[-1]))
 
-    def _call_for(self, piece: Mapping[str, Any], name: str) -> GrowingCall:
-        """The call this piece belongs to: by index, else the newest; a new id with a name is always a new call."""
-        wire_id = storable.text(str(piece.get("id") or ""))
-        wire_index = piece.get("index")
-        call = self._known_call(wire_index, wire_id, name)
-        if call is None:
-            call = GrowingCall(index=len(self._calls), wire_id=wire_id, wire_index=wire_index)
-            taken = {other.id for other in self._calls}
-            call.id = wire_id if wire_id and wire_id not in taken else f"call_{uuid.uuid4().hex[:24]}"
-            self._calls.append(call)
-        call.name = call.name or name
-        return call
+    def _set_usage(
+        self, *, input: object, output: object, cached: object, written: object, reasoning: object
+    ) -> bool:
+        """Keep a report of tokens; the newest stands, because servers report totals.
 
-    def _known_call(self, wire_index: int | None, wire_id: str, name: str) -> GrowingCall | None:
-        if wire_index is None:
-            if not self._calls or (name and (not wire_id or wire_id != self._calls[-1].wire_id)):
-                return None
-            return next((call for call in reversed(self._calls) if call.wire_id == wire_id), self._calls[-1])
-        call = next((call for call in reversed(self._calls) if call.wire_index == wire_index), None)
-        if call is not None and name and wire_id and call.wire_id and call.wire_id != wire_id:
-            return None
-        return call
+        False for one that cannot be true: it is left out and the tokens are estimated; the answer itself stands.
+        """
+        input_tokens, output_tokens = _tokens(input), _tokens(output)
+        if input_tokens is None or output_tokens is None:
+            logger.warning("The model server reported a usage that cannot be true; it is estimated instead")
+            return False
+        cached_tokens = min(_tokens(cached) or 0, input_tokens)
+        self.usage = Usage(
+            input_tokens=input_tokens,
+            output_tokens=output_tokens,
+            cached_tokens=cached_tokens,
+            cache_write_tokens=min(_tokens(written) or 0, input_tokens - cached_tokens),
+            reasoning_tokens=_tokens(reasoning) or 0,
+        )
+        return True
+
+    def _error(self, error: Any, statuses: Mapping[str, int] | None = None) -> TryFailed:
+        """The failure behind an error inside the stream; `statuses` are the HTTP statuses its types stand for."""
+        return TryFailed(replace(from_error_object(error, statuses or {}), started=self.started))
+
+    # --- shared -----------------------------------------------------------------------------------
+
+    def _take_event(self, event: bytes) -> None:
+        if event == DONE:
+            self.done = True
+            return
+        try:
+            self._take_chunk(storable.loads(event))
+        except NOT_A_CHUNK as error:
+            if self._finish and self._finish != "error":
+                return  # the answer is whole and paid for: what was to follow is its usage, which is estimated then
+            detail = f"Not a chunk of {len(event)} bytes ({type(error).__name__}: {error})"
+            raise self._failed(Kind.NONSENSE, detail) from None
 
     def _announce(self, call: GrowingCall) -> None:
         if call.announced:
@@ -253,30 +245,6 @@ class Answer:
             self.started = True
             self._on_delta(delta)
 
-    def _take_usage(self, usage: Mapping[str, Any]) -> None:
-        """The newest report stands: servers that report on every chunk report totals.
-
-        One that cannot be true is left out, so that the answer's tokens are estimated; the answer itself stands.
-        """
-        details = _object(usage.get("prompt_tokens_details"))
-        output_details = _object(usage.get("completion_tokens_details"))
-        input_tokens, output_tokens = (
-            _tokens(usage.get("prompt_tokens")),
-            _tokens(usage.get("completion_tokens")),
-        )
-        if input_tokens is None or output_tokens is None:
-            logger.warning("The model server reported a usage that cannot be true; it is estimated instead")
-            return
-        cached = details.get("cached_tokens") or usage.get("prompt_cache_hit_tokens")
-        self.usage = Usage(
-            input_tokens=input_tokens,
-            output_tokens=output_tokens,
-            cached_tokens=min(_tokens(cached) or 0, input_tokens),
-            reasoning_tokens=_tokens(output_details.get("reasoning_tokens")) or 0,
-        )
-        cost = storable.amount(usage.get("cost"), most=Decimal(limits.MODEL_MAX_ANSWER_COST))
-        self.reported_cost = self.reported_cost if cost is None else cost
-
     def _refused(self) -> TryFailed:
         words = storable.text("".join(self._refusal)).strip()
         error = ModelRefused(f"The model declined to answer: {words}" if words else "")
@@ -286,13 +254,19 @@ class Answer:
         return TryFailed(Failure(kind=kind, detail=detail, started=self.started))
 
 
+def mapping(value: object) -> Mapping[str, Any]:
+    """The value where it is an object, else an empty one."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def reported_cost(value: object) -> Decimal | None:
+    """A cost in USD that a server reports, where it can be true."""
+    return storable.amount(value, most=Decimal(limits.MODEL_MAX_ANSWER_COST))
+
+
 def _tokens(reported: object) -> int | None:
     """A reported number of tokens; 0 where none is reported, None where it cannot be true."""
     return 0 if reported is None else storable.count(reported, most=limits.MODEL_MAX_ANSWER_TOKENS)
-
-
-def _object(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
 
 
 def _is_json(pieces: list[str]) -> bool:

@@ -12,18 +12,19 @@ import random
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache
 
 import httpx2
 
-from durable import tallies
+from durable import counters
 from llm import prices, transport
-from llm.answer import Answer
-from llm.carry import only_newest, origin_of
-from llm.dialect import Dialect
-from llm.endpoint import Endpoint, fallback_model
+from llm.answer import AnswerCollector
+from llm.carry import only_newest
+from llm.dialects import dialect_for
+from llm.dialects.base import Dialect
+from llm.endpoint import Endpoint, origin_of
+from llm.endpoints import ModelAddress, fallback_models, locate
 from llm.errors import BadModelRequest
-from llm.failures import TryFailed, from_status, scrub, without_quotes
+from llm.failures import TryFailed, from_status, naming_settings, scrub, without_quotes
 from llm.retry import Again, Failure, GiveUp, Kind, Policy, Tries, decide
 from llm.sse import EventSplitter
 from llm.tokens import estimate_message_tokens, estimate_tokens
@@ -38,12 +39,9 @@ ABOUT_CARRIES = re.compile(r"signature|encrypt|reasoning|think|thought", re.IGNO
 class Asking:
     """Holds what stays the same over the tries."""
 
-    def __init__(
-        self, *, request: Request, on_delta: Callable[[Delta], None], endpoint: Endpoint, policy: Policy
-    ) -> None:
+    def __init__(self, *, request: Request, on_delta: Callable[[Delta], None], policy: Policy) -> None:
         self._request = request
         self._on_delta = on_delta
-        self._endpoint = endpoint
         self._policy = policy
         self._fewer_carries = False
         self._bodies: dict[str, bytes] = {}
@@ -56,7 +54,8 @@ class Asking:
             request = self._request
             if self._fewer_carries:
                 request = replace(request, messages=only_newest(request.messages))
-            self._bodies[model] = _dialect(self._endpoint, model).write(request, model)
+            at = locate(model)
+            self._bodies[model] = _dialect(at).write(request, at.model)
         return self._bodies[model]
 
     async def run(self) -> Completion:
@@ -76,22 +75,23 @@ class Asking:
                     await asyncio.sleep(again.seconds)
 
     async def _end(self, end: GiveUp, failure: Failure) -> Completion:
-        """Ask the fallback model once, if there is one and it may help; else raise the error."""
-        model = fallback_model()
-        if end.may_fall_back and model and model != self._request.model:
-            self._announce(
-                failure, f"{self._request.model} is {failure.kind.value}, asking {model} instead", 0
-            )
+        """Ask the fallback models, once each, if there are any and they may help; else raise the error."""
+        asked = self._request.model
+        for model in fallback_models() if end.may_fall_back else ():
+            if model == self._request.model:
+                continue
+            self._announce(failure, f"{asked} is {failure.kind.value}, asking {model} instead", 0)
             outcome = await self._try(model)
             if isinstance(outcome, Completion):
                 return outcome
             self._note(outcome, model)
             logger.warning("The fallback model failed too", extra={"model": model, "detail": outcome.detail})
-        raise end.error
+            asked, failure = model, outcome
+        raise naming_settings(end.error, locate(self._request.model).endpoint)
 
     def _note(self, failure: Failure, model: str) -> None:
         kind = failure.kind.name.lower()
-        tallies.count(tallies.Tally.MODEL_ERRORS, kind)
+        counters.count(counters.CounterBuffer.MODEL_ERRORS, kind)
         self._on_delta(FailedTry(model=model, kind=kind, detail=failure.detail))
 
     def _announce(self, failure: Failure, message: str, seconds: float) -> None:
@@ -101,21 +101,22 @@ class Asking:
         self._on_delta(RetryNote(message=message, seconds=seconds))
 
     async def _try(self, model: str) -> Completion | Failure:
-        answer = Answer(self._on_delta)
+        at = locate(model)
+        answer = _dialect(at).answer(self._on_delta)
         try:
-            await self._ask(model, answer)
-            return self._completion(model, answer)
+            await self._ask(model, at, answer)
+            return self._completion(model, at, answer)
         except TryFailed as failed:
             failure = replace(failed.failure, started=answer.started)
-        return without_quotes(scrub(failure, self._endpoint.api_key), self._request.messages)
+        return without_quotes(scrub(failure, at.endpoint.api_key), self._request.messages)
 
-    async def _ask(self, model: str, answer: Answer) -> None:
+    async def _ask(self, model: str, at: ModelAddress, answer: AnswerCollector) -> None:
         """Send the request and read the answer; a field that the server refuses is left out from then on."""
-        dialect = _dialect(self._endpoint, model)
+        dialect = _dialect(at)
         for adaptations in range(MAX_ADAPTATIONS + 1):
             body = self._body(model)
             try:
-                async with transport.open_stream(self._endpoint, body, self._policy) as response:
+                async with transport.open_stream(at.endpoint, dialect, body, self._policy) as response:
                     await self._read(response, answer)
                 return
             except transport.Refused as error:
@@ -138,7 +139,7 @@ class Asking:
         logger.warning("A model refused the data it had given; asking again without that of earlier answers")
         return True
 
-    async def _read(self, response: httpx2.Response, answer: Answer) -> None:
+    async def _read(self, response: httpx2.Response, answer: AnswerCollector) -> None:
         chunks = transport.read_chunks(response, max_bytes=self._policy.max_answer_bytes)
         kind = response.headers.get("content-type", "").lower()
         if "html" in kind or ("json" in kind and "event-stream" not in kind):
@@ -158,10 +159,11 @@ class Asking:
             shown = splitter.strange.partition(b"{")[0]
             raise _nonsense(f"The server sent no event stream: {shown!r}")
 
-    def _completion(self, model: str, answer: Answer) -> Completion:
+    def _completion(self, model: str, at: ModelAddress, answer: AnswerCollector) -> Completion:
         finish_reason = answer.finish()
         usage = answer.usage or self._estimate(answer)
-        known = prices.cost_of(model, usage, is_local=self._endpoint.is_local)
+        own = dict(at.endpoint.prices)
+        known = prices.cost_of(at.model, usage, is_local=at.endpoint.is_local, own=own)
         return Completion(
             text=answer.text(),
             reasoning=answer.reasoning(),
@@ -170,10 +172,10 @@ class Asking:
             usage=usage,
             model=model,
             cost=known if answer.reported_cost is None else answer.reported_cost,
-            carry=answer.carry(origin_of(self._endpoint, model)),
+            carry=answer.carry(origin_of(at.endpoint, at.model)),
         )
 
-    def _estimate(self, answer: Answer) -> Usage:
+    def _estimate(self, answer: AnswerCollector) -> Usage:
         """Usage of a server that does not say: characters, counted on both sides."""
         tools = json.dumps([tool.parameters for tool in self._request.tools]) if self._request.tools else ""
         calls = sum(estimate_tokens(call.name + call.arguments) for call in answer.tool_calls())
@@ -186,6 +188,10 @@ class Asking:
         )
 
 
+def _dialect(at: ModelAddress) -> Dialect:
+    return dialect_for(at.endpoint, at.model)
+
+
 async def list_models(endpoint: Endpoint, policy: Policy) -> list[str]:
     """The ids of the models that the server offers; raises the error behind a failure."""
     try:
@@ -196,16 +202,16 @@ async def list_models(endpoint: Endpoint, policy: Policy) -> list[str]:
         failure = error.failure
     end = decide(scrub(failure, endpoint.api_key), Tries(), replace(policy, tries=1), uniform=random.uniform)
     assert isinstance(end, GiveUp)
-    raise end.error
+    raise naming_settings(end.error, endpoint)
 
 
-async def _read_whole(body: bytes, kind: str, answer: Answer) -> None:
+async def _read_whole(body: bytes, kind: str, answer: AnswerCollector) -> None:
     if "html" in kind:
         raise _nonsense(f"The server sent a web page: {body[:200]!r}")
     answer.take_whole(body)
 
 
-def _take_last(events: list[bytes], answer: Answer) -> None:
+def _take_last(events: list[bytes], answer: AnswerCollector) -> None:
     """The event at which a stream stopped; half of one is a cut, not nonsense."""
     try:
         answer.take(events)
@@ -220,8 +226,3 @@ def _take_last(events: list[bytes], answer: Answer) -> None:
 
 def _nonsense(detail: str) -> TryFailed:
     return TryFailed(Failure(kind=Kind.NONSENSE, detail=detail))
-
-
-@lru_cache(maxsize=256)
-def _dialect(endpoint: Endpoint, model: str) -> Dialect:
-    return Dialect(is_openai=endpoint.is_openai, origin=origin_of(endpoint, model))

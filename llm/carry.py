@@ -9,6 +9,7 @@ Providers sign or encrypt what their models thought, and answer 400 when it does
 | OpenRouter | `reasoning_details` of the message: text with a signature, summaries, encrypted entries |
 | Anthropic behind a proxy such as LiteLLM | `thinking_blocks` of the message; `provider_specific_fields` |
 | OpenAI behind a proxy | `encrypted_content`, alone or in `reasoning_items` |
+| Anthropic Messages, OpenAI Responses | blocks and items of the answer, in their order: `llm.layout` |
 
 Only the fields named below are taken, since whatever is taken goes back. A stream brings them in pieces. Prose is
 joined; entries of a list are joined by type, index and id until a signature closes them; of anything else the newest
@@ -23,21 +24,21 @@ that refuses what it gave, because its keys have changed, is asked once more wit
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
-from durable import limits
-
-if TYPE_CHECKING:
-    from llm.endpoint import Endpoint
+from llm import limits
 
 logger = logging.getLogger(__name__)
 
+LAYOUT = "layout"  # the field of a carry that dialects of blocks and items use
 CARRY = "carry"  # the key of a request's message under which the Carry of that answer stands
+VOLATILE = (
+    "volatile"  # the key of a message that changes from one request to the next; such messages come last
+)
 PROSE_FIELDS = frozenset({"reasoning_content", "reasoning"})
 MESSAGE_FIELDS = PROSE_FIELDS | {
     "encrypted_content",
@@ -95,6 +96,11 @@ class Carry:
             return self
         return Carry(origin=self.origin, text=_write(message, data["calls"]))
 
+    def layout(self) -> list[Fields]:
+        """The order of the parts of the answer, with the opaque ones whole; see `llm.layout`."""
+        layout = json.loads(self.text)["message"].get(LAYOUT) if self else None
+        return layout if isinstance(layout, list) else []
+
     def strings(self) -> list[str]:
         """Every text in it, for the code that keeps these out of the logs."""
         return list(_strings(json.loads(self.text))) if self else []
@@ -118,11 +124,6 @@ class Carry:
 
 
 NO_CARRY = Carry()
-
-
-def origin_of(endpoint: Endpoint, model: str) -> str:
-    """The name of a model at an endpoint, as a digest: an address may hold a password."""
-    return hashlib.sha256(f"{endpoint.base_url.rstrip('/')}\n{model}".encode()).hexdigest()[:32]
 
 
 def needed(messages: Sequence[Message], origin: str) -> list[Message]:
@@ -166,6 +167,10 @@ class CarryCollector:
         if not CALL_FIELDS.isdisjoint(piece):
             _take(self._calls.setdefault(index, {}), piece, CALL_FIELDS)
 
+    def set_layout(self, layout: list[Fields]) -> None:
+        """Take the order of the answer's parts, of a dialect whose answers consist of blocks or items."""
+        self._message[LAYOUT] = layout
+
     def carry(self, origin: str, call_ids: Sequence[str]) -> Carry:
         """The whole; nothing when it cannot be kept, which is logged without a value."""
         if not _is_shallow((self._message, self._calls), limits.MAX_CARRY_DEPTH + 2):
@@ -199,9 +204,8 @@ def _exchanges(messages: Sequence[Message]) -> Iterator[list[Message]]:
 
 
 def _is_text(message: Message) -> bool:
-    return isinstance(
-        message.get("content"), str
-    )  # pictures are shown in a message of their own, after all others
+    """Whether a person wrote it; facts and pictures are shown in messages of their own, after all others."""
+    return isinstance(message.get("content"), str) and VOLATILE not in message
 
 
 def _trimmed(message: Message, origin: str, *, with_prose: bool) -> Message:

@@ -89,8 +89,8 @@ MODELS: Mapping[str, ModelInfo] = {
 }
 
 
-def model_info(name: str) -> ModelInfo:
-    """The abilities of a model; a careful guess when the name is unknown."""
+def known_info(name: str) -> ModelInfo:
+    """The abilities of a model by its name; a careful guess when the name is unknown."""
     return find_by_name(MODELS, name) or UNKNOWN
 
 

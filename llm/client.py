@@ -8,18 +8,21 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from durable import limits, tracing
+from durable import tracing
 from durable.connections import outside_wait
-from durable.loop import background_loop
+from durable.event_loop import background_loop
+from llm import limits
 from llm.cancel import CancelFlag
-from llm.carry import origin_of
-from llm.endpoint import Endpoint, configured_model, configured_title_model, current_endpoint
-from llm.errors import BadModelRequest, Cancelled, ModelUnavailable
+from llm.endpoint import Endpoint, origin_of
+from llm.endpoints import configured_model, configured_title_model, current_endpoint, locate
+from llm.errors import AnswerCancelled, BadModelRequest, ModelUnavailable
 from llm.retry import Policy
 from llm.types import CancelSignal, Completion, Delta, Request
 
 T = TypeVar("T")
 
+# The protocol; who speaks it is the server's affair.
+PROVIDERS = {"chat": "openai", "responses": "openai", "anthropic": "anthropic"}
 NOT_FOR_CHAT = ("embed", "whisper", "tts", "rerank", "moderation")
 
 
@@ -36,12 +39,12 @@ def stream(
     no delta follows. An exception from `on_delta` also ends the request, and is raised here.
     """
     if cancelled.is_set():
-        raise Cancelled
+        raise AnswerCancelled
     from llm.asking import Asking  # lazy: `openai` takes about a second, and the web tier does not need it
 
     policy = policy or Policy()
     request = replace(request, model=request.model or default_model())
-    asking = Asking(request=request, on_delta=on_delta, endpoint=current_endpoint(), policy=policy)
+    asking = Asking(request=request, on_delta=on_delta, policy=policy)
     with tracing.span(f"chat {request.model}", _asked(request), kind="client") as span:
         completion = _wait(_until(cancelled, asking.run()), seconds=policy.answer_seconds)
         span.set(_answered(completion))
@@ -50,11 +53,12 @@ def stream(
 
 def _asked(request: Request) -> tracing.Attributes:
     """What a trace says of a request, in the words of OpenTelemetry's conventions: never what is in it."""
+    at = locate(request.model)
     return {
         "gen_ai.operation.name": "chat",
-        "gen_ai.provider.name": "openai",  # the protocol; who speaks it is the server's affair
-        "gen_ai.request.model": request.model,
-        "server.address": current_endpoint().host,
+        "gen_ai.provider.name": PROVIDERS[at.endpoint.dialect],
+        "gen_ai.request.model": at.model,
+        "server.address": at.endpoint.host,
         "ratchet.messages": len(request.messages),
         "ratchet.tools": len(request.tools),
     }
@@ -90,7 +94,15 @@ def title_model() -> str:
 
 def carry_origin(model: str) -> str:
     """What the carry of that model's answers is marked with."""
-    return origin_of(current_endpoint(), model)
+    at = locate(model)
+    return origin_of(at.endpoint, at.model)
+
+
+def found_models(endpoint: Endpoint) -> list[str]:
+    """Return the models that a server says it has; raise the error behind a failure."""
+    from llm.asking import list_models  # lazy, as above
+
+    return _wait(list_models(endpoint, Policy()), seconds=limits.MODEL_LIST_SECONDS)
 
 
 def warm_up() -> None:
@@ -101,9 +113,7 @@ def warm_up() -> None:
 @lru_cache(maxsize=16)
 def _first_model(endpoint: Endpoint) -> str:
     """The first model that an unknown server offers: the only one, on most local servers."""
-    from llm.asking import list_models  # lazy, as above
-
-    names = _wait(list_models(endpoint, Policy()), seconds=limits.MODEL_LIST_SECONDS)
+    names = found_models(endpoint)
     for name in names:
         if not any(word in name.lower() for word in NOT_FOR_CHAT):
             return name
@@ -137,7 +147,7 @@ async def _until(cancelled: CancelSignal, coroutine: Coroutine[Any, Any, T]) -> 
         return await task
     except asyncio.CancelledError:
         if cancelled.is_set() and task.cancelled():
-            raise Cancelled from None
+            raise AnswerCancelled from None
         raise
     finally:
         remove()

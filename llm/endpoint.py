@@ -1,34 +1,40 @@
-"""Which model server is asked, with which key, and which models it is asked for."""
+"""A model server: its address, its key, its dialect, and what is known about its models."""
 
 from __future__ import annotations
 
+import fnmatch
+import hashlib
 import ipaddress
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from django.conf import settings
-
-from llm.errors import BadModelRequest
-
-OPENAI_URL = "https://api.openai.com/v1"
-OPENAI_DEFAULT = "gpt-6.1-sol"
-OPENAI_TITLE_DEFAULT = "gpt-6-luna"
-DEFAULTS_BY_HOST = {
-    "api.openai.com": (OPENAI_DEFAULT, OPENAI_TITLE_DEFAULT),
-    "openrouter.ai": (f"openai/{OPENAI_DEFAULT}", f"openai/{OPENAI_TITLE_DEFAULT}"),
-}
-NOT_CONFIGURED = (
-    "No model is configured. Set OPENAI_API_KEY, or OPENAI_BASE_URL for any OpenAI-compatible server; "
-    "`./copilot up` starts the built-in offline model when neither is set."
-)
+from llm.prices import Price
 
 
 @dataclass(frozen=True, kw_only=True)
 class Endpoint:
-    """An OpenAI-compatible server; the key is never shown."""
+    """A model server and the dialect it speaks; the key is never shown."""
 
     base_url: str
     api_key: str = field(repr=False)
+    dialect: str = "chat"
+    name: str = ""  # by which a model at this endpoint can be named: `name/model`
+    models: tuple[str, ...] = ()  # that it is asked for where no endpoint is named; `*` stands for any ending
+    prices: tuple[tuple[str, Price], ...] = ()
+    window: int | None = None
+    vision: bool | None = None
+    key_setting: str = "OPENAI_API_KEY"  # what an operator should look at when the key is refused
+    url_setting: str = "OPENAI_BASE_URL"
+
+    def serves(self, model: str) -> bool:
+        """Return whether the model is one of those that it is known to have."""
+        return any(fnmatch.fnmatchcase(model.lower(), known.lower()) for known in self.models)
+
+    @property
+    def shown_url(self) -> str:
+        """Return the address without what may be secret in it."""
+        parts = urlsplit(self.base_url)
+        return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()
 
     @property
     def host(self) -> str:
@@ -54,29 +60,9 @@ class Endpoint:
         return self.host in ("localhost", "::1") or self.host.startswith("127.")
 
 
-def current_endpoint() -> Endpoint:
-    """The endpoint of the settings; a server without a key gets a placeholder, because the client insists on one."""
-    key, url = settings.OPENAI_API_KEY, settings.OPENAI_BASE_URL
-    if not key and not url:
-        raise BadModelRequest(NOT_CONFIGURED)
-    if url and urlsplit(url).scheme not in ("http", "https"):
-        raise BadModelRequest(
-            "OPENAI_BASE_URL is not an http:// or https:// address. An operator should correct it."
-        )
-    return Endpoint(base_url=url or OPENAI_URL, api_key=key or "not-needed")
-
-
-def configured_model() -> str:
-    """COPILOT_MODEL, else the endpoint's well-known default, else "" (the server must be asked)."""
-    return settings.COPILOT_MODEL or DEFAULTS_BY_HOST.get(current_endpoint().host, ("", ""))[0]
-
-
-def configured_title_model() -> str:
-    """COPILOT_TITLE_MODEL, else a small model of a known endpoint, else COPILOT_MODEL."""
-    if settings.COPILOT_TITLE_MODEL or settings.COPILOT_MODEL:
-        return settings.COPILOT_TITLE_MODEL or settings.COPILOT_MODEL
-    return DEFAULTS_BY_HOST.get(current_endpoint().host, ("", ""))[1]
-
-
-def fallback_model() -> str:
-    return str(settings.COPILOT_FALLBACK_MODEL)
+def origin_of(endpoint: Endpoint, model: str) -> str:
+    """The name of a model at an endpoint, as a digest: an address may hold a password."""
+    name = f"{endpoint.base_url.rstrip('/')}\n{model}"
+    if endpoint.dialect != "chat":  # the same server in another dialect gives its data in another form
+        name += f"\n{endpoint.dialect}"
+    return hashlib.sha256(name.encode()).hexdigest()[:32]

@@ -25,7 +25,7 @@ class LLMError(Exception):
         super().__init__(f"{self.user_message} ({detail})" if detail else self.user_message)
 
 
-class Cancelled(LLMError):
+class AnswerCancelled(LLMError):
     """The answer was stopped."""
 
 
@@ -62,4 +62,4 @@ class ContextTooLong(LLMError):
 
 
 class BadModelAnswer(LLMError):
-    """The model server answered with something that is no answer. Is OPENAI_BASE_URL an OpenAI-compatible endpoint?"""
+    """The model server answered with something that is no answer. Is OPENAI_BASE_URL the address of a model server?"""

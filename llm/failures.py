@@ -7,10 +7,12 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from durable import storable
 from llm.carry import CARRY
+from llm.endpoint import Endpoint
 from llm.errors import BadModelRequest, ContextTooLong, LLMError, ModelRefused
 from llm.retry import Failure, Kind, read_retry_after
 
@@ -56,11 +58,16 @@ def from_status(status: int, body: bytes | str, headers: Mapping[str, str]) -> F
     return _classify(status, error, retry_after=read_retry_after(headers, now=time.time()))
 
 
-def from_error_object(error: Mapping[str, Any] | str) -> Failure:
-    """The failure behind an error inside a 200 answer or inside a stream; some servers put a status into `code`."""
+def from_error_object(
+    error: Mapping[str, Any] | str, statuses: Mapping[str, int] = MappingProxyType({})
+) -> Failure:
+    """The failure behind an error inside a 200 answer or inside a stream.
+
+    Some servers put a status into `code`; others name a type that stands for one in `statuses`.
+    """
     fields: Mapping[str, Any] = {"message": error} if isinstance(error, str) else error
-    code = fields.get("code", fields.get("status"))
-    status = storable.count(code, most=MAX_STATUS) or 0
+    status = storable.count(fields.get("code", fields.get("status")), most=MAX_STATUS) or 0
+    status = status or statuses.get(str(fields.get("code"))) or statuses.get(str(fields.get("type"))) or 0
     return _classify(status, fields, retry_after=None)
 
 
@@ -94,6 +101,8 @@ def _classify(status: int, error: Mapping[str, Any], *, retry_after: float | Non
         return _final(ModelRefused(detail=detail))
     if status in (402, 429) and any(NO_CREDIT.search(text) for text in (message, *codes)):
         return _final(BadModelRequest(HINTS[402], detail=detail))
+    if status == 400 and "credit balance is too low" in message:  # in these words by Anthropic
+        return _final(BadModelRequest(HINTS[402], detail=detail))
     if status == 429 or codes & {"rate_limit_exceeded", "rate_limit_error", "too_many_requests"}:
         return Failure(kind=Kind.RATE_LIMITED, detail=detail, retry_after=retry_after)
     if status >= 500 or status in PASSING_STATUSES:
@@ -117,6 +126,19 @@ def scrub(failure: Failure, *secrets: str) -> Failure:
         error.user_message = redact(error.user_message, *secrets)
         error.args = tuple(redact(str(text), *secrets) for text in error.args)
     return replace(failure, detail=redact(failure.detail, *secrets))
+
+
+def naming_settings(error: LLMError, endpoint: Endpoint) -> LLMError:
+    """Make the error name the settings that this endpoint comes from, and return it."""
+
+    def named(text: str) -> str:
+        return text.replace("OPENAI_API_KEY", endpoint.key_setting).replace(
+            "OPENAI_BASE_URL", endpoint.url_setting
+        )
+
+    error.user_message = named(error.user_message)
+    error.args = tuple(named(str(text)) for text in error.args)
+    return error
 
 
 def without_quotes(failure: Failure, messages: Sequence[Mapping[str, Any]]) -> Failure:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from durable import limits
+from durable import limits as durable_limits
+from llm import limits
 from llm.errors import BadModelAnswer, LLMError, ModelCut, ModelIdle, ModelUnavailable, RateLimited
 
 
@@ -21,7 +22,7 @@ class Policy:
     inline_retry_after_seconds: float = limits.MODEL_INLINE_RETRY_AFTER_SECONDS
     connect_seconds: float = limits.MODEL_CONNECT_SECONDS
     idle_seconds: float = limits.MODEL_IDLE_SECONDS
-    answer_seconds: float = limits.MAX_TURN_SECONDS
+    answer_seconds: float = durable_limits.MAX_TURN_SECONDS
     backoff_seconds: float = limits.MODEL_BACKOFF_SECONDS
     backoff_cap_seconds: float = limits.MODEL_BACKOFF_CAP_SECONDS
     max_answer_bytes: int = limits.MODEL_MAX_ANSWER_BYTES

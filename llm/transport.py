@@ -1,4 +1,7 @@
-"""The wire to a model server: the `openai` client over aiohttp, with its retries off and its parsing unused."""
+"""The wire to a model server: the `openai` client over aiohttp, with its retries off and its parsing unused.
+
+All dialects use it: an address, headers and a body are all that differs between them here.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,9 @@ import httpx2
 import openai
 
 from durable import storable
-from durable.loop import background_loop
+from durable.event_loop import background_loop
+from llm.dialects import DIALECTS
+from llm.dialects.base import Dialect
 from llm.endpoint import Endpoint
 from llm.failures import TryFailed
 from llm.retry import Failure, Kind, Policy
@@ -34,9 +39,11 @@ class Refused(Exception):
 
 
 @contextlib.asynccontextmanager
-async def open_stream(endpoint: Endpoint, body: bytes, policy: Policy) -> AsyncIterator[httpx2.Response]:
+async def open_stream(
+    endpoint: Endpoint, dialect: Dialect, body: bytes, policy: Policy
+) -> AsyncIterator[httpx2.Response]:
     """Send the request; inside the context the response's bytes can be read, leaving it closes the connection."""
-    response = await _send(endpoint, body, policy)
+    response = await _send(endpoint, dialect.path, body, policy)
     try:
         yield response
     finally:
@@ -74,7 +81,7 @@ async def list_models(endpoint: Endpoint, policy: Policy) -> list[str]:
     """The ids of the models that the server offers."""
     client = _client(asyncio.get_running_loop(), endpoint)
     try:
-        page = await client.models.list(timeout=_timeout(policy))
+        page = await client.models.list(timeout=_timeout(policy), extra_headers=_headers(endpoint))
         return [storable.text(model.id) for model in page.data or ()]
     except openai.APIStatusError as error:
         raise Refused(error.status_code, error.response.content, error.response.headers) from None
@@ -84,17 +91,24 @@ async def list_models(endpoint: Endpoint, policy: Policy) -> list[str]:
         raise TryFailed(Failure(kind=Kind.NONSENSE, detail=type(error).__name__)) from None
 
 
-async def _send(endpoint: Endpoint, body: bytes, policy: Policy) -> httpx2.Response:
+def _headers(endpoint: Endpoint) -> dict[str, str | openai.Omit]:
+    """The dialect's own headers; some leave out one that the client would send."""
+    own = DIALECTS[endpoint.dialect].headers(endpoint)
+    return {name: openai.Omit() if value is None else value for name, value in own.items()}
+
+
+async def _send(endpoint: Endpoint, path: str, body: bytes, policy: Policy) -> httpx2.Response:
     client = _client(asyncio.get_running_loop(), endpoint)
     try:
         return await client.post(
-            "/chat/completions",
+            path,
             cast_to=httpx2.Response,
             content=body,
             options={
                 "headers": {
                     "Content-Type": "application/json",
                     "Accept": "text/event-stream, application/json",
+                    **_headers(endpoint),
                 },
                 "timeout": _timeout(policy),
             },

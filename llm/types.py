@@ -43,11 +43,16 @@ class ToolCallRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class Usage:
-    """Tokens of one or more answers; `estimated` when the server did not say and characters were counted."""
+    """Tokens of one or more answers; `estimated` when the server did not say and characters were counted.
+
+    `cached_tokens` and `cache_write_tokens` are the parts of `input_tokens` that were read from and written to the
+    provider's prompt cache, `reasoning_tokens` the part of `output_tokens` that nobody reads.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
+    cache_write_tokens: int = 0
     reasoning_tokens: int = 0
     estimated: bool = False
 
@@ -56,6 +61,7 @@ class Usage:
             input_tokens=self.input_tokens + other.input_tokens,
             output_tokens=self.output_tokens + other.output_tokens,
             cached_tokens=self.cached_tokens + other.cached_tokens,
+            cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
             reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
             estimated=self.estimated or other.estimated,
         )
@@ -65,7 +71,8 @@ class Usage:
 class Request:
     """One question to the model; messages are in the OpenAI chat format, an empty model means the default one.
 
-    An answer among them may have its Carry under the key `carry`; a model is sent only what it gave itself.
+    An answer among them may have its Carry under the key `carry`; a model is sent only what it gave itself. Messages
+    with the key `volatile` stand last: what is before them can be cached by the provider.
     """
 
     model: str

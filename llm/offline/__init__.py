@@ -1,1 +1,1 @@
-"""The offline model: an OpenAI-protocol server without a language model, for first use without a key and for tests."""
+"""The offline model: a rule-based server that speaks the OpenAI protocol, for first use without a key and for tests."""

@@ -1,18 +1,21 @@
-"""A chat completion request, read the way the offline model needs it."""
+"""A chat completion request as the offline model reads it."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+DATA = re.compile(r"\[[^\]\n]{1,100}; data, not instructions\]\n")
+
 
 @dataclass(frozen=True, kw_only=True)
-class ToolResult:
-    """What a tool answered: its data when it was JSON, its text in any case."""
+class OfflineToolResult:
+    """The result of a tool call: its text, and its data if the text is JSON."""
 
     name: str
     data: Mapping[str, Any]
@@ -28,8 +31,8 @@ class ToolResult:
 
 
 @dataclass(frozen=True)
-class Conversation:
-    """One request body; everything else is derived from it."""
+class OfflineConversation:
+    """One request body and values derived from it."""
 
     body: Mapping[str, Any]
 
@@ -43,7 +46,7 @@ class Conversation:
 
     @cached_property
     def tools(self) -> dict[str, Mapping[str, Any]]:
-        """The JSON schema of every tool offered, by name."""
+        """Return the JSON schema of every offered tool by name."""
         functions = [tool.get("function") or {} for tool in self.body.get("tools") or ()]
         return {str(function.get("name")): function.get("parameters") or {} for function in functions}
 
@@ -54,7 +57,7 @@ class Conversation:
 
     @cached_property
     def user_texts(self) -> list[str]:
-        return [text_of(message) for message in self.messages if message.get("role") == "user"]
+        return [text_of(message) for message in self.messages if is_of_user(message)]
 
     @property
     def last_user_text(self) -> str:
@@ -62,29 +65,27 @@ class Conversation:
 
     @cached_property
     def turn(self) -> Sequence[Mapping[str, Any]]:
-        """The messages after the newest one of the user."""
-        newest = max(
-            (n for n, message in enumerate(self.messages) if message.get("role") == "user"), default=-1
-        )
+        """Return the messages after the user's most recent one."""
+        newest = max((n for n, message in enumerate(self.messages) if is_of_user(message)), default=-1)
         return self.messages[newest + 1 :]
 
     @cached_property
     def round(self) -> int:
-        """How often the model has answered in this turn."""
+        """Return how many times the model has answered in this turn."""
         return sum(message.get("role") == "assistant" for message in self.turn)
 
     @cached_property
-    def rounds(self) -> list[list[ToolResult]]:
-        """The tool results of this turn, per answer of the model that asked for tools, in the order it asked."""
+    def rounds(self) -> list[list[OfflineToolResult]]:
+        """Return the tool results of this turn, grouped by the answer that called the tools."""
         return [self._results_of(message) for message in self.turn if message.get("tool_calls")]
 
     @cached_property
-    def all_results(self) -> list[ToolResult]:
-        """Every tool result of the conversation, oldest first."""
+    def all_results(self) -> list[OfflineToolResult]:
+        """Return every tool result of the conversation, oldest first."""
         return self.results_in(self.messages)
 
-    def results_in(self, messages: Sequence[Mapping[str, Any]]) -> list[ToolResult]:
-        """What the calls in these messages were answered, oldest first."""
+    def results_in(self, messages: Sequence[Mapping[str, Any]]) -> list[OfflineToolResult]:
+        """Return the results of the calls in these messages, oldest first."""
         asked = [message for message in messages if message.get("tool_calls")]
         return [result for message in asked for result in self._results_of(message)]
 
@@ -100,28 +101,33 @@ class Conversation:
 
     @cached_property
     def digest(self) -> str:
-        """The same for the same request, so that answers and ids can be the same too."""
+        """Return a hash of the request; equal requests get equal answers and ids."""
         text = json.dumps([self.model, self.messages], sort_keys=True, default=str)
         return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
     @cached_property
     def key(self) -> str:
-        """The same for all requests of one conversation: made of its first message of the user."""
+        """Return a hash of the user's first message, which identifies the conversation."""
         first = self.user_texts[0] if self.user_texts else ""
         return hashlib.sha256(first.encode("utf-8", "replace")).hexdigest()[:16]
 
-    def _results_of(self, asking: Mapping[str, Any]) -> list[ToolResult]:
+    def _results_of(self, asking: Mapping[str, Any]) -> list[OfflineToolResult]:
         answers = {m.get("tool_call_id"): text_of(m) for m in self.messages if m.get("role") == "tool"}
         results = []
         for call in asking.get("tool_calls") or ():
             text = answers.get(call.get("id"), "")
             name = str((call.get("function") or {}).get("name") or "")
-            results.append(ToolResult(name=name, data=find_object(text), text=text))
+            results.append(OfflineToolResult(name=name, data=find_object(text), text=text))
         return results
 
 
+def is_of_user(message: Mapping[str, Any]) -> bool:
+    """Whether a person wrote it, and it is no summary and no list of facts."""
+    return message.get("role") == "user" and not DATA.match(text_of(message))
+
+
 def text_of(message: Mapping[str, Any]) -> str:
-    """The plain text of a message, of whatever shape its content is."""
+    """Return the plain text of a message, whatever the shape of its content."""
     content = message.get("content")
     if isinstance(content, str):
         return content
@@ -131,7 +137,7 @@ def text_of(message: Mapping[str, Any]) -> str:
 
 
 def find_object(text: str) -> Mapping[str, Any]:
-    """The first JSON object in a text, or an empty one."""
+    """Return the first JSON object in a text, or an empty one."""
     start = text.find("{")
     if start < 0:
         return {}

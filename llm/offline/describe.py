@@ -1,4 +1,4 @@
-"""Turns a tool's result into sentences."""
+"""Describe tool results in sentences."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from llm.offline.conversation import ToolResult
+from llm.offline.conversation import OfflineToolResult
 
 MAX_EXCERPT_CHARACTERS = 600
 FAILED_TYPES = {"error", "input_validation_error", "need_login", "no_results"}
@@ -44,14 +44,14 @@ LINK_FIELDS = {
     "download_url": "Download it",
 }
 STARTED = {
-    "create_agent": "I have begun to build the agent.",
-    "edit_agent": "I have begun to change the agent.",
-    "customize_agent": "I have begun to adapt the agent.",
+    "create_agent": "I have started building the agent.",
+    "edit_agent": "I have started changing the agent.",
+    "customize_agent": "I have started customizing the agent.",
 }
 
 
-def describe(result: ToolResult) -> str:
-    """What happened, then what came out, then where to see it."""
+def describe(result: OfflineToolResult) -> str:
+    """Return what happened, then the output, then a link."""
     lines = [_headline(result)]
     inner = result.data.get("execution")
     fields = {**inner, **result.data} if isinstance(inner, Mapping) else result.data
@@ -66,25 +66,23 @@ def describe(result: ToolResult) -> str:
     return "\n\n".join(lines)
 
 
-def _headline(result: ToolResult) -> str:
+def _headline(result: OfflineToolResult) -> str:
     if not result.data:
-        return f"`{result.name}` answered: {excerpt(result.text) or 'nothing.'}"
+        return f"`{result.name}` returned: {excerpt(result.text) or 'nothing.'}"
     if result.type == "operation_started":
-        return STARTED.get(result.name, "That has begun and goes on by itself.")
-    message = (
-        for_people(result.message) or f"`{result.name}` answered `{result.type or 'without a message'}`."
-    )
+        return STARTED.get(result.name, "It has started and runs in the background.")
+    message = for_people(result.message) or f"`{result.name}` returned `{result.type or 'no message'}`."
     return f"That did not work: {message}" if result.type in FAILED_TYPES else message
 
 
 def for_people(message: str) -> str:
-    """The message without the sentences that tell the model what to do next."""
+    """Return the message without the sentences that instruct the model."""
     sentences = re.split(r"(?<=[.!?]) ", message)
     return " ".join(sentence for sentence in sentences if not FOR_THE_MODEL.search(sentence))
 
 
 def show(value: Any) -> str:
-    """A value as markdown: lists as bullets, mappings as named bullets, the rest as text."""
+    """Format a value as Markdown: lists as bullets, mappings as named bullets, the rest as text."""
     if isinstance(value, Mapping):
         return "\n" + "\n".join(f"- **{name}**: {_inline(item)}" for name, item in value.items())
     if isinstance(value, list):
@@ -102,7 +100,7 @@ def _inline(value: Any) -> str:
 
 
 def _kind(schema: Mapping[str, Any]) -> str:
-    """An input as people say it: `string, required`."""
+    """Return the type of an input, such as `string, required`."""
     kind = schema.get("type")
     return f"{kind}{', required' if schema.get('required') else ''}" if isinstance(kind, str) else ""
 

@@ -1,4 +1,4 @@
-"""What the offline model does with tools: one flow per thing that the tour asks for."""
+"""Flows that call tools: one for each kind of request that the offline model recognises."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from llm.offline.building import before_this_turn
-from llm.offline.conversation import ToolResult, find_object
+from llm.offline.build_followup import TAKES_A_WHILE, before_this_turn
+from llm.offline.conversation import OfflineToolResult, find_object
 from llm.offline.describe import describe
-from llm.offline.talk import Flow, Talk
+from llm.offline.flow_runner import Flow, FlowContext
 
 WAIT_SECONDS = 60
 QUOTED = re.compile(r"[\"“'`]([^\"”'`]+)[\"”'`]")
@@ -29,172 +29,174 @@ HOURS = re.compile(r"\bat (\d{1,2})(?::(\d{2}))?\s*(am|pm)?", re.IGNORECASE)
 DAYS = {"monday": 1, "tuesday": 2, "wednesday": 3, "thursday": 4, "friday": 5, "saturday": 6, "sunday": 0}
 
 
-def build_agent(talk: Talk) -> Flow:
-    """Read the guide, then have the agent built; the result may come later, as an operation."""
-    goal = talk.group("goal") or talk.text
-    if talk.offers("get_agent_building_guide"):
-        yield talk.call("get_agent_building_guide", {}, say="I read the building guide first.")
+def build_agent(turn: FlowContext) -> Flow:
+    """Read the building guide, then build the agent; the result may arrive later as an operation."""
+    goal = turn.group("goal") or turn.text
+    if turn.offers("get_agent_building_guide"):
+        yield turn.call("get_agent_building_guide", {}, say="I'll read the building guide first.")
     arguments: dict[str, Any] = {"description": goal, "save": True}
     part = OWN_AGENT.search(goal)
-    if part and talk.offers("find_library_agent"):
-        (found,) = yield talk.call(
-            "find_library_agent", {"query": part["name"]}, say="I look for that agent."
+    if part and turn.offers("find_library_agent"):
+        (found,) = yield turn.call(
+            "find_library_agent", {"query": part["name"]}, say="I'll look for that agent."
         )
         if agent := _first_id(found, "agents"):
             arguments["library_agent_ids"] = [agent]
-    (result,) = yield talk.call("create_agent", arguments, say="Now I have it built.")
+    (result,) = yield turn.call("create_agent", arguments, say="Now I'll build it.")
     return _built(result)
 
 
-def customize_agent(talk: Talk) -> Flow:
-    """Make an agent of the store one's own, with changes."""
-    arguments = {"store_slug": talk.group("slug"), "modifications": talk.group("changes") or talk.text}
-    (result,) = yield talk.call("customize_agent", arguments, say="I make it your own.")
+def customize_agent(turn: FlowContext) -> Flow:
+    """Add a customized copy of a store agent to the library."""
+    arguments = {"store_slug": turn.group("slug"), "modifications": turn.group("changes") or turn.text}
+    (result,) = yield turn.call("customize_agent", arguments, say="I'll customize it for you.")
     return _built(result)
 
 
-def edit_agent(talk: Talk) -> Flow:
-    agent = talk.recall("agent_id", "library_agent_id")
+def edit_agent(turn: FlowContext) -> Flow:
+    agent = turn.recall("agent_id", "library_agent_id")
     if not agent:
-        return "Which agent shall I change? Build one first, or find it with “find my … agent”."
-    if talk.offers("get_agent_building_guide"):
-        yield talk.call("get_agent_building_guide", {})
-    (result,) = yield talk.call("edit_agent", {"agent_id": agent, "changes": talk.text})
+        return "Which agent should I change? Build one first, or find it with “find my … agent”."
+    if turn.offers("get_agent_building_guide"):
+        yield turn.call("get_agent_building_guide", {})
+    (result,) = yield turn.call("edit_agent", {"agent_id": agent, "changes": turn.text})
     return _built(result)
 
 
-def run_agent(talk: Talk) -> Flow:
+def run_agent(turn: FlowContext) -> Flow:
     """Run the agent of this conversation, or find the named one in the library first."""
-    name = _agent_name(talk)
-    agent = "" if name else talk.recall("library_agent_id", "agent_id")
+    name = _agent_name(turn)
+    agent = "" if name else turn.recall("library_agent_id", "agent_id")
     if not agent:
-        (found,) = yield talk.call(
-            "find_library_agent", {"query": name or talk.text[:100]}, say="I look for it."
+        (found,) = yield turn.call(
+            "find_library_agent", {"query": name or turn.text[:100]}, say="I'll look for it."
         )
         agent = _first_id(found, "agents")
         if not agent:
             return describe(found)
-    inputs = read_inputs(talk.group("inputs"))
+    inputs = read_inputs(turn.group("inputs"))
     arguments: dict[str, Any] = {"library_agent_id": agent, "wait_for_result": WAIT_SECONDS, "notify": True}
     arguments |= {"inputs": inputs} if inputs else {"use_defaults": True}
-    cron = read_cron(talk.text)
+    cron = read_cron(turn.text)
     if cron:
         arguments |= {"cron": cron, "schedule_name": name or "Scheduled by chat"}
-    (result,) = yield talk.call("run_agent", arguments, say="I run it.")
+    (result,) = yield turn.call("run_agent", arguments, say="I'll run it.")
     return describe(result)
 
 
-def view_output(talk: Talk) -> Flow:
-    when = RUN_TIME.search(talk.text)
+def view_output(turn: FlowContext) -> Flow:
+    when = RUN_TIME.search(turn.text)
     arguments: dict[str, Any] = {"run_time": when.group().lower() if when else "latest"}
-    name = _agent_name(talk)
-    known = talk.recall("library_agent_id", "agent_id")
+    name = _agent_name(turn)
+    known = turn.recall("library_agent_id", "agent_id")
     if name:
         arguments["agent_name"] = name
     elif known:
         arguments["library_agent_id"] = known
     else:
-        return "Of which agent? Say for example: show yesterday's output of the greeting agent."
-    (result,) = yield talk.call("view_agent_output", arguments)
+        return "Which agent do you mean? For example: show yesterday's output of the greeting agent."
+    (result,) = yield turn.call("view_agent_output", arguments)
     return describe(result)
 
 
-def run_block(talk: Talk) -> Flow:
-    """Find the block by name, then run it; words without names go into its first input."""
-    (found,) = yield talk.call("find_block", {"query": talk.group("name")[:100]}, say="I look for the block.")
+def run_block(turn: FlowContext) -> Flow:
+    """Find the block by name and run it; a plain value goes into its first input."""
+    (found,) = yield turn.call(
+        "find_block", {"query": turn.group("name")[:100]}, say="I'll look for the block."
+    )
     block = _first(found, "blocks")
     if not block:
         return describe(found)
-    words = talk.group("inputs")
+    words = turn.group("inputs")
     inputs = read_inputs(words)
     if not inputs and words:
         inputs = {name: words.strip("\"'") for name in _input_names(block)[:1]}
     arguments = {"block_id": block.get("id") or block.get("block_id"), "input_data": inputs}
-    (result,) = yield talk.call("run_block", arguments, say="I run it.")
+    (result,) = yield turn.call("run_block", arguments, say="I'll run it.")
     return describe(result)
 
 
-def go_on_after_review(talk: Talk) -> Flow:
-    """After a person's decision: run the block that waited for it, or look at the execution that did."""
-    for known in reversed(talk.conversation.results_in(before_this_turn(talk.conversation))):
+def continue_after_review(turn: FlowContext) -> Flow:
+    """After a review decision, run the waiting block or check the waiting execution."""
+    for known in reversed(turn.conversation.results_in(before_this_turn(turn.conversation))):
         if known.type == "review_required" and known.data.get("review_id"):
-            (result,) = yield talk.call("continue_run_block", {"review_id": known.data["review_id"]})
+            (result,) = yield turn.call("continue_run_block", {"review_id": known.data["review_id"]})
             return describe(result)
         execution = known.data.get("execution_id") or (known.data.get("execution") or {}).get("execution_id")
         if execution:
             arguments = {"execution_id": execution, "wait_if_running": WAIT_SECONDS}
-            (result,) = yield talk.call("view_agent_output", arguments)
+            (result,) = yield turn.call("view_agent_output", arguments)
             return describe(result)
-    return "Nothing in this conversation waits for a decision."
+    return "Nothing in this conversation is waiting for a decision."
 
 
-def fetch_page(talk: Talk) -> Flow:
-    (result,) = yield talk.call("web_fetch", {"url": talk.group("url").rstrip(".,;)"), "extract_text": True})
+def fetch_page(turn: FlowContext) -> Flow:
+    (result,) = yield turn.call("web_fetch", {"url": turn.group("url").rstrip(".,;)"), "extract_text": True})
     return describe(result)
 
 
-def keep_file(talk: Talk) -> Flow:
-    quoted = QUOTED.search(talk.text)
-    name = FILE_NAME.search(re.sub(r"https?://\S+", "", talk.text))
-    _, _, after = talk.text.partition(":")
-    content = quoted.group(1) if quoted else after.strip() or talk.text
+def keep_file(turn: FlowContext) -> Flow:
+    quoted = QUOTED.search(turn.text)
+    name = FILE_NAME.search(re.sub(r"https?://\S+", "", turn.text))
+    _, _, after = turn.text.partition(":")
+    content = quoted.group(1) if quoted else after.strip() or turn.text
     arguments = {"filename": name.group() if name else "note.txt", "content": content}
-    (result,) = yield talk.call("write_workspace_file", arguments)
+    (result,) = yield turn.call("write_workspace_file", arguments)
     return describe(result)
 
 
-def read_file(talk: Talk) -> Flow:
-    name = FILE_NAME.search(talk.text)
-    known = talk.recall("file_id")
+def read_file(turn: FlowContext) -> Flow:
+    name = FILE_NAME.search(turn.text)
+    known = turn.recall("file_id")
     if name is None and not known:
-        return "Which file? Say for example: read note.txt back to me."
+        return "Which file do you mean? For example: read note.txt back to me."
     arguments = {"path": name.group()} if name else {"file_id": known}
-    (result,) = yield talk.call("read_workspace_file", arguments)
+    (result,) = yield turn.call("read_workspace_file", arguments)
     return describe(result)
 
 
-def list_files(talk: Talk) -> Flow:
-    (result,) = yield talk.call("list_workspace_files", {})
+def list_files(turn: FlowContext) -> Flow:
+    (result,) = yield turn.call("list_workspace_files", {})
     return describe(result)
 
 
-def remember(talk: Talk) -> Flow:
-    fact = talk.group("fact") or talk.text
-    (result,) = yield talk.call("add_understanding", {"facts": fact, "understanding": fact, "notes": fact})
+def remember(turn: FlowContext) -> Flow:
+    fact = turn.group("fact") or turn.text
+    (result,) = yield turn.call("add_understanding", {"facts": fact, "understanding": fact, "notes": fact})
     return describe(result)
 
 
-def find_agents(talk: Talk) -> Flow:
-    mine = re.search(r"\b(my|library)\b", talk.text, re.IGNORECASE) or not talk.offers("find_agent")
+def find_agents(turn: FlowContext) -> Flow:
+    mine = re.search(r"\b(my|library)\b", turn.text, re.IGNORECASE) or not turn.offers("find_agent")
     tool = "find_library_agent" if mine else "find_agent"
-    (result,) = yield talk.call(tool, {"query": (talk.group("query") or talk.text)[:100]})
+    (result,) = yield turn.call(tool, {"query": (turn.group("query") or turn.text)[:100]})
     return describe(result)
 
 
-def find_blocks(talk: Talk) -> Flow:
-    (result,) = yield talk.call("find_block", {"query": (talk.group("query") or talk.text)[:100]})
+def find_blocks(turn: FlowContext) -> Flow:
+    (result,) = yield turn.call("find_block", {"query": (turn.group("query") or turn.text)[:100]})
     return describe(result)
 
 
-def list_schedules(talk: Talk) -> Flow:
-    (result,) = yield talk.call("list_schedules", {})
+def list_schedules(turn: FlowContext) -> Flow:
+    (result,) = yield turn.call("list_schedules", {})
     return describe(result)
 
 
-def search_docs(talk: Talk) -> Flow:
-    (result,) = yield talk.call("search_docs", {"query": talk.group("query") or talk.text})
+def search_docs(turn: FlowContext) -> Flow:
+    (result,) = yield turn.call("search_docs", {"query": turn.group("query") or turn.text})
     return describe(result)
 
 
-def run_command(talk: Talk) -> Flow:
-    quoted = QUOTED.search(talk.text)
-    command = quoted.group(1) if quoted else talk.group("command")
-    (result,) = yield talk.call("bash_exec", {"command": command})
+def run_command(turn: FlowContext) -> Flow:
+    quoted = QUOTED.search(turn.text)
+    command = quoted.group(1) if quoted else turn.group("command")
+    (result,) = yield turn.call("bash_exec", {"command": command})
     return describe(result)
 
 
 def read_inputs(text: str) -> dict[str, Any]:
-    """Named values in a sentence: a JSON object, or `name=Anna, count=3`."""
+    """Return the named values in a sentence: a JSON object, or `name=Anna, count=3`."""
     data = find_object(text)
     if data:
         return dict(data)
@@ -202,7 +204,7 @@ def read_inputs(text: str) -> dict[str, Any]:
 
 
 def read_pairs(text: str) -> Iterator[tuple[str, Any]]:
-    """`name=Anna, count=3`, pair by pair; goes through the text once, whatever is in it."""
+    """Yield the pairs of `name=Anna, count=3`, in one pass over the text."""
     at = 0
     while sign := SIGN.search(text, at):
         value = VALUE.match(text, sign.end())
@@ -213,7 +215,7 @@ def read_pairs(text: str) -> Iterator[tuple[str, Any]]:
 
 
 def name_before(text: str, start: int, end: int) -> str:
-    """The words that end there, beginning with the first letter or digit of their line of words."""
+    """Return the words directly before `end`, back to the first other character."""
     words = text[start:end].rstrip()
     begin = len(words)
     while begin and (words[begin - 1] in " _" or words[begin - 1].isalnum()):
@@ -222,7 +224,7 @@ def name_before(text: str, start: int, end: int) -> str:
 
 
 def read_cron(text: str) -> str:
-    """A cron expression for `every day at 9`, `every monday at 17:30`, `every hour`; "" when there is none."""
+    """Return a cron expression for `every day at 9`, `every monday at 17:30` or `every hour`, or ""."""
     words = re.search(r"\bevery (hour|day|morning|weekday|\w+day)\b", text, re.IGNORECASE)
     if words is None:
         return ""
@@ -237,30 +239,30 @@ def read_cron(text: str) -> str:
     return f"{minute} {hour % 24} * * {day}"
 
 
-def _built(result: ToolResult) -> str:
+def _built(result: OfflineToolResult) -> str:
     text = describe(result)
     if result.type in ("operation_started", "operation_in_progress"):
-        return f"{text}\n\nThis takes a while. You may close the page; I come back here when it is ready."
+        return f"{text}\n\n{TAKES_A_WHILE}"
     return text
 
 
-def _agent_name(talk: Talk) -> str:
-    name = re.sub(r"^(?:the|my|a|an|this|that)\s+", "", talk.group("name"), flags=re.IGNORECASE)
+def _agent_name(turn: FlowContext) -> str:
+    name = re.sub(r"^(?:the|my|a|an|this|that)\s+", "", turn.group("name"), flags=re.IGNORECASE)
     return "" if name.lower() in ("", "it", "agent", "again") else name
 
 
-def _first(result: ToolResult, field: str) -> Mapping[str, Any]:
+def _first(result: OfflineToolResult, field: str) -> Mapping[str, Any]:
     rows = result.data.get(field)
     return rows[0] if isinstance(rows, list) and rows and isinstance(rows[0], Mapping) else {}
 
 
-def _first_id(result: ToolResult, field: str) -> str:
+def _first_id(result: OfflineToolResult, field: str) -> str:
     row = _first(result, field)
     return str(next((row[name] for name in ("library_agent_id", "id", "agent_id") if row.get(name)), ""))
 
 
 def _input_names(block: Mapping[str, Any]) -> list[str]:
-    """The names of a block's inputs, required ones first, from whichever shape the list gives."""
+    """Return the names of a block's inputs, required ones first."""
     schema = block.get("input_schema") or block.get("inputs") or {}
     if isinstance(schema, list):
         return [str(row.get("name") if isinstance(row, Mapping) else row) for row in schema]

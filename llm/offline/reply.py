@@ -1,4 +1,4 @@
-"""What the offline model is about to answer, before it is put on the wire."""
+"""Replies of the offline model, before they are encoded for the wire."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ MODEL = "offline"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Call:
-    """A tool call; `arguments` is the text that is sent, `say` is what is said before it."""
+class OfflineToolCall:
+    """A tool call; `arguments` is sent as it is, `say` is the text before the call."""
 
     name: str
     arguments: str
@@ -22,7 +22,7 @@ class Call:
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """A misbehaviour; see llm.offline.script for the fields."""
+    """A simulated fault; `llm.offline.script` describes the fields."""
 
     status: int | None = None
     retry_after: float | None = None
@@ -38,11 +38,11 @@ class Fault:
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """One answer: its pieces, its timing and what goes wrong with it."""
+    """One answer: its pieces, its timing and its fault."""
 
     pieces: tuple[str, ...] = ()
     reasoning: str = ""
-    tool_calls: tuple[Call, ...] = ()
+    tool_calls: tuple[OfflineToolCall, ...] = ()
     finish_reason: str = ""
     usage: dict[str, Any] | None = None
     delay: float = 0.0
@@ -56,17 +56,19 @@ class Reply:
         return "".join(self.pieces)
 
 
-def say(text: str, *, delay: float = WORD_DELAY_SECONDS, tool_calls: tuple[Call, ...] = ()) -> Reply:
-    """A reply in words, streamed one by one."""
+def say(
+    text: str, *, delay: float = WORD_DELAY_SECONDS, tool_calls: tuple[OfflineToolCall, ...] = ()
+) -> Reply:
+    """Return a reply that streams the text word by word."""
     return Reply(pieces=split_words(text), delay=delay, tool_calls=tool_calls)
 
 
 def split_words(text: str) -> tuple[str, ...]:
-    """The text in pieces of a word each, with the white space that follows; joined they are the text again."""
+    """Split the text into words, each with the white space that follows it."""
     return tuple(re.findall(r"\s*\S+\s?|\s+$", text))
 
 
 def split_evenly(text: str, count: int) -> tuple[str, ...]:
-    """The text in exactly `count` pieces, some of them empty when it is too short."""
+    """Split the text into exactly `count` pieces; some are empty if it is too short."""
     length = len(text)
     return tuple(text[length * n // count : length * (n + 1) // count] for n in range(count))

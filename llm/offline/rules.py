@@ -1,4 +1,4 @@
-"""Which rule answers: the first one that matches, else an honest text."""
+"""The rules of the offline model: the first that matches answers; otherwise it says what it can do."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping
 from re import Match, Pattern
 from typing import Any
 
-from llm.offline import building, coming_back, delegation, flows, smalltalk
-from llm.offline.architect import answering as architect
-from llm.offline.conversation import Conversation
+from llm.offline import build_followup, completed_work, delegation, flows, smalltalk
+from llm.offline.agent_builder import answers as agent_builder
+from llm.offline.conversation import OfflineConversation
 from llm.offline.describe import describe
-from llm.offline.fit import make_value
+from llm.offline.flow_runner import Flow, FlowContext, play
 from llm.offline.reply import Reply, say
+from llm.offline.schema_values import make_value
 from llm.offline.script import MARKER
-from llm.offline.talk import Flow, Talk, play
 
 MAX_RULE_CHARACTERS = 2_000  # longer messages are data, not requests
 MAX_SIDE_JOB_PROMPT_CHARACTERS = 4_000
@@ -24,81 +24,84 @@ TITLE_ASKED = re.compile(r"\btitles?\b", re.IGNORECASE)
 SUMMARY_ASKED = re.compile(r"\bsummar(y|ies|i[sz]e)|\bcompact", re.IGNORECASE)
 
 
-def answer(conversation: Conversation) -> Reply:
-    """The offline model's answer to a request without a script."""
-    drawn = architect.answer(conversation)
-    if drawn is not None:
-        return drawn
+def answer(conversation: OfflineConversation) -> Reply:
+    """Return the answer to a request without a script."""
+    built = agent_builder.answer(conversation)
+    if built is not None:
+        return built
     wanted = conversation.body.get("response_format")
     if isinstance(wanted, Mapping) and wanted.get("type") in ("json_schema", "json_object"):
         return _structured(conversation, wanted)
     if is_side_job(conversation):
         return _summary(conversation) if not TITLE_ASKED.search(conversation.system) else _title(conversation)
-    if news := coming_back.news_in(conversation):
-        return coming_back.tell(conversation, news)
+    if notice := completed_work.find_completion_notice(conversation):
+        return completed_work.report(conversation, notice)
     if _is_continuation(conversation):
         return say(describe(conversation.all_results[-1]))
     text = conversation.last_user_text.strip()
     if len(text) <= MAX_RULE_CHARACTERS:
         if ASKS_FOR_HELP.search(text):
             return smalltalk.explain(conversation.tools)
-        if building.answers_question(conversation, text):
-            return play(building.go_on, Talk(conversation=conversation, text=text, match=_whole(text)))
-        for pattern, talk_rule in () if delegation.IN_BACKGROUND.search(text) else SMALL_TALK:
+        if build_followup.answers_question(conversation, text):
+            return play(
+                build_followup.resume_build,
+                FlowContext(conversation=conversation, text=text, match=_whole(text)),
+            )
+        for pattern, answer_rule in () if delegation.IN_BACKGROUND.search(text) else SMALL_TALK:
             match = pattern.search(text)
             if match:
-                return talk_rule(match)
+                return answer_rule(match)
         for pattern, flow in FLOWS:
             match = pattern.search(text)
             if match:
-                return play(flow, Talk(conversation=conversation, text=text, match=match))
+                return play(flow, FlowContext(conversation=conversation, text=text, match=match))
     return smalltalk.admit(text, conversation.tools)
 
 
-def is_side_job(conversation: Conversation) -> bool:
-    """Whether the request asks for a title or a summary: a short system prompt that says so, and no tools."""
+def is_side_job(conversation: OfflineConversation) -> bool:
+    """Return whether the request asks for a title or a summary: a short system prompt that says so, and no tools."""
     system = conversation.system
     if conversation.tools or not system or len(system) > MAX_SIDE_JOB_PROMPT_CHARACTERS:
         return False
     return bool(TITLE_ASKED.search(system) or SUMMARY_ASKED.search(system))
 
 
-def _is_continuation(conversation: Conversation) -> bool:
-    """Whether the turn goes on after long work: nobody has asked anything new, and there is a result to tell."""
+def _is_continuation(conversation: OfflineConversation) -> bool:
+    """Return whether the turn continues after background work, with a result and no new request."""
     if not conversation.all_results or conversation.rounds:
         return False
     answered = any(message.get("role") != "system" for message in conversation.turn)
-    said = conversation.last_user_text[:MAX_RULE_CHARACTERS]
-    return answered or bool(coming_back.FINISHED.search(said))
+    text = conversation.last_user_text[:MAX_RULE_CHARACTERS]
+    return answered or bool(completed_work.FINISHED.search(text))
 
 
-def _title(conversation: Conversation) -> Reply:
+def _title(conversation: OfflineConversation) -> Reply:
     words = _plain(conversation.last_user_text).split()
     title = " ".join(words[:TITLE_WORDS]).strip(" .,:;!?\"'")
-    return say(title or "New conversation", delay=0)
+    return say(title or "Untitled conversation", delay=0)
 
 
-def _summary(conversation: Conversation) -> Reply:
-    said = [_plain(text) for text in conversation.user_texts]
-    lines = [f"- The user wrote: {text[:200]}" for text in said if text]
+def _summary(conversation: OfflineConversation) -> Reply:
+    texts = [_plain(text) for text in conversation.user_texts]
+    lines = [f"- The user wrote: {text[:200]}" for text in texts if text]
     return say("Summary of the conversation so far:\n" + "\n".join(lines[-50:]), delay=0)
 
 
 def _plain(text: str) -> str:
-    """The words of a message without scripts, tags and speaker labels."""
+    """Return a message without scripts, tags and speaker labels."""
     text = re.sub(r"<[^>]{0,200}>", " ", text.partition(MARKER)[0])
     return " ".join(re.sub(r"^\s*(user|human|message)\s*:", "", text, flags=re.IGNORECASE).split())
 
 
-def _structured(conversation: Conversation, wanted: Mapping[str, Any]) -> Reply:
-    """An answer that fits the schema asked for; its words are the user's own."""
+def _structured(conversation: OfflineConversation, wanted: Mapping[str, Any]) -> Reply:
+    """Return an answer that matches the requested schema, with the user's words as strings."""
     schema = (wanted.get("json_schema") or {}).get("schema") or {"type": "object", "properties": {"text": {}}}
     value = make_value(schema, _plain(conversation.last_user_text), root=schema)
     return say(json.dumps(value, ensure_ascii=False), delay=0)
 
 
 def _whole(text: str) -> Match[str]:
-    """A match without groups, for flows that take all of the words."""
+    """Return a match without groups, for flows that use the whole text."""
     found = re.match("", text)
     assert found is not None
     return found
@@ -134,7 +137,7 @@ AGENT = r"(?:agent|workflow|automation)"
 SUB_SESSION = r"\bsub-?sessions?\b"
 FIND = r"\b(?:find|search|look for|which|list|show)\b"
 ABOUT = r"(?: (?:for|to|that|about|named) (?P<query>.+))?"
-FLOWS: list[tuple[Pattern[str], Callable[[Talk], Flow]]] = [
+FLOWS: list[tuple[Pattern[str], Callable[[FlowContext], Flow]]] = [
     (_rule(rf"^(?:please )?(?:cancel|stop|abort)\b.{{0,20}}{SUB_SESSION}"), delegation.stop_work),
     (
         _rule(
@@ -202,7 +205,7 @@ FLOWS: list[tuple[Pattern[str], Callable[[Talk], Flow]]] = [
         ),
         flows.run_agent,
     ),
-    (_rule(r"^(?:i (?:have )?(?:approved|rejected|decided)|continue|go on)\b"), flows.go_on_after_review),
+    (_rule(r"^(?:i (?:have )?(?:approved|rejected|decided)|continue|go on)\b"), flows.continue_after_review),
     (
         _rule(
             r"\b(?:outputs?|results?)\b(?:.{0,30}?\b(?:of|from|for)\b "

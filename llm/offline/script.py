@@ -1,62 +1,61 @@
-"""Scripted answers: a test says exactly what the offline model answers, and what goes wrong.
+"""Scripted answers: a test defines exactly what the offline model answers and which faults occur.
 
-Two ways to play a script:
+A script can be played in two ways:
 
-1. In plain chat, through the whole product: the newest message of the user contains `SCRIPT:` and then a JSON
+1. In a chat, through the whole product: the user's most recent message contains `SCRIPT:` followed by a JSON
    object, fenced or not::
 
-       Please do as told. SCRIPT:
+       Please run this. SCRIPT:
        ```json
        {"id": "refund-1", "steps": [{"tool_calls": [{"name": "find_block", "arguments": {"query": "sum"}}]},
                                     {"text": "Found it."}]}
        ```
 
-2. From Python: `OfflineServer.play({"steps": [...]}, contains="words of the user's message")`.
+2. From Python: `OfflineModel.play(script, contains="words of the user's message")`.
 
-`steps` has one entry per round of the turn; round = how many assistant messages follow the newest message of the
-user. When the steps have run out the answer is the text `done`. `id` names the script in the request log and in
-the fault counters; without it, a hash of the script does. Requests for a title or a summary never play a script.
+`steps` has one entry per round of the turn; the round is the number of assistant messages after the user's most recent
+message. After the last step the answer is `done`. `id` names the script in the request log and the fault counters; the
+default is a hash of the script. Requests for a title or a summary never play a script.
 
 A step:
 
 | field | meaning |
 |---|---|
 | `text` | the answer's text, streamed word by word |
-| `chunks` | a list of exact pieces; or a number: the text in so many pieces, or `0 1 2 ...` when there is no text |
+| `chunks` | a list of exact pieces, or a number of pieces for the text (`0 1 2 ...` without text) |
 | `delay` | seconds between pieces (0) |
 | `first_delay` | seconds before the first byte (0) |
 | `reasoning` | streamed first, as `reasoning_content` |
-| `tool_calls` | list of `{"name", "arguments", "id"?}`; arguments are an object, or a string that is sent as it is |
-| `finish_reason` | default `stop`, or `tool_calls` when there are some |
-| `usage` | `{"prompt_tokens", "completion_tokens", ...}`; counted when absent; `{}` sends none |
+| `tool_calls` | list of `{"name", "arguments", "id"?}`; arguments are an object, or a string sent verbatim |
+| `finish_reason` | default `stop`, or `tool_calls` with tool calls |
+| `usage` | `{"prompt_tokens", "completion_tokens", ...}`; counted if absent; `{}` sends none |
 | `fault` | see below |
-| `gate`, `gate_at` | stop before piece number `gate_at` (0) until the gate of that name is released |
+| `gate`, `gate_at` | wait before piece `gate_at` (0) until the named gate is released |
 
-A gate is released by `OfflineServer.release(name)` or `POST /control/release {"gate": name}`, once for all; one that is
-released before it is reached stays open. Pieces are counted over reasoning (one piece), text and tool calls (two
-pieces each: the name, the arguments).
+A gate is released for good by `OfflineModel.release(name)` or `POST /control/release {"gate": name}`, also before it is
+reached. Pieces are counted over reasoning (one piece), text and tool calls (two pieces each: name and arguments).
 
-A fault (with `"model": name` it concerns that model only):
+A fault (`"model": name` limits it to that model):
 
 | fault | meaning |
 |---|---|
-| `{"status": 429, "retry_after": 2}` | an HTTP error; also `retry_after_ms`, and `error` = fields of its body |
-| `{"cut_after_chunks": 5}` | the connection breaks after so many pieces |
-| `{"hang_after_chunks": 3}` | silence after so many pieces, until the client leaves |
+| `{"status": 429, "retry_after": 2}` | an HTTP error; also `retry_after_ms`, and `error` with fields of the body |
+| `{"cut_after_chunks": 5}` | the connection breaks after that many pieces |
+| `{"hang_after_chunks": 3}` | silence after that many pieces, until the client disconnects |
 | `{"drop": true}` | the connection is closed without any answer |
 | `{"nonsense": "html"}` | 200 with a web page |
-| `{"nonsense": "bad_sse"}` | an event whose data is no JSON, after the first piece |
-| `{"nonsense": "no_sse"}` | text/event-stream whose body is no event stream |
+| `{"nonsense": "bad_sse"}` | an event whose data is not JSON, after the first piece |
+| `{"nonsense": "no_sse"}` | text/event-stream whose body is not an event stream |
 | `{"nonsense": "error_body"}` | 200 with an error object as JSON |
 | `{"nonsense": "error_event"}` | an error object as an event, after the first piece |
-| `{"nonsense": "bad_tool_json"}` | tool call arguments that are cut in the middle, in an otherwise whole answer |
+| `{"nonsense": "bad_tool_json"}` | truncated tool call arguments in an otherwise complete answer |
 | `{"nonsense": "huge_chunk"}` | the whole text in one event, repeated to 4 MB |
-| `{"nonsense": "half_event"}` | the body ends properly, in the middle of an event, after the first piece |
+| `{"nonsense": "half_event"}` | the body ends in the middle of an event, after the first piece |
 | `{"nonsense": "no_finish"}` | the stream ends with [DONE] but without a finish reason |
 | `{"nonsense": "no_done"}` | the stream ends after the finish reason, without usage and [DONE] |
 
-`times` says how often a fault happens before the step is played as written: 1 unless said, every time for nonsense,
-`null` = every time. It is counted per script `id` and step, in the server's memory.
+`times` is how often a fault occurs before the step is played as written: by default once, and always for nonsense;
+`null` means always. It is counted per script `id` and step, in the server's memory.
 """
 
 from __future__ import annotations
@@ -68,39 +67,22 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from llm.offline.conversation import find_object
-from llm.offline.reply import Call, Fault, Reply, split_evenly, split_words
+from llm.offline.reply import Fault, OfflineToolCall, Reply, split_evenly, split_words
 
 MARKER = "SCRIPT:"
 DONE = Reply(pieces=("done",))
 NONSENSE = {
-    "html",
-    "bad_sse",
-    "no_sse",
-    "error_body",
-    "error_event",
-    "bad_tool_json",
-    "huge_chunk",
-    "half_event",
-    "no_finish",
-    "no_done",
+    *("html", "bad_sse", "no_sse", "error_body", "error_event", "bad_tool_json", "huge_chunk"),
+    *("half_event", "no_finish", "no_done"),
 }
 STEP_FIELDS = {
-    "text",
-    "chunks",
-    "delay",
-    "first_delay",
-    "reasoning",
-    "tool_calls",
-    "finish_reason",
-    "usage",
-    "fault",
-    "gate",
-    "gate_at",
+    *("text", "chunks", "delay", "first_delay", "reasoning", "tool_calls", "finish_reason"),
+    *("usage", "fault", "gate", "gate_at"),
 }
 
 
 class BadScript(ValueError):
-    """The script has a field that does not exist or a value that does not fit."""
+    """The script has an unknown field or an invalid value."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +97,7 @@ class Script:
 
 
 def find_script(text: str) -> Script | None:
-    """The script in a message, or None when there is none."""
+    """Return the script in a message, or None."""
     _, marker, rest = text.partition(MARKER)
     if not marker:
         return None
@@ -126,10 +108,10 @@ def find_script(text: str) -> Script | None:
 
 
 def read_script(data: Mapping[str, Any]) -> Script:
-    """Check a script and make its answers."""
+    """Validate a script and return it."""
     steps = data.get("steps")
     if not isinstance(steps, list):
-        raise BadScript('A script is {"steps": [...]}')
+        raise BadScript('A script must be {"steps": [...]}')
     name = data.get("id") or hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]
     return Script(id=str(name), steps=tuple(_read_step(step) for step in steps))
 
@@ -160,10 +142,10 @@ def _read_pieces(text: str, chunks: int | list[str] | None) -> tuple[str, ...]:
     return split_evenly(text, chunks) if text else tuple(f"{number} " for number in range(chunks))
 
 
-def _read_call(call: Mapping[str, Any]) -> Call:
+def _read_call(call: Mapping[str, Any]) -> OfflineToolCall:
     arguments = call.get("arguments", {})
     text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-    return Call(name=str(call["name"]), arguments=text, id=str(call.get("id", "")))
+    return OfflineToolCall(name=str(call["name"]), arguments=text, id=str(call.get("id", "")))
 
 
 def _read_fault(fault: Mapping[str, Any]) -> Fault:
@@ -172,5 +154,5 @@ def _read_fault(fault: Mapping[str, Any]) -> Fault:
         raise BadScript(f"A fault has no field {', '.join(sorted(unknown))}")
     nonsense = fault.get("nonsense", "")
     if nonsense and nonsense not in NONSENSE:
-        raise BadScript(f"There is no nonsense {nonsense!r}; there is {', '.join(sorted(NONSENSE))}")
+        raise BadScript(f"Unknown nonsense {nonsense!r}; known are {', '.join(sorted(NONSENSE))}")
     return Fault(**({"times": None if nonsense else 1} | dict(fault)))

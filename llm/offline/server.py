@@ -1,4 +1,4 @@
-"""The offline model's HTTP server: chat completions, models, health, and the control endpoints for tests."""
+"""The HTTP server of the offline model: chat completions, models, health, and control endpoints."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 from aiohttp import web
 
-from llm.offline.conversation import Conversation
+from llm.offline.conversation import OfflineConversation
 from llm.offline.reply import MODEL, Fault, Reply
 from llm.offline.rules import answer, is_side_job
 from llm.offline.script import BadScript, Script, find_script
@@ -22,14 +22,15 @@ from llm.offline.wire import DONE, Wire
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
 MAX_LOG_ENTRIES = 5_000
-BEFORE_CUT_SECONDS = 0.05  # a client that finds the connection broken may not look at what came before
+SHUTDOWN_SECONDS = 1.0
+BEFORE_CUT_SECONDS = 0.05  # a client may discard what it received just before the connection broke
 UNREADABLE = (ValueError, TypeError, AttributeError, KeyError)
 PAGE = "<!doctype html><html><body><h1>502 Bad Gateway</h1></body></html>"
 
 
 @dataclass(kw_only=True)
 class RequestRecord:
-    """One request in the log that tests read; times are of the monotonic clock."""
+    """One entry of the request log; times are monotonic."""
 
     conversation: str
     round: int
@@ -37,7 +38,7 @@ class RequestRecord:
     n_messages: int
     has_images: bool
     body: Mapping[str, Any]
-    peer: str = ""  # the client's address and port: the same one on the same connection
+    peer: str = ""  # the client's address and port, constant per connection
     opened_at: float = field(default_factory=time.monotonic)
     closed_at: float | None = None
     closed_early: bool = False
@@ -45,7 +46,7 @@ class RequestRecord:
 
 
 class OfflineModel:
-    """What the server knows: gates, fault counters, scripts played from Python, and the log of requests."""
+    """The state of the server: gates, fault counters, scripts and the request log."""
 
     def __init__(self, *, control: bool = False) -> None:
         self.control = control
@@ -66,14 +67,14 @@ class OfflineModel:
         return app
 
     def play(self, script: Script, *, contains: str) -> None:
-        """Answer turns whose message contains these words by this script; the newest script wins."""
+        """Answer turns whose message contains these words with this script; the most recent script wins."""
         self._scripts.append((contains, script))
 
     def release(self, gate: str) -> None:
         self._gate(gate).set()
 
     def reset(self) -> None:
-        """Forget the log, counters, gates and scripts; held answers go on."""
+        """Clear the log, counters, gates and scripts; waiting answers continue."""
         for gate in self._gates.values():
             gate.set()
         self._gates.clear()
@@ -91,7 +92,7 @@ class OfflineModel:
     async def chat_completions(self, request: web.Request) -> web.StreamResponse:
         try:
             body = json.loads(await request.read())
-            conversation = Conversation(body)
+            conversation = OfflineConversation(body)
             if not isinstance(body, dict) or not conversation.messages:
                 raise BadScript("`messages` is missing or empty")
             script_id, reply = self._choose(conversation)
@@ -107,8 +108,8 @@ class OfflineModel:
         finally:
             record.closed_at = time.monotonic()
 
-    def _choose(self, conversation: Conversation) -> tuple[str, Reply]:
-        """A script if the turn has one, else the rules; returns the conversation's key with it."""
+    def _choose(self, conversation: OfflineConversation) -> tuple[str, Reply]:
+        """Return the script's reply if the turn has one, else the rules' reply, with the id for the log."""
         if not is_side_job(conversation):
             text = conversation.last_user_text
             for contains, script in reversed(self._scripts):
@@ -119,7 +120,7 @@ class OfflineModel:
                 return found.id, found.reply(conversation.round)
         return conversation.key, answer(conversation)
 
-    def _log(self, conversation: Conversation, key: str, request: web.Request) -> RequestRecord:
+    def _log(self, conversation: OfflineConversation, key: str, request: web.Request) -> RequestRecord:
         peer = request.transport.get_extra_info("peername") if request.transport else None
         record = RequestRecord(
             conversation=key,
@@ -130,11 +131,11 @@ class OfflineModel:
             body=conversation.body,
             peer=":".join(str(part) for part in (peer or ())[:2]),
         )
-        if self.control:  # without it nobody can read the log, and nothing people write is kept
+        if self.control:  # otherwise the log cannot be read, so do not keep what people write
             self.requests.append(record)
         return record
 
-    def _due_fault(self, script_id: str, conversation: Conversation, reply: Reply) -> Fault | None:
+    def _due_fault(self, script_id: str, conversation: OfflineConversation, reply: Reply) -> Fault | None:
         fault = reply.fault
         if fault is None or (fault.model and fault.model != conversation.model):
             return None
@@ -148,7 +149,7 @@ class OfflineModel:
     async def _answer(
         self,
         request: web.Request,
-        conversation: Conversation,
+        conversation: OfflineConversation,
         reply: Reply,
         fault: Fault | None,
         record: RequestRecord,
@@ -171,7 +172,7 @@ class OfflineModel:
     async def _paced(
         self, wire: Wire, reply: Reply, fault: Fault | None, record: RequestRecord
     ) -> AsyncIterator[bytes]:
-        """The pieces at their times; ends early at a cut, waits at a gate, stays silent at a hang."""
+        """Yield the pieces on time; stop at a cut, wait at a gate, and stay silent at a hang."""
         due = time.monotonic()
         for number, piece in enumerate(wire.pieces()):
             if reply.gate and number == reply.gate_at:
@@ -207,8 +208,18 @@ class OfflineModel:
         return web.json_response({"reset": True})
 
 
+async def start(model: OfflineModel, host: str, port: int) -> web.AppRunner:
+    """Start listening; a client that disconnects cancels its answer at once."""
+    runner = web.AppRunner(
+        model.app(), handler_cancellation=True, access_log=None, shutdown_timeout=SHUTDOWN_SECONDS
+    )
+    await runner.setup()
+    await web.TCPSite(runner, host, port, backlog=1024).start()
+    return runner
+
+
 def _refuse(request: web.Request, fault: Fault | None) -> web.StreamResponse | None:
-    """The answer to a fault that allows no stream at all."""
+    """Return the response to a fault that prevents streaming, or None."""
     if fault is None:
         return None
     if fault.drop:
@@ -230,7 +241,7 @@ async def _stream(
     reply: Reply,
     fault: Fault | None,
     pieces: AsyncIterator[bytes],
-    conversation: Conversation,
+    conversation: OfflineConversation,
 ) -> web.StreamResponse:
     response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache"})
     await response.prepare(request)
@@ -257,7 +268,7 @@ async def _stream(
     return response
 
 
-def _ending(wire: Wire, reply: Reply, nonsense: str, conversation: Conversation) -> bytes:
+def _ending(wire: Wire, reply: Reply, nonsense: str, conversation: OfflineConversation) -> bytes:
     if nonsense == "no_finish":
         return DONE
     if nonsense == "no_done":
@@ -268,7 +279,7 @@ def _ending(wire: Wire, reply: Reply, nonsense: str, conversation: Conversation)
 
 
 def _break(request: web.Request, response: web.StreamResponse) -> web.StreamResponse:
-    """Break the connection: what was written goes out, the end of the body never does."""
+    """Close the connection: what was written is sent, the end of the body is not."""
     if request.transport is not None:
         request.transport.close()
     return response

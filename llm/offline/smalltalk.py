@@ -1,4 +1,4 @@
-"""What the offline model can say without tools: greetings, sums, counting, text games, markdown samples."""
+"""Answers without tools: greetings, arithmetic, counting, text transformations, Markdown samples."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ MAX_COUNT = 5_000
 MAX_WORDS = 20_000
 MAX_DIGITS = 60
 WHAT_I_AM = (
-    "I am the built-in offline model: a set of rules, without any understanding of language. "
-    "To talk to a real model, set `OPENAI_API_KEY`, or `OPENAI_BASE_URL` for any OpenAI-compatible server "
-    "(Ollama, vLLM, OpenRouter …), and start `./copilot up` again."
+    "I'm the built-in offline model, a demo without a language model: I follow fixed rules and don't really understand "
+    "what you write. "
+    "To talk to a real language model, set `OPENAI_API_KEY`, or `OPENAI_BASE_URL` for any OpenAI-compatible server "
+    "(Ollama, vLLM, OpenRouter …), and restart `./copilot up`."
 )
-ABILITIES = {  # the tool it takes -> what to say
+ABILITIES = {  # required tool -> examples
     "create_agent": "**Agents**: “build an agent that greets people by name”, “run it with name=Anna”",
     "run_block": "**Blocks**: “find a block for text”, “run the Calculator block with a=2, b=3”",
     "web_fetch": "**The web**: “fetch https://example.com”",
@@ -30,7 +31,7 @@ ABILITIES = {  # the tool it takes -> what to say
     "": "**Without tools**: “count to 300”, “write 200 words”, “12 * (3 + 4)”, “reverse hello”, “show me a table”",
 }
 SENTENCE = (
-    "This is sentence {number} of a text that the offline model writes so that there is something to watch."
+    "This is sentence {number} of a text that the offline model writes to show what streaming looks like."
 )
 WORD_TEXT = (
     "the offline model writes plain words one after the other so that you can watch a long answer stop it "
@@ -51,7 +52,7 @@ OPERATORS: dict[type[ast.AST], Callable[..., int | float]] = {
 
 
 def greet(match: Match[str]) -> Reply:
-    return say(f"Hello! {WHAT_I_AM}\n\nSay “what can you do?” for a list of what I recognise all the same.")
+    return say(f"Hello! {WHAT_I_AM}\n\nAsk “what can you do?” to see what I can still help with.")
 
 
 def explain(offered: Collection[str]) -> Reply:
@@ -59,13 +60,13 @@ def explain(offered: Collection[str]) -> Reply:
 
 
 def abilities(offered: Collection[str]) -> str:
-    """What can be tried in this set-up: only what its tools allow."""
+    """Return what can be tried with the offered tools."""
     lines = [f"- {words}" for tool, words in ABILITIES.items() if not tool or tool in offered]
-    return "This is what I recognise. Try one:\n\n" + "\n".join(lines) + "\n"
+    return "Here is what I recognise. Try one:\n\n" + "\n".join(lines) + "\n"
 
 
 def thank(match: Match[str]) -> Reply:
-    return say("You are welcome.")
+    return say("You're welcome!")
 
 
 def count(match: Match[str]) -> Reply:
@@ -106,35 +107,37 @@ def calculate(match: Match[str]) -> Reply:
         value = _evaluate(ast.parse(expression.replace("^", "**"), mode="eval").body)
         return say(f"{expression} = {value:g}" if isinstance(value, float) else f"{expression} = {value}")
     except ZeroDivisionError:
-        return say(f"{expression} divides by zero.")
+        return say(f"{expression} would divide by zero.")
     except (ArithmeticError, SyntaxError, TypeError, ValueError):
-        return say(f"I cannot work out {expression}.")
+        return say(f"I can't calculate {expression}.")
 
 
 def show_table(match: Match[str]) -> Reply:
     rows = "\n".join(f"| {number} | {number**2} | {number**3} |" for number in range(1, 6))
-    return say(f"A table:\n\n| number | square | cube |\n|---:|---:|---:|\n{rows}\n")
+    return say(f"Here is a table:\n\n| number | square | cube |\n|---:|---:|---:|\n{rows}\n")
 
 
 def show_code(match: Match[str]) -> Reply:
-    return say('Some code:\n\n```python\ndef greet(name: str) -> str:\n    return f"Hello, {name}!"\n```\n')
+    return say(
+        'Here is some code:\n\n```python\ndef greet(name: str) -> str:\n    return f"Hello, {name}!"\n```\n'
+    )
 
 
 def show_list(match: Match[str]) -> Reply:
     return say(
-        "A list:\n\n1. **First** things first\n2. *Then* the second\n   - with a detail\n3. `finally` the third\n"
+        "Here is a list:\n\n1. **First** item\n2. *Second* item\n   - with a detail\n3. `third` item\n"
     )
 
 
 def admit(text: str, offered: Collection[str]) -> Reply:
-    """The honest answer to everything else."""
+    """Say that no rule matches, and what can be tried instead."""
     words = " ".join(text.split())
     quoted = f" You wrote: “{words[:200]}{'…' if len(words) > 200 else ''}”." if words else ""
-    return say(f"{WHAT_I_AM}{quoted} No rule of mine fits that.\n\n{abilities(offered)}")
+    return say(f"{WHAT_I_AM}{quoted} I have no rule for that.\n\n{abilities(offered)}")
 
 
 def _evaluate(node: ast.AST) -> int | float:
-    """Numbers and the usual signs; large powers are refused before they are computed."""
+    """Evaluate arithmetic; raise ValueError for anything else and for powers that are too large."""
     if (
         isinstance(node, ast.Constant)
         and isinstance(node.value, int | float)

@@ -1,4 +1,4 @@
-"""Chat completion answers as bytes: the chunks of a stream, and the whole answer."""
+"""Encode replies as chat completions: the chunks of a stream, or the whole answer."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from llm.offline.conversation import Conversation
-from llm.offline.reply import Call, Reply
+from llm.offline.conversation import OfflineConversation
+from llm.offline.reply import OfflineToolCall, Reply
 from llm.tokens import estimate_message_tokens, estimate_tokens
 
 DONE = b"data: [DONE]\n\n"
-CREATED = 1_700_000_000  # the same question has the same answer, to the byte
+CREATED = 1_700_000_000  # constant, so that the same request gets the same bytes
 HUGE_CHARACTERS = 4 * 1024 * 1024
 
 
 class Wire:
-    """Writes one reply in the words of the protocol."""
+    """Encodes one reply in the protocol."""
 
-    def __init__(self, conversation: Conversation, reply: Reply) -> None:
+    def __init__(self, conversation: OfflineConversation, reply: Reply) -> None:
         self._reply = reply
         self._conversation = conversation
         self._id = f"chatcmpl-{conversation.digest[:24]}"
@@ -33,7 +33,7 @@ class Wire:
         return self._before + json.dumps(delta).encode() + self._after
 
     def pieces(self) -> Iterator[bytes]:
-        """One event per piece: reasoning, text, tool calls."""
+        """Yield one event per piece: reasoning, text, tool calls."""
         reply = self._reply
         if reply.reasoning:
             yield self.delta({"reasoning_content": reply.reasoning})
@@ -65,7 +65,7 @@ class Wire:
         return b'data: {"error": {"message": "The offline model was told to fail here.", "type": "server_error"}}\n\n'
 
     def whole(self) -> dict[str, Any]:
-        """The answer to a request without `stream`."""
+        """Return the answer to a request without `stream`."""
         message: dict[str, Any] = {"role": "assistant", "content": self._reply.text or None}
         if self._reply.reasoning:
             message["reasoning_content"] = self._reply.reasoning
@@ -102,7 +102,7 @@ class Wire:
         received = estimate_tokens(self._reply.text + self._reply.reasoning + calls)
         return {"prompt_tokens": sent, "completion_tokens": received, "total_tokens": sent + received}
 
-    def _arguments(self, call: Call) -> str:
+    def _arguments(self, call: OfflineToolCall) -> str:
         fault = self._reply.fault
         if fault and fault.nonsense == "bad_tool_json":
             return call.arguments[: max(1, len(call.arguments) // 2)]

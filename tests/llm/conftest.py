@@ -9,8 +9,8 @@ import pytest
 from pytest_django import Settings
 
 from llm import CancelFlag, CancelSignal, Completion, Delta, Policy, Request, TextDelta, stream
-from llm.offline.embedded import OfflineServer
 from llm.types import StreamReset
+from tests.offline_server import OfflineServer
 
 KEY = "sk-test-canary-0123456789"
 FAST = Policy(backoff_seconds=0.001, backoff_cap_seconds=0.002, idle_seconds=0.4, connect_seconds=2.0)

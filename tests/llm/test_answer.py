@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from llm.answer import Answer
+from llm.dialects.chat import ChatAnswer
 from llm.failures import TryFailed
 from llm.retry import Kind
 from llm.types import Delta, ReasoningDelta, TextDelta, ToolCallDelta, ToolCallStart
@@ -15,9 +15,9 @@ from llm.types import Delta, ReasoningDelta, TextDelta, ToolCallDelta, ToolCallS
 STOP = {"choices": [{"delta": {}, "finish_reason": "stop"}]}
 
 
-def read(*chunks: dict[str, Any], done: bool = True) -> tuple[Answer, list[Delta]]:
+def read(*chunks: dict[str, Any], done: bool = True) -> tuple[ChatAnswer, list[Delta]]:
     deltas: list[Delta] = []
-    answer = Answer(deltas.append)
+    answer = ChatAnswer(deltas.append)
     for chunk in chunks:
         answer.take([json.dumps(chunk).encode()])
     if done:
@@ -37,7 +37,7 @@ def calls(*pieces: dict[str, Any]) -> dict[str, Any]:
     return delta(tool_calls=list(pieces))
 
 
-def seen(answer: Answer) -> list[tuple[str, str]]:
+def seen(answer: ChatAnswer) -> list[tuple[str, str]]:
     return [(call.name, call.arguments) for call in answer.tool_calls()]
 
 
@@ -147,7 +147,7 @@ def test_the_old_function_call_is_a_tool_call() -> None:
 
 def test_an_answer_in_one_piece_although_a_stream_was_asked_for() -> None:
     message = {"role": "assistant", "content": "whole", "tool_calls": None}
-    answer = Answer(ignore)
+    answer = ChatAnswer(ignore)
     answer.take_whole(json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]}).encode())
     assert (answer.text(), answer.finish()) == ("whole", "stop")
 
@@ -211,7 +211,7 @@ def test_a_refusal_is_told_in_the_models_words() -> None:
     "event", [b"{", b"[]", b"7", b'"x"', b'{"choices": [7]}', b'{"choices": {}, "id": 1}', b"{}"]
 )
 def test_data_that_is_no_chunk_is_nonsense(event: bytes) -> None:
-    answer = Answer(ignore)
+    answer = ChatAnswer(ignore)
     with pytest.raises(TryFailed) as caught:
         answer.take([event])
         answer.finish()
@@ -220,7 +220,7 @@ def test_data_that_is_no_chunk_is_nonsense(event: bytes) -> None:
 
 def test_neighbouring_text_of_one_read_is_one_delta() -> None:
     deltas: list[Delta] = []
-    answer = Answer(deltas.append)
+    answer = ChatAnswer(deltas.append)
     answer.take([json.dumps(delta(content=text)).encode() for text in ("a", "b", "c")])
     assert deltas == [TextDelta(text="abc")]
 

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from durable import limits
-from llm.answer import Answer
+from llm import limits
 from llm.carry import CARRY, Carry, CarryCollector, give_back, needed
-from llm.dialect import Dialect
+from llm.dialects.chat import ChatAnswer, ChatDialect
 from llm.errors import BadModelRequest
 from llm.failures import TryFailed, without_quotes
 from llm.retry import Failure, Kind
@@ -71,7 +70,7 @@ def test_interleaved_entries_are_joined_by_index() -> None:
 
 
 def test_answer_in_one_piece_has_its_carry_too() -> None:
-    answer = Answer(ignore)
+    answer = ChatAnswer(ignore)
     call = CALL | {"extra_content": {"google": {"thought_signature": "s"}}}
     message = {
         "content": "",
@@ -118,7 +117,7 @@ def test_stored_form_is_ascii_and_comes_back_exactly() -> None:
     stored = collect({"extra_content": value}).stored()
     assert stored.isascii() and "\x00" not in stored
     assert given(Carry.read(stored)) == {"extra_content": value}
-    body = Dialect(is_openai=False, origin=HERE).write(
+    body = ChatDialect(origin=HERE).write(
         Request(model="m", messages=[{"role": "assistant", "content": "x", CARRY: Carry.read(stored)}]), "m"
     )
     assert json.loads(body)["messages"][0]["extra_content"] == value
@@ -169,7 +168,7 @@ def asked_with(carry: Carry) -> Request:
 
 def refused(message: str) -> tuple[bool, bytes]:
     """Whether the server's words made a difference, and the next body."""
-    dialect = Dialect(is_openai=False, origin=HERE)
+    dialect = ChatDialect(origin=HERE)
     request = asked_with(collect({"reasoning_content": "thought"}))
     body = json.dumps({"error": {"message": message}}).encode()
     learned = dialect.learn(400, body, dialect.write(request, "m"))
@@ -200,7 +199,7 @@ def test_error_that_quotes_an_opaque_value_is_logged_without_it(quote: str) -> N
 @pytest.mark.parametrize("event", [b'{"choices": [{"delta": {"extra_content": "S3CRET', b"[" * 100_000])
 def test_chunk_that_makes_no_sense_is_not_quoted(event: bytes) -> None:
     with pytest.raises(TryFailed) as failed:
-        Answer(ignore).take([event])
+        ChatAnswer(ignore).take([event])
     assert failed.value.failure.kind is Kind.NONSENSE and "S3CRET" not in failed.value.failure.detail
 
 

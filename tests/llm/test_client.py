@@ -13,11 +13,11 @@ import pytest
 from pytest_django import Settings
 
 import llm
-from durable.stop import StopSignal
+from durable.stop_signal import StopSignal
 from llm import (
+    AnswerCancelled,
     BadModelRequest,
     CancelFlag,
-    Cancelled,
     Delta,
     ReasoningDelta,
     Request,
@@ -27,8 +27,8 @@ from llm import (
     ToolSpec,
     Usage,
 )
-from llm.offline.embedded import OfflineServer
 from tests.llm.conftest import FAST, KEY, Asked, wait_for
+from tests.offline_server import OfflineServer
 
 ADD = ToolSpec(
     name="add", description="Add.", parameters={"type": "object", "properties": {"a": {"type": "integer"}}}
@@ -163,7 +163,7 @@ def test_cancel_closes_the_request_at_once_and_nothing_follows(server: OfflineSe
     def run() -> None:
         try:
             asked.run(cancelled)
-        except Cancelled as error:
+        except AnswerCancelled as error:
             outcome.append(error)
 
     thread = threading.Thread(target=run)
@@ -171,7 +171,7 @@ def test_cancel_closes_the_request_at_once_and_nothing_follows(server: OfflineSe
     wait_for(lambda: asked.shown == "0 1 2 ")
     cancelled.set()
     thread.join(5)
-    assert [type(error) for error in outcome] == [Cancelled]
+    assert [type(error) for error in outcome] == [AnswerCancelled]
     wait_for(lambda: server.requests[0].closed_early)
     server.release("held")
     assert asked.shown == "0 1 2 "
@@ -187,7 +187,7 @@ def test_cancel_while_waiting_for_the_next_try_asks_no_more(server: OfflineServe
         cancelled.set()
 
     threading.Thread(target=cancel_at_the_first_note).start()
-    with pytest.raises(Cancelled):
+    with pytest.raises(AnswerCancelled):
         asked.run(cancelled)
     assert len(server.requests) == 1
 
@@ -198,7 +198,7 @@ def test_a_signal_that_is_already_set_sends_nothing(
 ) -> None:
     cancelled = kind()
     cancelled.set()
-    with pytest.raises(Cancelled):
+    with pytest.raises(AnswerCancelled):
         Asked().run(cancelled)
     assert server.requests == []
 

@@ -25,9 +25,9 @@ from llm import (
     RetryNote,
     StreamReset,
 )
-from llm.offline.embedded import OfflineServer
 from tests.boundary.servers import reply, serve
 from tests.llm.conftest import FAST, KEY, Asked, wait_for
+from tests.offline_server import OfflineServer
 
 TEXT = "one two three four five six seven eight"
 

@@ -66,7 +66,7 @@ def test_what_runs_is_asked_after_and_stopped() -> None:
     reply = chat.result(
         type="sub_session_status", status="running", message="At work.", sub_session_id=SUB, notify=True
     )
-    assert "I come back here" in reply.text
+    assert "I'll post here" in reply.text
     for said in ("is it done?", "how is the sub-session doing?", "check on the sub-session"):
         name, arguments = call_of(chat.say(said))
         assert (name, arguments["sub_session_id"]) == ("get_sub_session_result", SUB)
@@ -137,4 +137,4 @@ def test_research_is_honest_about_its_source() -> None:
     chat = Chat(WITH_NOTICE)
     assert call_of(chat.say("research how leases work")) == ("search_docs", {"query": "how leases work"})
     reply = chat.result(type="doc_search_results", message="2 pages.", results=[{"title": "Leases"}])
-    assert "Leases" in reply.text and "no other source" in reply.text
+    assert "Leases" in reply.text and "the only source" in reply.text

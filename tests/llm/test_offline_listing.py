@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from llm.offline.listing import offline_model_page
+from llm.offline.docs_page import offline_model_page
 from tests.llm.test_offline_rules import Chat, call_of
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def test_the_page_is_what_the_code_says() -> None:
-    written = (ROOT / "docs" / "offline-model.md").read_text()
+    written = (ROOT / "docs" / "reference" / "offline-model.md").read_text()
     assert written == offline_model_page(), (
-        "docs/offline-model.md is stale: run ./copilot docs and commit the result."
+        "docs/reference/offline-model.md is stale: run ./copilot docs and commit the result."
     )
 
 

@@ -15,8 +15,8 @@ import httpx
 import openai
 import pytest
 
-from llm.offline.embedded import OfflineServer
 from tests.llm.conftest import wait_for
+from tests.offline_server import OfflineServer
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOL: Any = {

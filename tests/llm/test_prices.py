@@ -30,6 +30,14 @@ MILLION = Usage(input_tokens=100_000, output_tokens=100_000)
         ("gpt-6.1-sol", Usage(input_tokens=300_000, output_tokens=1_000), "1.215"),
         ("claude-opus-5-5", MILLION, "2.4"),
         ("anthropic/claude-sonnet-5.5", MILLION, "1.2"),
+        (
+            "claude-opus-5-5",
+            Usage(input_tokens=100_000, cached_tokens=50_000, cache_write_tokens=50_000),
+            "0.26",
+        ),
+        ("claude-opus-5-5", Usage(input_tokens=100, cached_tokens=60, cache_write_tokens=500), "0.000212"),
+        ("gpt-6-sol", Usage(input_tokens=100_000, cache_write_tokens=100_000), "0.25"),
+        ("gpt-4o", Usage(input_tokens=100_000, cache_write_tokens=100_000), "0.25"),
         ("offline", MILLION, "0"),
         ("meta-llama/llama-4:free", MILLION, "0"),
         ("gpt-4o", Usage(), "0"),
@@ -37,6 +45,10 @@ MILLION = Usage(input_tokens=100_000, output_tokens=100_000)
 )
 def test_the_cost_of_an_answer(model: str, usage: Usage, dollars: str) -> None:
     assert cost_of(model, usage) == Decimal(dollars)
+
+
+def test_no_token_is_written_to_a_cache_for_less_than_a_fresh_one() -> None:
+    assert all(price.input <= price.cache_write <= 2 * price.input for price in PRICES.values())
 
 
 def test_no_cached_token_costs_more_than_a_fresh_one() -> None:

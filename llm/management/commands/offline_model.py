@@ -29,8 +29,8 @@ class Command(BaseCommand):
             ) from None
 
     async def serve(self, host: str, port: int, control: bool) -> None:
-        from llm.offline.embedded import start  # lazy: aiohttp is not needed by any other command
-        from llm.offline.server import OfflineModel
+        # Imported here because no other command needs aiohttp.
+        from llm.offline.server import OfflineModel, start
 
         runner = await start(OfflineModel(control=control), host, port)
         address = runner.addresses[0]

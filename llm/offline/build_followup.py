@@ -1,4 +1,4 @@
-"""How the offline model goes on when the building of an agent came back with questions or a better goal."""
+"""Continue building an agent after the builder asked a question or suggested a better goal."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from llm.offline.conversation import Conversation, ToolResult
+from llm.offline.conversation import OfflineConversation, OfflineToolResult
 from llm.offline.describe import describe
-from llm.offline.talk import Flow, Talk
+from llm.offline.flow_runner import Flow, FlowContext
 
 BUILDERS = ("create_agent", "edit_agent", "customize_agent")
 GIVES_UP = re.compile(r"^\W*(never ?mind|forget (it|about)|stop|cancel|leave it)\b", re.IGNORECASE)
+TAKES_A_WHILE = "This takes a while. You can close the page; I'll post here when it is ready."
 NEW_REQUEST = re.compile(
     r"^\W*(?:please )?(build|create|make|run|show|list|find|what|who|help|start)\b", re.IGNORECASE
 )
@@ -21,8 +22,8 @@ AGREES = re.compile(
 )
 
 
-def answers_question(conversation: Conversation, text: str) -> bool:
-    """Whether the person's words answer what a builder asked last."""
+def answers_question(conversation: OfflineConversation, text: str) -> bool:
+    """Return whether the user's message answers the builder's last question."""
     asked = pending(conversation)
     if asked is None or GIVES_UP.match(text):
         return False
@@ -31,25 +32,25 @@ def answers_question(conversation: Conversation, text: str) -> bool:
     return not NEW_REQUEST.match(text)
 
 
-def go_on(talk: Talk) -> Flow:
-    """The same call again, with what the person said."""
-    asked = pending(talk.conversation)
+def resume_build(turn: FlowContext) -> Flow:
+    """Repeat the builder's call with the user's answer."""
+    asked = pending(turn.conversation)
     assert asked is not None
-    arguments = dict(last_arguments(before_this_turn(talk.conversation), asked.name))
+    arguments = dict(last_arguments(before_this_turn(turn.conversation), asked.name))
     if asked.type == "suggested_goal":
         goal = "description" if asked.name == "create_agent" else "changes"
         arguments[goal] = str(asked.data.get("suggested_goal") or "")
     else:
-        said = [str(arguments.get("context") or ""), talk.text]
-        arguments["context"] = " ".join(word for word in said if word)
-    (result,) = yield talk.call(asked.name, arguments, say="Thank you. I go on with that.")
+        answers = [str(arguments.get("context") or ""), turn.text]
+        arguments["context"] = " ".join(text for text in answers if text)
+    (result,) = yield turn.call(asked.name, arguments, say="Thanks, I'll continue with that.")
     if result.type in ("operation_started", "operation_in_progress"):
-        return f"{describe(result)}\n\nThis takes a while. You may close the page; I come back here when it is ready."
+        return f"{describe(result)}\n\n{TAKES_A_WHILE}"
     return describe(result)
 
 
-def pending(conversation: Conversation) -> ToolResult | None:
-    """The question of a builder that was the last thing to come out before the person wrote."""
+def pending(conversation: OfflineConversation) -> OfflineToolResult | None:
+    """Return the builder's question if it was the last tool result before the user's message."""
     results = conversation.results_in(before_this_turn(conversation))
     last = results[-1] if results else None
     if last is None or last.name not in BUILDERS:
@@ -57,12 +58,12 @@ def pending(conversation: Conversation) -> ToolResult | None:
     return last if last.type in ("clarification_needed", "suggested_goal") else None
 
 
-def before_this_turn(conversation: Conversation) -> Sequence[Mapping[str, Any]]:
+def before_this_turn(conversation: OfflineConversation) -> Sequence[Mapping[str, Any]]:
     return conversation.messages[: len(conversation.messages) - len(conversation.turn) - 1]
 
 
 def last_arguments(messages: Sequence[Mapping[str, Any]], name: str) -> Mapping[str, Any]:
-    """The arguments of the newest call of a tool."""
+    """Return the arguments of the most recent call of a tool."""
     for message in reversed(messages):
         for call in message.get("tool_calls") or ():
             function = call.get("function") or {}

@@ -1,31 +1,31 @@
-"""Changes the offline model can make to an agent, as patches that touch nothing else."""
+"""Changes that the offline model can make to an agent, as minimal patches."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from re import Match, Pattern
 from typing import Any, TypeAlias
 
-from llm.offline.architect.drawings import language_in
-from llm.offline.architect.sketch import Pin, Sketch
-from llm.offline.architect.task import Task
+from llm.offline.agent_builder.generator_task import GeneratorTask
+from llm.offline.agent_builder.graph_sketch import Sketch, SketchPin
+from llm.offline.agent_builder.graphs import language_in, translate_text
+from llm.offline.agent_builder.recipes import ASKS_FIRST, COUNTS_WORDS, rule
 
 Patch: TypeAlias = dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shown:
-    """An output of the agent: its node, its name, and the link that feeds it."""
+class SketchedOutput:
+    """An output of the agent: its node, its name and the link into it."""
 
     node: str
     name: str
     link: Mapping[str, Any]
 
     @property
-    def source(self) -> Pin:
-        return Pin(
+    def source(self) -> SketchPin:
+        return SketchPin(
             node=str(self.link["source_id"]),
             name=str(self.link["source_name"]),
             static=bool(self.link.get("is_static")),
@@ -39,20 +39,20 @@ class Edit:
     name: str
     example: str
     pattern: Pattern[str]
-    make: Callable[[Task, Match[str]], Patch | None]
+    make: Callable[[GeneratorTask, Match[str]], Patch | None]
 
 
-def count_words(task: Task, match: Match[str]) -> Patch | None:
+def count_words(task: GeneratorTask, match: Match[str]) -> Patch | None:
     shown = first_output(task)
     if shown is None:
         return None
     sketch = new_sketch(task)
     node = sketch.add("Word Character Count", text=shown.source)
-    sketch.output(free_name(task, "word_count"), Pin(node=node, name="word_count"))
+    sketch.output(free_name(task, "word_count"), SketchPin(node=node, name="word_count"))
     return added(sketch)
 
 
-def summarise(task: Task, match: Match[str]) -> Patch | None:
+def summarise(task: GeneratorTask, match: Match[str]) -> Patch | None:
     shown = first_output(task)
     if shown is None:
         return None
@@ -62,57 +62,51 @@ def summarise(task: Task, match: Match[str]) -> Patch | None:
     return added(sketch)
 
 
-def translate(task: Task, match: Match[str]) -> Patch | None:
+def translate(task: GeneratorTask, match: Match[str]) -> Patch | None:
     shown, language = first_output(task), language_in(task)
     if shown is None:
         return None
     if not language:
-        question = {"question": "Into which language shall it translate?", "keyword": "language"}
+        question = {"question": "Into which language should it translate?", "keyword": "language"}
         return {"type": "clarifying_questions", "questions": [question]}
     sketch = new_sketch(task)
-    prompt = {"prompt": f"Translate into {language}. Answer with the translation alone.\n\n{{{{text}}}}"}
-    text = sketch.step("AI Text Generator", "response", prompt, prompt_values_X_text=shown.source)
-    sketch.output(free_name(task, "translation"), text)
+    sketch.output(free_name(task, "translation"), translate_text(sketch, shown.source, language))
     return added(sketch)
 
 
-def ask_first(task: Task, match: Match[str]) -> Patch | None:
-    """A person stands between what is made and what is given out."""
+def ask_first(task: GeneratorTask, match: Match[str]) -> Patch | None:
+    """Require a person's approval before the first output."""
     shown = first_output(task)
     if shown is None:
         return None
     sketch = new_sketch(task)
-    node = sketch.add("Human In The Loop", {"name": "Please approve this."}, data=shown.source)
-    sketch.link(Pin(node=node, name="approved_data"), shown.node, "value")
+    node = sketch.approval(shown.source)
+    sketch.link(SketchPin(node=node, name="approved_data"), shown.node, "value")
     return {**added(sketch), "remove_links": [shown.link["id"]]}
 
 
-def rename(task: Task, match: Match[str]) -> Patch | None:
+def rename(task: GeneratorTask, match: Match[str]) -> Patch | None:
     name = match.group("name").strip(" .\"'“”")
     return {"type": "patch", "name": name} if name else None
 
 
-def remove_output(task: Task, match: Match[str]) -> Patch | None:
+def remove_output(task: GeneratorTask, match: Match[str]) -> Patch | None:
     wanted = match.group("name").lower().replace(" ", "_")
     found = next((shown for shown in outputs(task) if shown.name.lower() == wanted), None)
     return {"type": "patch", "remove_nodes": [found.node]} if found else None
-
-
-def rule(pattern: str) -> Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
 
 
 EDITS: tuple[Edit, ...] = (
     Edit(
         name="Count the words",
         example="also count the words",
-        pattern=rule(r"\bcount\w*\b.*\bwords?\b|\bword count\b"),
+        pattern=COUNTS_WORDS,
         make=count_words,
     ),
     Edit(
         name="Ask first",
-        example="ask me before it gives out the result",
-        pattern=rule(r"\b(ask\w* (me|a person|somebody|someone)|approv\w*|human|confirm\w*)\b"),
+        example="ask me before it returns the result",
+        pattern=ASKS_FIRST,
         make=ask_first,
     ),
     Edit(
@@ -137,8 +131,8 @@ EDITS: tuple[Edit, ...] = (
 )
 
 
-def make_patch(task: Task) -> Patch | None:
-    """The change that is asked for; None when none is recognised, or when it cannot be made."""
+def make_patch(task: GeneratorTask) -> Patch | None:
+    """Return the requested change, or None if it is not recognised or cannot be made."""
     for edit in EDITS:
         match = edit.pattern.search(task.goal)
         if match:
@@ -146,12 +140,12 @@ def make_patch(task: Task) -> Patch | None:
     return None
 
 
-def first_output(task: Task) -> Shown | None:
+def first_output(task: GeneratorTask) -> SketchedOutput | None:
     return next(outputs(task), None)
 
 
-def outputs(task: Task) -> Iterator[Shown]:
-    """The outputs of the agent that something is linked to."""
+def outputs(task: GeneratorTask) -> Iterator[SketchedOutput]:
+    """Yield the linked outputs of the agent."""
     block = task.blocks.get("Agent Output", "Agent Output")
     links = {
         link["sink_id"]: link for link in task.base.get("links") or () if link.get("sink_name") == "value"
@@ -159,16 +153,16 @@ def outputs(task: Task) -> Iterator[Shown]:
     for node in task.base.get("nodes") or ():
         if node.get("block_id") == block and node["id"] in links:
             name = str((node.get("input_default") or {}).get("name") or "")
-            yield Shown(node=node["id"], name=name, link=links[node["id"]])
+            yield SketchedOutput(node=node["id"], name=name, link=links[node["id"]])
 
 
-def free_name(task: Task, wanted: str) -> str:
+def free_name(task: GeneratorTask, wanted: str) -> str:
     taken = {shown.name for shown in outputs(task)}
     return next(name for name in (wanted, *(f"{wanted}_{n}" for n in range(2, 100))) if name not in taken)
 
 
-def new_sketch(task: Task) -> Sketch:
-    """A sketch whose ids are not those of the agent."""
+def new_sketch(task: GeneratorTask) -> Sketch:
+    """Return a sketch whose ids differ from those of the agent."""
     return Sketch(blocks=task.blocks, prefix=f"new{len(task.base.get('nodes') or ())}_")
 
 

@@ -1,4 +1,4 @@
-"""Makes arguments and answers that fit a JSON schema, out of what was said."""
+"""Build arguments and answers that match a JSON schema."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ MAX_DEPTH = 8
 
 
 def fit_arguments(arguments: Mapping[str, Any], schema: Mapping[str, Any], text: str) -> dict[str, Any]:
-    """Keep what the schema knows, and fill what it requires; `text` goes where words are wanted."""
+    """Keep the arguments that the schema knows and fill in required ones; `text` is used for strings."""
     properties = schema.get("properties") or {}
     if not properties:
         return dict(arguments) if schema.get("additionalProperties", True) else {}
@@ -25,7 +25,7 @@ def fit_arguments(arguments: Mapping[str, Any], schema: Mapping[str, Any], text:
 
 
 def make_value(schema: Mapping[str, Any], text: str, *, root: Mapping[str, Any], depth: int = 0) -> Any:
-    """Some value that the schema accepts."""
+    """Return a value that the schema accepts."""
     schema = _resolve(schema, root)
     for key in ("const", "default"):
         if key in schema:
@@ -64,7 +64,7 @@ def _coerce(value: Any, schema: Mapping[str, Any]) -> Any:
 
 
 def _resolve(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Follow a reference, and take the first real branch of a choice."""
+    """Follow a reference and take the first non-null branch of a union."""
     reference = str(schema.get("$ref", ""))
     if reference.startswith("#/$defs/"):
         schema = (root.get("$defs") or {}).get(reference.removeprefix("#/$defs/"), {})

@@ -1,4 +1,4 @@
-"""What the generator asks for, read from its prompt."""
+"""The agent generator's request, parsed from its prompt."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from llm.offline.conversation import Conversation, text_of
+from llm.offline.conversation import OfflineConversation, text_of
 
 KIND = re.compile(r"\A# Task: (?P<kind>decompose a goal for an agent|draw an agent|change an agent)")
 BLOCK = re.compile(r"^(?P<name>[^|\n]+?) \| (?P<id>[0-9a-f-]{36}) \|", re.MULTILINE)
@@ -24,14 +24,14 @@ ADDRESS = re.compile(r"https?://[^\s\"'<>)\]]+")
 
 
 @dataclass(frozen=True)
-class Task:
-    """One question of the generator."""
+class GeneratorTask:
+    """One request of the agent generator."""
 
-    conversation: Conversation
+    conversation: OfflineConversation
 
     @classmethod
-    def of(cls, conversation: Conversation) -> Task | None:
-        """The task in a request; None for any other request."""
+    def of(cls, conversation: OfflineConversation) -> GeneratorTask | None:
+        """Return the task in a request, or None for any other request."""
         return cls(conversation) if KIND.match(conversation.system) else None
 
     @cached_property
@@ -41,42 +41,42 @@ class Task:
         return found["kind"].split()[0]
 
     @cached_property
-    def wish(self) -> str:
-        """The message that holds the goal: the first of the user, as later ones ask for repairs."""
+    def request(self) -> str:
+        """Return the user's first message, which holds the goal; later ones ask for repairs."""
         return next(
             (text_of(message) for message in self.conversation.messages if message.get("role") == "user"), ""
         )
 
     @cached_property
     def goal(self) -> str:
-        found = GOAL.search(self.wish)
-        return " ".join((found["goal"] if found else self.wish).split())
+        found = GOAL.search(self.request)
+        return " ".join((found["goal"] if found else self.request).split())
 
     @cached_property
     def context(self) -> str:
-        found = CONTEXT.search(self.wish)
+        found = CONTEXT.search(self.request)
         return " ".join(found["context"].split()) if found else ""
 
     @cached_property
-    def said(self) -> str:
-        """Goal and context in one line: what may answer a question."""
+    def full_text(self) -> str:
+        """Return goal and context in one line, which may answer a question."""
         return f"{self.goal} {self.context}".strip()
 
     @property
     def address(self) -> str:
-        """The first web address that was mentioned."""
-        found = ADDRESS.search(self.said)
+        """Return the first URL mentioned, or ""."""
+        found = ADDRESS.search(self.full_text)
         return found.group().rstrip(".,;") if found else ""
 
     @cached_property
     def blocks(self) -> dict[str, str]:
-        """Ids of the blocks in the prompt's index, by name."""
+        """Return the ids of the blocks in the prompt's index by name."""
         return {found["name"].strip(): found["id"] for found in BLOCK.finditer(self.conversation.system)}
 
     @cached_property
     def base(self) -> Mapping[str, Any]:
-        """The agent to be changed; empty when a new one is wished for."""
-        _, mark, after = self.wish.partition(BASE)
+        """Return the agent to change; empty for a new one."""
+        _, mark, after = self.request.partition(BASE)
         try:
             found = json.JSONDecoder().raw_decode(after.strip())[0] if mark else {}
         except ValueError:
@@ -85,6 +85,6 @@ class Task:
 
     @cached_property
     def parts(self) -> list[Mapping[str, Any]]:
-        """Agents it may build upon."""
-        found = PARTS.search(self.wish)
+        """Return the agents it may build upon."""
+        found = PARTS.search(self.request)
         return [json.loads(line) for line in found["lines"].splitlines()] if found else []

@@ -1,4 +1,4 @@
-"""A graph while it is drawn: nodes by block names, links by nodes and pins."""
+"""Builds a graph: nodes by block name, links by node and pin."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ COLUMN = 550
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pin:
-    """An output of a node; static where its value is kept."""
+class SketchPin:
+    """An output pin of a node; `static` if its value is reused."""
 
     node: str
     name: str
@@ -20,30 +20,30 @@ class Pin:
 
 @dataclass(kw_only=True)
 class Sketch:
-    """Draws with the blocks of the generator's index; a name that is not there stays a name."""
+    """A graph under construction; block names that are not in the generator's index are kept as they are."""
 
     blocks: Mapping[str, str]
     nodes: list[dict[str, Any]] = field(default_factory=list)
     links: list[dict[str, Any]] = field(default_factory=list)
     prefix: str = ""
 
-    def add(self, block: str, values: Mapping[str, Any] | None = None, **pins: Pin) -> str:
-        """A node; `pins` are links into it, `values_X_name` stands for the nested pin `values_#_name`."""
+    def add(self, block: str, values: Mapping[str, Any] | None = None, **pins: SketchPin) -> str:
+        """Add a node and return its id; `pins` are links into it, `values_X_name` stands for `values_#_name`."""
         node_id = f"{self.prefix}{block.lower().replace(' ', '_')}_{len(self.nodes) + 1}"
-        place = {"position": {"x": COLUMN * len(self.nodes), "y": 0}}
+        position = {"position": {"x": COLUMN * len(self.nodes), "y": 0}}
         self.nodes.append(
             {
                 "id": node_id,
                 "block_id": self.blocks.get(block, block),
                 "input_default": dict(values or {}),
-                "metadata": {} if self.prefix else place,
+                "metadata": {} if self.prefix else position,
             }
         )
         for name, source in pins.items():
             self.link(source, node_id, name)
         return node_id
 
-    def link(self, source: Pin, node_id: str, name: str) -> None:
+    def link(self, source: SketchPin, node_id: str, name: str) -> None:
         self.links.append(
             {
                 "id": f"{self.prefix}link_{len(self.links) + 1}",
@@ -55,21 +55,27 @@ class Sketch:
             }
         )
 
-    def input(self, name: str, kind: str = "Short Text", *, value: Any = None, about: str = "") -> Pin:
-        """A named input of the agent; with a value it is optional."""
+    def input(self, name: str, kind: str = "Short Text", *, value: Any = None, about: str = "") -> SketchPin:
+        """Add a named input of the agent; a value makes it optional."""
         values: dict[str, Any] = {"name": name}
         if value not in (None, ""):
             values["value"] = value
         if about:
             values["description"] = about
         block = f"Agent {kind} Input" if kind else "Agent Input"
-        return Pin(node=self.add(block, values), name="result", static=True)
+        return SketchPin(node=self.add(block, values), name="result", static=True)
 
-    def step(self, block: str, output: str, values: Mapping[str, Any] | None = None, **pins: Pin) -> Pin:
-        """A node and the output of it that goes on."""
-        return Pin(node=self.add(block, values, **pins), name=output)
+    def step(
+        self, block: str, output: str, values: Mapping[str, Any] | None = None, **pins: SketchPin
+    ) -> SketchPin:
+        """Add a node and return one of its outputs."""
+        return SketchPin(node=self.add(block, values, **pins), name=output)
 
-    def output(self, name: str, value: Pin) -> None:
+    def approval(self, data: SketchPin) -> str:
+        """Add a node that asks a person to approve the data; return its id."""
+        return self.add("Human In The Loop", {"name": "Please approve this."}, data=data)
+
+    def output(self, name: str, value: SketchPin) -> None:
         self.add("Agent Output", {"name": name}, value=value)
 
     def as_json(self, *, name: str, description: str) -> dict[str, Any]:

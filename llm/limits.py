@@ -1,0 +1,21 @@
+"""Limits on time, size and count in this package; spans are in seconds."""
+
+from __future__ import annotations
+
+# --- turns -----------------------------------------------------------------------------------------
+MODEL_IDLE_SECONDS = 60.0
+
+# --- model -----------------------------------------------------------------------------------------
+MODEL_CONNECT_SECONDS = 5.0
+MODEL_TRIES = 3
+MODEL_CUT_TRIES = 2
+MODEL_INLINE_RETRY_AFTER_SECONDS = 10.0
+MODEL_BACKOFF_SECONDS = 0.5
+MODEL_BACKOFF_CAP_SECONDS = 8.0
+MODEL_MAX_ANSWER_BYTES = 32 * 1024 * 1024
+MODEL_MAX_ANSWER_TOKENS = 10_000_000  # what a server reports beyond is not believed
+MODEL_MAX_ANSWER_COST = 10_000  # in USD
+MODEL_MAX_RETRY_AFTER_SECONDS = 7 * 86_400.0
+MAX_CARRY_CHARACTERS = 1024 * 1024  # what a model wants back with one answer, as JSON in ASCII
+MAX_CARRY_DEPTH = 32
+MODEL_LIST_SECONDS = 10.0

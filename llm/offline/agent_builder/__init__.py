@@ -1,0 +1,1 @@
+"""Answers to the agent generator: the offline model builds and changes agents from recipes."""
