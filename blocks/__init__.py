@@ -1,0 +1,1 @@
+"""Blocks: the building blocks of agents, each one file with typed pins and examples."""

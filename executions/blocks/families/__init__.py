@@ -1,1 +1,0 @@
-"""What several blocks share: one module per kinship."""
