@@ -8,13 +8,15 @@ class ExecutionsConfig(AppConfig):
     name = "executions"
 
     def ready(self) -> None:
-        from executions import connecting, sweeping
-        from executions.blocks.checks import (
-            check_blocks,  # the catalogue imports models' neighbours: after the apps
-        )
+        from durable.lifecycle import register as register_lifecycle
+        from executions import signal_handlers, sweep
         from executions.credentials.oauth.providers import check_providers
+        from executions.lifecycle import ExecutionLifecycle
+        from executions.models import BlockRun, Execution
+        from executions.run_block.lifecycle import BlockRunLifecycle
 
-        register(check_blocks, "blocks")
         register(check_providers, "credentials")
-        connecting.connect()
-        sweeping.connect()
+        register_lifecycle(Execution, ExecutionLifecycle())
+        register_lifecycle(BlockRun, BlockRunLifecycle())
+        signal_handlers.connect()
+        sweep.connect()

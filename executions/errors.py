@@ -1,6 +1,6 @@
 """What can be wrong with a request to run something.
 
-APIException (status, code, text)
+Refusal
 ├── BadInputs             400  with what is wrong with each input
 └── ExecutionError        400
     ├── CannotRun         409  the agent has problems, or is started only from outside
@@ -14,74 +14,63 @@ APIException (status, code, text)
 from __future__ import annotations
 
 from collections.abc import Mapping
+from http import HTTPStatus
 
-from rest_framework import status
-from rest_framework.exceptions import APIException, ValidationError
+from durable.refusals import InvalidFields, Refusal
 
 
-class BadInputs(ValidationError):
+class BadInputs(InvalidFields):
     """The inputs do not fit."""
 
     def __init__(self, problems: Mapping[str, str]) -> None:
         self.problems = dict(problems)
-        super().__init__({"inputs": {name: [text] for name, text in self.problems.items()}})
-
-    def __str__(self) -> str:
-        return " ".join(self.problems.values())
+        super().__init__({f"inputs.{name}": [text] for name, text in self.problems.items()})
 
 
-class ExecutionError(APIException):
+class ExecutionError(Refusal):
     """This cannot be run."""
 
-    status_code: int = status.HTTP_400_BAD_REQUEST
-    default_code = "execution_error"
-    default_detail = __doc__
+    code = "execution_error"
 
 
 class CannotRun(ExecutionError):
     """This agent cannot be run as it is."""
 
-    status_code = status.HTTP_409_CONFLICT
-    default_code = "cannot_run"
-    default_detail = __doc__
+    status = HTTPStatus.CONFLICT
+    code = "cannot_run"
 
 
 class BlockDenied(ExecutionError):
     """This may not be used here."""
 
-    status_code = status.HTTP_403_FORBIDDEN
-    default_code = "block_denied"
-    default_detail = __doc__
+    status = HTTPStatus.FORBIDDEN
+    code = "block_denied"
 
 
-class TooDeep(ExecutionError):
+class AgentsTooDeep(ExecutionError):
     """Agents that run agents are nested too deeply."""
 
-    status_code = status.HTTP_409_CONFLICT
-    default_code = "too_deep"
-    default_detail = __doc__
+    status = HTTPStatus.CONFLICT
+    code = "too_deep"
 
 
 class TooManyExecutions(ExecutionError):
     """You have too many executions under way. Wait for some of them to end, or cancel them."""
 
-    status_code = status.HTTP_429_TOO_MANY_REQUESTS
-    default_code = "too_many_executions"
-    default_detail = __doc__
-    wait = 10  # rendered as Retry-After
+    status = HTTPStatus.TOO_MANY_REQUESTS
+    code = "too_many_executions"
+    retry_after = 10
 
 
 class NotAlone(ExecutionError):
     """This block only works inside an agent."""
 
-    default_code = "not_alone"
-    default_detail = __doc__
+    code = "not_alone"
 
 
 class BlockRefused(ExecutionError):
     """A worker refused to run this block; its refusal, in its words."""
 
     def __init__(self, *, status: int, code: str, message: str, hint: str = "") -> None:
-        super().__init__(message, code)
-        self.status_code = status
-        self.hint = hint or None
+        super().__init__(message)
+        self.status, self.code, self.hint = status, code, hint

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
+from blocks.errors import InputError
+from blocks.pins import PinPath, parse_pin
 from executions.agents.errors import NotAGraph
-from executions.blocks.errors import InputError
-from executions.blocks.pins import PinPath, parse_pin
 
 JSON = Any
 Part = TypeVar("Part")

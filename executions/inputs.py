@@ -1,4 +1,4 @@
-"""The inputs of an execution: fitted to what the agent takes, every problem named at once."""
+"""Validation of an execution's inputs against the schema of its agent."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from collections.abc import Mapping
 from jsonschema.exceptions import SchemaError, UnknownType
 from referencing.exceptions import Unresolvable
 
-from durable import limits, storable
-from executions.blocks.coercion import coerce
-from executions.blocks.errors import BlockFailed
-from executions.blocks.families.schemas import best_error, trim
-from executions.engine.values import size_of
+from blocks.coercion import coerce
+from blocks.errors import BlockFailed
+from blocks.ports import JSON
+from blocks.support.schemas import best_error, trim
+from durable import storable
+from executions import limits
+from executions.engine.large_values import size_of
 from executions.errors import BadInputs
-from executions.ports import JSON
 
 
 def fit_inputs(values: Mapping[str, JSON], schema: Mapping[str, JSON]) -> dict[str, JSON]:
-    """The values in the types of the schema, nulls left out; raises BadInputs."""
+    """Return the values in the types of the schema, without nulls; raise BadInputs with every problem."""
     if size_of(dict(values), limits.MAX_INPUT_BYTES) > limits.MAX_INPUT_BYTES:
         raise BadInputs(
             {"": f"The inputs are larger than {limits.MAX_INPUT_BYTES:,} bytes. Give large ones as files."}
@@ -35,14 +36,14 @@ def fit_inputs(values: Mapping[str, JSON], schema: Mapping[str, JSON]) -> dict[s
                 problems[name] = str(error)
     for name in schema.get("required") or []:
         if name not in fitted and name not in problems:
-            problems[name] = "This input is needed."
+            problems[name] = "This input is required."
     if problems:
         raise BadInputs(problems)
     return fitted
 
 
 def fit_input(value: JSON, schema: JSON) -> JSON:
-    """One value; raises ValueError with a sentence."""
+    """Return one value in the type of its schema; raise ValueError with a sentence for the user."""
     try:
         clean = storable.json_value(value)
     except ValueError as error:

@@ -1,12 +1,12 @@
-"""Which content from outside an execution has in it."""
+"""Sources of outside content in an execution."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from blocks.base import Block
+from blocks.registry import get_registry
 from boundary import taint
-from executions.blocks.base import Block
-from executions.blocks.registry import get_registry
 from executions.graph import parse_graph
 from executions.models import AgentVersion, Execution
 
@@ -16,7 +16,7 @@ OTHERS_AGENT = "an agent of the store"
 
 
 def content_sources(execution: Execution, blocks: Iterable[Block]) -> taint.Sources:
-    """Where values of an execution may come from: its conversation, its blocks, its parent, a webhook's caller."""
+    """Return where its values may come from: its conversation, blocks and parent, or the caller of a webhook."""
     around = [CALLER] if execution.parent_id else []
     around += [WEBHOOK] if execution.source == Execution.Source.TRIGGER else []
     return taint.merge(
@@ -25,7 +25,7 @@ def content_sources(execution: Execution, blocks: Iterable[Block]) -> taint.Sour
 
 
 def sources_of(execution: Execution) -> taint.Sources:
-    """The same for an execution that is only looked at; also what others wrote into an agent of the store counts."""
+    """Return the same for an execution that is only read; an agent of the store counts as outside, too."""
     version = AgentVersion.objects.filter(agent=execution.agent_id, version=execution.version).first()
     nodes = parse_graph(version.graph).nodes if version is not None else ()
     registry = get_registry()

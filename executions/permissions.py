@@ -1,15 +1,15 @@
-"""Which blocks a session allows, as the row of an execution keeps it."""
+"""Permissions of a session on blocks, as stored with an execution."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from executions.blocks.base import Block
-from executions.ports import JSON
+from blocks.base import Block
+from blocks.ports import JSON
 
 
 def allows(permissions: Mapping[str, JSON], block: Block) -> bool:
-    """Whether a block, known by its id and its name, may be used: not denied, and allowed where some are named."""
+    """Return whether a block may be used: not denied by id or name, and allowed if there is an allow list."""
     blocks = permissions.get("blocks") or {}
     names = {block.id, block.name}
     if names & set(blocks.get("deny") or []):

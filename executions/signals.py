@@ -1,10 +1,14 @@
-"""What others hear of executions; sent with the keyword `execution`."""
+"""Signals of the package; each is sent inside the transaction that it speaks of, unless it says otherwise."""
 
 from __future__ import annotations
 
 from django.dispatch import Signal
 
-# Inside the transaction that ends it: rows written by receivers happen with it, or not.
+# agent: it was removed from its library; its schedules and triggers end with it.
+agent_removed = Signal()
+# review: it was approved, rejected or expired. The execution may not wait yet: it looks again before it does.
+review_decided = Signal()
+# execution: it ended. Rows written by receivers are committed with the end, or not at all.
 execution_ended = Signal()
-# Its status or one of its nodes, for showing: a hint, outside any promise. `nodes` is a list of what changed.
+# execution, nodes: something changed that is shown to people. A hint, sent after the commit; it may get lost.
 execution_changed = Signal()

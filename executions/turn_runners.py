@@ -1,4 +1,4 @@
-"""Where chat puts what runs a turn of the copilot for an agent."""
+"""Registry for what runs a turn of the copilot for an agent; chat fills it."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from executions.ports import JSON, PortError, TurnAnswer, TurnOrder, TurnRunner
+from blocks.ports import JSON, CopilotAnswer, PortError, TurnOrder, TurnRunner
 from llm.types import CancelSignal
 
 
 @dataclass(frozen=True, kw_only=True)
 class TurnScope:
-    """For whom and from where the turn is asked for; it may do at most what is permitted here."""
+    """Who asks for the turn and from where; it may do at most what is permitted here."""
 
     user_id: int
     execution_id: uuid.UUID
@@ -22,10 +22,10 @@ class TurnScope:
     outside_sources: tuple[str, ...] = ()  # where what the turn is asked may come from
 
 
-class NoTurns:
-    """Until somebody fills it in."""
+class UnfilledTurnRunner:
+    """Refuses every turn: the default until chat registers a runner."""
 
-    def run(self, order: TurnOrder, cancel: CancelSignal) -> TurnAnswer:
+    def run(self, order: TurnOrder, cancel: CancelSignal) -> CopilotAnswer:
         raise PortError("The copilot cannot be asked from an agent here: no chat is installed.")
 
 
@@ -36,7 +36,7 @@ class TurnRunners:
     """Filled once, when Django is set up."""
 
     def __init__(self) -> None:
-        self._make: Make = lambda scope: NoTurns()
+        self._make: Make = lambda scope: UnfilledTurnRunner()
 
     def fill(self, make: Make) -> None:
         self._make = make

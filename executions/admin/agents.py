@@ -9,13 +9,13 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
-from durable.admin_acting import Acting, asks_first
-from executions.admin.showing import shown
+from durable.admin_actions import ActionsMixin, asks_first
+from executions.admin.display import shown
 from executions.agents.library import remove_agent
 from executions.models import Agent, AgentVersion, StoreListing
 
 
-class Looking:
+class ViewOnlyAdmin:
     """Rows that are looked at; their owners change them."""
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -25,7 +25,7 @@ class Looking:
         return False
 
 
-class VersionInline(Looking, admin.TabularInline):  # type: ignore[type-arg]
+class VersionInline(ViewOnlyAdmin, admin.TabularInline):  # type: ignore[type-arg]
     model = AgentVersion
     fields = readonly_fields = ("version", "note", "can_run", "created_at")
     ordering = ("-version",)
@@ -45,7 +45,7 @@ class VersionInline(Looking, admin.TabularInline):  # type: ignore[type-arg]
         return version.is_valid
 
 
-class PartInline(Looking, admin.TabularInline):  # type: ignore[type-arg]
+class PartInline(ViewOnlyAdmin, admin.TabularInline):  # type: ignore[type-arg]
     """The sub-agents that came with an agent."""
 
     model = Agent
@@ -61,7 +61,7 @@ class PartInline(Looking, admin.TabularInline):  # type: ignore[type-arg]
 
 
 @admin.register(Agent)
-class AgentAdmin(Looking, Acting, admin.ModelAdmin):  # type: ignore[type-arg]
+class AgentAdmin(ViewOnlyAdmin, ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
     """What people have in their libraries. An operator can take an agent out of one."""
 
     list_display = ("name", "user", "latest_version", "source", "part_of", "updated_at", "deleted_at")
@@ -100,7 +100,7 @@ class AgentAdmin(Looking, Acting, admin.ModelAdmin):  # type: ignore[type-arg]
 
 
 @admin.register(AgentVersion)
-class AgentVersionAdmin(Looking, admin.ModelAdmin):  # type: ignore[type-arg]
+class AgentVersionAdmin(ViewOnlyAdmin, admin.ModelAdmin):  # type: ignore[type-arg]
     """What an agent was at a time; it never changes."""
 
     list_display = ("agent", "version", "can_run", "note", "created_at")
@@ -151,7 +151,7 @@ class AgentVersionAdmin(Looking, admin.ModelAdmin):  # type: ignore[type-arg]
 
 
 @admin.register(StoreListing)
-class StoreListingAdmin(Looking, Acting, admin.ModelAdmin):  # type: ignore[type-arg]
+class StoreListingAdmin(ViewOnlyAdmin, ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
     """What is on offer. An operator can withdraw a listing; copies stay."""
 
     list_display = ("__str__", "name", "published", "additions", "published_at", "withdrawn_at")

@@ -6,19 +6,26 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from durable import cancelling
-from durable.admin_acting import asks_first
-from durable.admin_jobs import CANCEL_QUESTION, Age, Ended, JobActions, Stuck
-from executions.admin.executions import ReadOnly
+from durable import cancellation
+from durable.admin_actions import asks_first
+from durable.admin_jobs import CANCEL_QUESTION, AgeFilter, EndedFilter, JobActions, StuckFilter
+from executions.admin.executions import ReadOnlyExecutionAdmin
 from executions.models import BlockRun
 
 
 @admin.register(BlockRun)
-class BlockRunAdmin(JobActions, ReadOnly):
+class BlockRunAdmin(JobActions, ReadOnlyExecutionAdmin):
     """What runs and what waits; stopping one."""
 
     list_display = ["block_id", "state", "end_reason", "user", "age", "took", "attempt", "holder"]
-    list_filter = ["status", "end_reason", Stuck, Age, Ended, ("user", admin.RelatedOnlyFieldListFilter)]
+    list_filter = [
+        "status",
+        "end_reason",
+        StuckFilter,
+        AgeFilter,
+        EndedFilter,
+        ("user", admin.RelatedOnlyFieldListFilter),
+    ]
     list_select_related = ["user"]
     search_fields = ["=id", "=block_id", "=client_id", "user__username"]
     ordering = ["-queued_at"]
@@ -44,7 +51,7 @@ class BlockRunAdmin(JobActions, ReadOnly):
     @admin.action(description="Cancel: stop it for good", permissions=["change"])
     @asks_first(CANCEL_QUESTION)
     def cancel(self, request: HttpRequest, runs: QuerySet[BlockRun]) -> None:
-        stopped = [run for run in runs if cancelling.stop(BlockRun, run.pk)]
+        stopped = [run for run in runs if cancellation.stop(BlockRun, run.pk)]
         for run in stopped:
             self.log_change(request, run, "Cancelled.")
         self.message_user(request, f"{len(stopped)} asked to stop; runs that had ended stay as they ended.")

@@ -11,18 +11,18 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from durable.admin_acting import asks_first
-from durable.admin_jobs import CANCEL_QUESTION, Age, Ended, JobActions, Stuck
-from executions.admin.showing import shown
-from executions.cancelling import stop
+from durable.admin_actions import asks_first
+from durable.admin_jobs import CANCEL_QUESTION, AgeFilter, EndedFilter, JobActions, StuckFilter
+from executions.admin.display import shown
+from executions.cancellation import stop
 from executions.models import Execution, NodeExecution
-from executions.requeueing import requeue
-from executions.showing import hide, shown_pairs
+from executions.redaction import hide, shown_pairs
+from executions.requeue import requeue
 
 SHOWN_NODES = 200
 
 
-class ReadOnly(admin.ModelAdmin):  # type: ignore[type-arg]
+class ReadOnlyExecutionAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     """The rows are the memory of what happened; nobody edits them."""
 
     show_full_result_count = False
@@ -35,7 +35,7 @@ class ReadOnly(admin.ModelAdmin):  # type: ignore[type-arg]
 
 
 @admin.register(Execution)
-class ExecutionAdmin(JobActions, ReadOnly):
+class ExecutionAdmin(JobActions, ReadOnlyExecutionAdmin):
     """What runs, what waits and what came of it; stopping one, and giving one to another worker."""
 
     list_display = [
@@ -54,9 +54,9 @@ class ExecutionAdmin(JobActions, ReadOnly):
     list_filter = [
         "status",
         "end_reason",
-        Stuck,
-        Age,
-        Ended,
+        StuckFilter,
+        AgeFilter,
+        EndedFilter,
         ("user", admin.RelatedOnlyFieldListFilter),
         "source",
     ]
@@ -70,6 +70,7 @@ class ExecutionAdmin(JobActions, ReadOnly):
         "version",
         "user",
         "status",
+        "asks_person",
         "end_reason",
         "error",
         "source",
@@ -151,7 +152,7 @@ def cells(node: NodeExecution) -> tuple[object, ...]:
 
 
 @admin.register(NodeExecution)
-class NodeExecutionAdmin(ReadOnly):
+class NodeExecutionAdmin(ReadOnlyExecutionAdmin):
     """One run of one node: what it was given and what it emitted."""
 
     list_display = ["node_id", "run", "status", "execution", "attempt", "cost", "started_at", "ended_at"]

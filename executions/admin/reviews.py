@@ -8,17 +8,17 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from durable.admin_acting import Acting, asks_first
-from executions.admin.acting import act_on_each
-from executions.admin.showing import shown
+from durable.admin_actions import ActionsMixin, asks_first
+from executions.admin.bulk_actions import act_on_each
+from executions.admin.display import shown
 from executions.models import Review
-from executions.reviews.deciding import decide
+from executions.reviews.decisions import decide
 
 BY_AN_OPERATOR = "Rejected by an operator."
 
 
 @admin.register(Review)
-class ReviewAdmin(Acting, admin.ModelAdmin):  # type: ignore[type-arg]
+class ReviewAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
     """What people are asked. An operator can reject what nobody will decide; approving is its owner's."""
 
     list_display = [

@@ -6,16 +6,16 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from durable.admin_acting import Acting
-from executions.admin.acting import act_on_each
-from executions.admin.showing import shown
+from durable.admin_actions import ActionsMixin
+from executions.admin.bulk_actions import act_on_each
+from executions.admin.display import shown
 from executions.models import Schedule
-from executions.schedules import keeping
-from executions.schedules.running import run_now
+from executions.schedules import actions as schedule_actions
+from executions.schedules.run_due import run_now
 
 
 @admin.register(Schedule)
-class ScheduleAdmin(Acting, admin.ModelAdmin):  # type: ignore[type-arg]
+class ScheduleAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
     """What runs when, and why it did not. They are made by their owners; beat's own rows are under periodic tasks."""
 
     list_display = [
@@ -64,14 +64,22 @@ class ScheduleAdmin(Acting, admin.ModelAdmin):  # type: ignore[type-arg]
     def switch_off(self, request: HttpRequest, chosen: QuerySet[Schedule]) -> None:
         enabled = chosen.filter(enabled=True)
         act_on_each(
-            self, request, enabled, lambda row: keeping.change(row, enabled=False), done="switched off"
+            self,
+            request,
+            enabled,
+            lambda row: schedule_actions.change(row, enabled=False),
+            done="switched off",
         )
 
     @admin.action(description="Switch on: from now on, nothing is made up for", permissions=["change"])
     def switch_on(self, request: HttpRequest, chosen: QuerySet[Schedule]) -> None:
         disabled = chosen.filter(enabled=False)
         act_on_each(
-            self, request, disabled, lambda row: keeping.change(row, enabled=True), done="switched on"
+            self,
+            request,
+            disabled,
+            lambda row: schedule_actions.change(row, enabled=True),
+            done="switched on",
         )
 
     @admin.display(description="inputs")

@@ -8,15 +8,16 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from durable.admin_acting import Acting
-from executions.admin.acting import act_on_each
-from executions.admin.showing import shown
+from durable.admin_actions import ActionsMixin
+from executions.admin.bulk_actions import act_on_each
+from executions.admin.display import shown
 from executions.models import Trigger, TriggerDelivery
-from executions.triggers import delivering, keeping
+from executions.triggers import actions as trigger_actions
+from executions.triggers import dispatch
 
 
 @admin.register(Trigger)
-class TriggerAdmin(Acting, admin.ModelAdmin):  # type: ignore[type-arg]
+class TriggerAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
     """Triggers can be seen and switched off and on. They are made by their owners; nobody sees address or secret."""
 
     list_display = ["name", "user", "agent", "scheme", "enabled", "created_at", "called_at"]
@@ -47,14 +48,18 @@ class TriggerAdmin(Acting, admin.ModelAdmin):  # type: ignore[type-arg]
     def switch_off(self, request: HttpRequest, chosen: QuerySet[Trigger]) -> None:
         enabled = chosen.filter(enabled=True)
         act_on_each(
-            self, request, enabled, lambda row: keeping.change(row, enabled=False), done="switched off"
+            self,
+            request,
+            enabled,
+            lambda row: trigger_actions.change(row, enabled=False),
+            done="switched off",
         )
 
     @admin.action(description="Switch on", permissions=["change"])
     def switch_on(self, request: HttpRequest, chosen: QuerySet[Trigger]) -> None:
         disabled = chosen.filter(enabled=False)
         act_on_each(
-            self, request, disabled, lambda row: keeping.change(row, enabled=True), done="switched on"
+            self, request, disabled, lambda row: trigger_actions.change(row, enabled=True), done="switched on"
         )
 
     @admin.display(description="inputs")
@@ -63,7 +68,7 @@ class TriggerAdmin(Acting, admin.ModelAdmin):  # type: ignore[type-arg]
 
 
 @admin.register(TriggerDelivery)
-class TriggerDeliveryAdmin(Acting, admin.ModelAdmin):  # type: ignore[type-arg]
+class TriggerDeliveryAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
     """Who called, what became of it, and the same once more."""
 
     list_display = ["trigger", "state", "delivery_key", "execution", "tries", "error", "received_at"]
@@ -97,7 +102,7 @@ class TriggerDeliveryAdmin(Acting, admin.ModelAdmin):  # type: ignore[type-arg]
     @admin.action(description="Replay: start the agent once more with what was sent", permissions=["change"])
     def replay(self, request: HttpRequest, chosen: QuerySet[TriggerDelivery]) -> None:
         deliveries = chosen.select_related("trigger__user", "trigger__agent")
-        act_on_each(self, request, deliveries, delivering.replay, done="replayed")
+        act_on_each(self, request, deliveries, dispatch.replay, done="replayed")
 
     @admin.display(description="headers")
     def shown_headers(self, delivery: TriggerDelivery) -> str:

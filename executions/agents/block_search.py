@@ -1,24 +1,24 @@
-"""Search among blocks: by words for what they do, or by id."""
+"""Search of blocks by words or id."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from durable import limits
+from blocks.base import Block
+from blocks.registry import BlockRegistry, get_registry
+from executions import limits
 from executions.agents.search import Match, Texts, check_query, rank
 from executions.agents.validation.scope import allow_all
-from executions.blocks.base import Block
-from executions.blocks.registry import Registry, get_registry
 
 
 def find_blocks(
     query: str,
     *,
-    registry: Registry | None = None,
+    registry: BlockRegistry | None = None,
     may_use: Callable[[Block], bool] = allow_all,
     most: int = limits.SEARCH_RESULTS,
 ) -> list[Match[Block]]:
-    """Blocks that fit some words, the best first; an id finds its block. Raises QueryTooLong."""
+    """Return blocks that match a query, best first; an id finds its block. Raises QueryTooLong."""
     known = registry or get_registry()
     exact = check_query(query)
     if exact in known:

@@ -1,6 +1,6 @@
 """What can be wrong with a request about agents.
 
-APIException (status, code, text)
+Refusal
 ├── AgentMissing           404  not there, or not yours
 ├── VersionMissing         404
 ├── ListingMissing         404
@@ -15,79 +15,70 @@ APIException (status, code, text)
 
 from __future__ import annotations
 
-from rest_framework import status
-from rest_framework.exceptions import APIException, NotFound
+from http import HTTPStatus
 
-from durable import limits
+from durable.refusals import NotFound, Refusal
+from executions import limits
 
 
 class AgentMissing(NotFound):
     """There is no such agent in your library."""
 
-    default_detail = __doc__
-
 
 class VersionMissing(NotFound):
     """The agent has no such version."""
-
-    default_detail = __doc__
 
 
 class ListingMissing(NotFound):
     """There is no such agent in the store."""
 
-    default_detail = __doc__
 
-
-class AgentError(APIException):
+class AgentError(Refusal):
     """The agent could not be handled."""
 
-    status_code: int = status.HTTP_400_BAD_REQUEST
-    default_code = "agent_error"
-    default_detail = __doc__
+    code = "agent_error"
 
 
 class NotAGraph(AgentError):
     """This is no agent JSON: it needs an object with a list of `nodes` and a list of `links`."""
 
-    default_code = "not_a_graph"
-    default_detail = __doc__
+    code = "not_a_graph"
 
 
 class GraphTooLarge(AgentError):
     """The agent is too large. Split it into several agents."""
 
-    status_code = status.HTTP_413_REQUEST_ENTITY_TOO_LARGE
-    default_code = "graph_too_large"
-    default_detail = __doc__
+    status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    code = "graph_too_large"
 
 
 class QueryTooLong(AgentError):
     """The search term is too long."""
 
-    default_code = "query_too_long"
-    default_detail = f"Search with at most {limits.MAX_QUERY_CHARACTERS} characters: a few words are enough."
+    code = "query_too_long"
+
+    def __init__(self) -> None:
+        super().__init__(
+            f"Search with at most {limits.MAX_QUERY_CHARACTERS} characters: a few words are enough."
+        )
 
 
 class VersionMoved(AgentError):
     """The agent has a newer version than the one this change was made on. Load it and change that."""
 
-    status_code = status.HTTP_409_CONFLICT
-    default_code = "version_moved"
-    default_detail = __doc__
+    status = HTTPStatus.CONFLICT
+    code = "version_moved"
 
 
 class NotPublishable(AgentError):
     """An agent that cannot run cannot be published. Mend what validation reports first."""
 
-    status_code = status.HTTP_409_CONFLICT
-    default_code = "not_publishable"
-    default_detail = __doc__
+    status = HTTPStatus.CONFLICT
+    code = "not_publishable"
 
 
 class SlugTaken(AgentError):
     """Another of your agents is published under this name. Choose another slug."""
 
-    status_code = status.HTTP_409_CONFLICT
-    default_code = "slug_taken"
-    default_detail = __doc__
+    status = HTTPStatus.CONFLICT
+    code = "slug_taken"

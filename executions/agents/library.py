@@ -1,4 +1,4 @@
-"""A person's library: which agents they have, finding one, renaming and removing it."""
+"""The library of a user: list, find, rename and remove agents."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from accounts.models import User
-from durable import limits
-from durable.retrying import in_transaction
+from durable.transactions import in_transaction
+from executions import limits
 from executions.agents.errors import AgentMissing
 from executions.agents.search import Match, Texts, rank
-from executions.agents.signals import agent_removed
 from executions.models import Agent, AgentVersion
+from executions.signals import agent_removed
 
 
 def agents_of(user: User) -> QuerySet[Agent]:
-    """The agents listed in a library, the latest changed first; sub-agents are part of theirs."""
+    """Return the agents listed in a library, latest change first, without sub-agents."""
     rows = Agent.objects.filter(user=user, deleted_at=None, part_of=None)
     return rows.select_related("listing", "listing__user").order_by("-updated_at")
 
 
 def get_agent(user: User, agent_id: uuid.UUID | str) -> Agent:
-    """One of the user's agents by its id, sub-agents included; raises AgentMissing."""
+    """Return one of the user's agents by id, sub-agents included; raises AgentMissing."""
     try:
         key = uuid.UUID(str(agent_id))
     except ValueError:
@@ -36,7 +36,7 @@ def get_agent(user: User, agent_id: uuid.UUID | str) -> Agent:
 
 
 def search_library(user: User, query: str, *, most: int = limits.SEARCH_RESULTS) -> list[Match[Agent]]:
-    """The user's agents that fit some words, the best first; an id finds its agent. Raises QueryTooLong."""
+    """Return the user's agents that match a query, best first; an id finds its agent. Raises QueryTooLong."""
     ranked = rank(query, agents_of(user)[: limits.MAX_SEARCHED_ROWS], texts_of, most=most)
     try:
         exact = get_agent(user, query.strip())
@@ -50,13 +50,13 @@ def texts_of(agent: Agent) -> Texts:
 
 
 def newest_versions(agents: list[Agent]) -> dict[uuid.UUID, AgentVersion]:
-    """The newest version of each, without its graph, in one query."""
+    """Return the newest version of each, without its graph, in one query."""
     rows = AgentVersion.objects.filter(agent__in=agents, version=F("agent__latest_version"))
     return {row.agent_id: row for row in rows.defer("graph")}
 
 
 def change_agent(agent: Agent, *, name: str | None = None, description: str | None = None) -> Agent:
-    """Rename or describe it anew; that makes no new version."""
+    """Change name or description, without a new version."""
     fields = {"name": name, "description": description}
     changed = {field: value for field, value in fields.items() if value is not None}
     for field, value in changed.items():
@@ -67,7 +67,7 @@ def change_agent(agent: Agent, *, name: str | None = None, description: str | No
 
 @in_transaction
 def remove_agent(agent: Agent) -> None:
-    """Take it out of the library with its sub-agents; its executions still tell what it was. Again: nothing."""
+    """Remove it and its sub-agents from the library; its executions stay. Repeating it changes nothing."""
     now = timezone.now()
     removed = Agent.objects.filter(pk=agent.pk, deleted_at=None).update(deleted_at=now)
     Agent.objects.filter(part_of=agent, deleted_at=None).update(deleted_at=now)

@@ -1,4 +1,4 @@
-"""The agents of a person's library that the nodes of a graph may mean, fetched at once."""
+"""Lookup of the library agents that the nodes of a graph may refer to, in one query."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from django.db.models import Q
 
 from accounts.models import User
+from blocks.registry import BlockRegistry
 from executions.agents.schemas import Schemas
 from executions.agents.sub_agents import Reference, Signature, is_executor, read_reference
-from executions.blocks.registry import Registry
 from executions.graph import Graph
 from executions.models import AgentVersion
 
@@ -20,13 +20,13 @@ WANTED = ("version", "input_schema", "output_schema", "problems", "agent__name",
 
 @dataclass(frozen=True, kw_only=True)
 class Library:
-    """Found agents: by their own id, else by the id they had where they came from; the newest first."""
+    """Agents by their own id, else by the id they had before import; newest first."""
 
     by_id: Mapping[str, Mapping[int, Signature]]
     by_imported_id: Mapping[str, str]
 
     def find(self, reference: Reference) -> Signature | None:
-        """The version the node names, else the newest there is."""
+        """Return the version the node names, else the newest one."""
         own = plain_id(reference.graph_id)
         versions = self.by_id.get(own) or self.by_id.get(self.by_imported_id.get(reference.graph_id, ""))
         if not versions:
@@ -34,8 +34,8 @@ class Library:
         return versions.get(reference.version or 0) or versions[max(versions)]
 
 
-def find_agents(user: User, graphs: Iterable[Graph], registry: Registry) -> Library:
-    """Every agent of the library that some Agent Executor of the graphs names."""
+def find_agents(user: User, graphs: Iterable[Graph], registry: BlockRegistry) -> Library:
+    """Return every agent of the library that an Agent Executor of the graphs names."""
     wanted = {
         read_reference(node).graph_id
         for graph in graphs

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from executions.blocks.base import Block, BlockType
-from executions.blocks.errors import InputError
-from executions.blocks.pins import Kind, Step, parse_pin
-from executions.blocks.schema import JSON
+from blocks.base import Block, BlockType
+from blocks.errors import InputError
+from blocks.pins import PinStep, PinStepKind, parse_pin
+from blocks.schema import JSON
 from executions.graph import TOOLS_PIN, TOOLS_PREFIX, Node
 
 ANY: Mapping[str, JSON] = {}
@@ -32,7 +32,7 @@ class FoundPin:
     """What a link's name leads to: the pin, and the schema of the place inside its value."""
 
     pin: str
-    steps: tuple[Step, ...]
+    steps: tuple[PinStep, ...]
     schema: Mapping[str, JSON]
     scalar_key: str | None = None
 
@@ -56,16 +56,6 @@ class NodePins:
         if self.block.type is not BlockType.AGENT:
             return {}
         return properties_of(self.input_default.get("output_schema"))
-
-    @cached_property
-    def required_dynamic_inputs(self) -> tuple[str, ...]:
-        """Pins the node's own schema cannot do without."""
-        need = self.block.dynamic_inputs
-        schema = self.input_default.get(need.schema_pin) if need else None
-        required = schema.get("required") if isinstance(schema, Mapping) else None
-        if not isinstance(required, list):
-            return ()
-        return tuple(name for name in required if isinstance(name, str) and name in self.dynamic_inputs)
 
     def find_input(self, name: str) -> FoundPin:
         """The input a name leads to, old names included; raises PinError."""
@@ -110,7 +100,7 @@ class NodePins:
         yield from self.block.outputs_by_name
         yield from self.dynamic_outputs
 
-    def _input(self, pin: str, steps: tuple[Step, ...]) -> FoundPin:
+    def _input(self, pin: str, steps: tuple[PinStep, ...]) -> FoundPin:
         known = self.block.inputs_by_name.get(pin)
         schema = known.schema if known else as_schema(self.dynamic_inputs[pin])
         place = descend(schema, steps, pin + "".join(f"_{step.kind}_{step.key}" for step in steps))
@@ -129,7 +119,7 @@ def pins_of(node: Node, block: Block) -> NodePins:
 @dataclass(frozen=True, kw_only=True)
 class SplitName:
     pin: str
-    steps: tuple[Step, ...]
+    steps: tuple[PinStep, ...]
 
 
 def split(name: str) -> SplitName:
@@ -141,27 +131,27 @@ def split(name: str) -> SplitName:
     return SplitName(pin=path.pin, steps=path.steps)
 
 
-def descend(schema: Mapping[str, JSON], steps: tuple[Step, ...], name: str) -> Mapping[str, JSON]:
+def descend(schema: Mapping[str, JSON], steps: tuple[PinStep, ...], name: str) -> Mapping[str, JSON]:
     """The schema of the place inside; raises BadNestedPin where nothing can be."""
     for step in steps:
         schema = enter(schema, step, name)
     return schema
 
 
-def enter(schema: Mapping[str, JSON], step: Step, name: str) -> Mapping[str, JSON]:
-    container = "array" if step.kind is Kind.INDEX else "object"
+def enter(schema: Mapping[str, JSON], step: PinStep, name: str) -> Mapping[str, JSON]:
+    container = "array" if step.kind is PinStepKind.INDEX else "object"
     options = [option for option in schema.get("anyOf", [schema]) if isinstance(option, Mapping)]
     for option in options:
         if "type" not in option and "enum" not in option:
             return ANY
         if option.get("type") == container:
             return member(option, step)
-    what = "a list index (_$_)" if step.kind is Kind.INDEX else f"a key (_{step.kind}_)"
+    what = "a list index (_$_)" if step.kind is PinStepKind.INDEX else f"a key (_{step.kind}_)"
     raise BadNestedPin(f"{name!r} goes into the pin with {what}, and its value is no {container}.")
 
 
-def member(schema: Mapping[str, JSON], step: Step) -> Mapping[str, JSON]:
-    if step.kind is Kind.INDEX:
+def member(schema: Mapping[str, JSON], step: PinStep) -> Mapping[str, JSON]:
+    if step.kind is PinStepKind.INDEX:
         return as_schema(schema.get("items"))
     named = properties_of(schema).get(step.key)
     return as_schema(named if named is not None else schema.get("additionalProperties"))

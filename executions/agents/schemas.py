@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from blocks.base import Block, BlockType
+from blocks.coercion import coerce
+from blocks.pins import MISSING
+from blocks.registry import BlockRegistry, get_registry
+from blocks.schema import JSON
 from executions.agents.pins import PinError, pins_of
-from executions.blocks.base import Block, BlockType
-from executions.blocks.coercion import coerce
-from executions.blocks.pins import MISSING
-from executions.blocks.registry import Registry, get_registry
-from executions.blocks.schema import JSON
 from executions.graph import Graph, Node
 
 FORMATS = {"short": "short-text", "long": "long-text"}  # as forms of AutoGPT know them
@@ -26,12 +26,12 @@ class Schemas:
     outputs: Mapping[str, JSON]
 
 
-def schemas_of(graph: Graph, registry: Registry | None = None) -> Schemas:
+def schemas_of(graph: Graph, registry: BlockRegistry | None = None) -> Schemas:
     known = registry or get_registry()
     return Schemas(inputs=input_schema(graph, known), outputs=output_schema(graph, known))
 
 
-def input_schema(graph: Graph, registry: Registry) -> dict[str, JSON]:
+def input_schema(graph: Graph, registry: BlockRegistry) -> dict[str, JSON]:
     """One property per named input; those without a value of their own are required."""
     properties = {
         name: input_property(node, block, name)
@@ -42,7 +42,7 @@ def input_schema(graph: Graph, registry: Registry) -> dict[str, JSON]:
     return {"type": "object", "properties": properties, "required": required}
 
 
-def output_schema(graph: Graph, registry: Registry) -> dict[str, JSON]:
+def output_schema(graph: Graph, registry: BlockRegistry) -> dict[str, JSON]:
     """One property per named output; none is promised, as a branch may not be taken."""
     properties: dict[str, JSON] = {}
     for node, _ in nodes_of(graph, registry, BlockType.OUTPUT):
@@ -53,7 +53,7 @@ def output_schema(graph: Graph, registry: Registry) -> dict[str, JSON]:
     return {"type": "object", "properties": properties, "required": []}
 
 
-def nodes_of(graph: Graph, registry: Registry, kind: BlockType) -> Iterator[tuple[Node, Block]]:
+def nodes_of(graph: Graph, registry: BlockRegistry, kind: BlockType) -> Iterator[tuple[Node, Block]]:
     for node in graph.nodes:
         if node.block_id in registry and (block := registry.get(node.block_id)).type is kind:
             yield node, block
@@ -123,7 +123,7 @@ def columns(given: Mapping[str, JSON], block: Block) -> dict[str, JSON]:
 # --- one output ---------------------------------------------------------------------------------
 
 
-def output_property(node: Node, graph: Graph, registry: Registry, name: str) -> dict[str, JSON]:
+def output_property(node: Node, graph: Graph, registry: BlockRegistry, name: str) -> dict[str, JSON]:
     templated = bool(node.input_default.get("format"))
     schema: dict[str, JSON] = {"type": "string"} if templated else linked_type(node, graph, registry)
     schema["title"] = text(node.input_default.get("title")) or name
@@ -133,7 +133,7 @@ def output_property(node: Node, graph: Graph, registry: Registry, name: str) -> 
     return schema
 
 
-def linked_type(node: Node, graph: Graph, registry: Registry) -> dict[str, JSON]:
+def linked_type(node: Node, graph: Graph, registry: BlockRegistry) -> dict[str, JSON]:
     """The type of what is linked to it, where that is one and known."""
     kinds = {
         source_type(link.source_id, link.source_name, graph, registry)
@@ -144,7 +144,7 @@ def linked_type(node: Node, graph: Graph, registry: Registry) -> dict[str, JSON]
     return {"type": kind} if kind else {}
 
 
-def source_type(node_id: str, pin: str, graph: Graph, registry: Registry) -> str:
+def source_type(node_id: str, pin: str, graph: Graph, registry: BlockRegistry) -> str:
     node = graph.node(node_id)
     if node is None or node.block_id not in registry:
         return ""

@@ -1,4 +1,4 @@
-"""Fuzzy search: words in any order, with typing errors, the best match first."""
+"""Fuzzy search: words in any order, tolerant of typos, best match first."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 from rapidfuzz import fuzz, process
 
-from durable import limits
+from executions import limits
 from executions.agents.errors import QueryTooLong
 
 Item = TypeVar("Item")
@@ -31,7 +31,7 @@ SHORTEST_BEGINNING = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Match(Generic[Item]):
-    """Something found, and how well it fits: 0 to 100."""
+    """An item and its score, 0 to 100."""
 
     item: Item
     score: float
@@ -39,14 +39,14 @@ class Match(Generic[Item]):
 
 @dataclass(frozen=True, kw_only=True)
 class Texts:
-    """What is searched of one item: its name, and the rest."""
+    """The texts of an item that are searched: its name, and the rest."""
 
     name: str
     rest: str = ""
 
 
 def check_query(query: str) -> str:
-    """The query, trimmed; raises QueryTooLong."""
+    """Return the query trimmed; raises QueryTooLong."""
     if len(query) > limits.MAX_QUERY_CHARACTERS:
         raise QueryTooLong
     return query.strip()
@@ -55,7 +55,7 @@ def check_query(query: str) -> str:
 def rank(
     query: str, items: Iterable[Item], texts_of: Callable[[Item], Texts], *, most: int = limits.SEARCH_RESULTS
 ) -> list[Match[Item]]:
-    """The items that match, the best first; an empty query matches nothing. Raises QueryTooLong."""
+    """Return the items that match, best first; none for an empty query. Raises QueryTooLong."""
     wanted = words_of(check_query(query))
     if not wanted:
         return []
@@ -66,13 +66,13 @@ def rank(
 
 
 def words_of(text: str) -> list[str]:
-    """Its words in small letters, without those that say nothing, unless there are no others."""
+    """Return its words in lower case, without stop words unless there are no others."""
     words = WORD.findall(text.lower().replace("_", " "))
     return [word for word in words if word not in LITTLE_WORDS] or words
 
 
 def score(wanted: Sequence[str], texts: Texts) -> float:
-    """How much of what is wanted is there; a name that says just that and no more is the best."""
+    """Return how much of the query is found; a name that is exactly the query scores best."""
     name, rest = words_of(texts.name), words_of(texts.rest)
     found = [max(NAME * nearness(word, name), REST * nearness(word, rest)) for word in wanted]
     whole = fuzz.token_sort_ratio(" ".join(wanted), " ".join(name))
@@ -80,7 +80,7 @@ def score(wanted: Sequence[str], texts: Texts) -> float:
 
 
 def nearness(word: str, words: Sequence[str]) -> float:
-    """How well a word is found among others: itself, its beginning, or itself with a typing error."""
+    """Return how well a word is found among others: equal, as a prefix, or with a typo."""
     if not words:
         return 0.0
     if word in words:

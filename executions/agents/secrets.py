@@ -1,4 +1,4 @@
-"""Secrets in a graph: taken out when an agent comes in, and everything private when it goes out."""
+"""Secrets in a graph: removed at import; at export everything private is removed."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from blocks.base import Block, BlockType
+from blocks.registry import BlockRegistry
+from blocks.schema import JSON
 from durable.redaction import is_secret_name
-from executions.blocks.base import Block, BlockType
-from executions.blocks.registry import Registry
-from executions.blocks.schema import JSON
 from executions.graph import Graph, Node
 
 REFERENCE_FIELDS = ("id", "provider", "type", "title")  # of credentials: which one, never what is in it
@@ -24,7 +24,7 @@ NOT_OURS = ("webhook", "webhook_id")  # of a node: registrations at another site
 
 @dataclass(kw_only=True)
 class Removal:
-    """What was taken out, as places: the node and the pin."""
+    """What was removed, as node and pin."""
 
     places: list[tuple[str, str]] = field(default_factory=list)
 
@@ -32,8 +32,8 @@ class Removal:
         self.places.append((node_id, place))
 
 
-def remove_secrets(graph: Graph, registry: Registry) -> tuple[Graph, list[tuple[str, str]]]:
-    """The graph without secrets, and the node and pin of each that was there. Sub-graphs are not looked at."""
+def remove_secrets(graph: Graph, registry: BlockRegistry) -> tuple[Graph, list[tuple[str, str]]]:
+    """Return the graph without secrets, and the node and pin of each. Sub-graphs are not searched."""
     removal = Removal()
     nodes = tuple(clean_node(node, registry, removal) for node in graph.nodes)
     kept = {name: value for name, value in graph.extra.items() if name != "user_id"}
@@ -41,24 +41,24 @@ def remove_secrets(graph: Graph, registry: Registry) -> tuple[Graph, list[tuple[
     return replace(graph, nodes=nodes, extra=extra), removal.places
 
 
-def remove_private(graph: Graph, registry: Registry) -> Graph:
-    """The graph as others may see it: also without references to credentials and without pins marked secret."""
+def remove_private(graph: Graph, registry: BlockRegistry) -> Graph:
+    """Return the graph as others may see it: also without credential references and secret pins."""
     graph, _ = remove_secrets(graph, registry)
     return replace(graph, nodes=tuple(share_node(node, registry) for node in graph.nodes))
 
 
 def is_reference(value: JSON) -> bool:
-    """Whether credentials only say which stored ones are meant."""
+    """Return whether the value only refers to stored credentials."""
     return isinstance(value, Mapping) and bool(value.get("id")) and set(value) <= set(REFERENCE_FIELDS)
 
 
 def is_stray_secret(name: str, value: JSON) -> bool:
-    """A secret by its name, on a block that has no such pin."""
+    """Return whether the name is that of a secret, on a block without such a pin."""
     return is_secret_name(name) and bool(value) and not isinstance(value, bool)
 
 
 def suspicious_pins(node: Node) -> Iterator[str]:
-    """The pins whose value holds what looks like a key."""
+    """Yield the pins whose value contains what looks like a key."""
     for name, value in node.input_default.items():
         if any(KEYS.search(text) for text in texts_in(value)):
             yield name
@@ -67,7 +67,7 @@ def suspicious_pins(node: Node) -> Iterator[str]:
 # --- one node -----------------------------------------------------------------------------------
 
 
-def clean_node(node: Node, registry: Registry, removal: Removal) -> Node:
+def clean_node(node: Node, registry: BlockRegistry, removal: Removal) -> Node:
     block = registry.get(node.block_id) if node.block_id in registry else None
     given: dict[str, JSON] = {}
     for name, value in node.input_default.items():
@@ -140,7 +140,7 @@ def is_template(text: str) -> bool:
     return "{{" in text
 
 
-def share_node(node: Node, registry: Registry) -> Node:
+def share_node(node: Node, registry: BlockRegistry) -> Node:
     if node.block_id not in registry:
         return replace(
             node, input_default={k: v for k, v in node.input_default.items() if not is_secret_name(k)}

@@ -1,4 +1,4 @@
-"""The store: agents people published, known as `username/slug`, and copies of them in other libraries."""
+"""The store: published agents, known as `username/slug`, and their copies in other libraries."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from django.utils import timezone
 from django.utils.text import slugify
 
 from accounts.models import User
-from durable import limits
-from durable.retrying import in_transaction
+from durable.transactions import in_transaction
+from executions import limits
+from executions.agents.agent_export import export_version
+from executions.agents.agent_import import import_agent
 from executions.agents.errors import ListingMissing, NotPublishable, SlugTaken
-from executions.agents.exporting import export_version
-from executions.agents.importing import import_agent
 from executions.agents.search import Match, Texts, check_query, rank
 from executions.agents.versions import get_version, validate_version
 from executions.models import Agent, AgentVersion, StoreListing
@@ -23,13 +23,13 @@ LONGEST_SLUG = 100
 
 
 def listings() -> QuerySet[StoreListing]:
-    """What is on offer, the most recent first."""
+    """Return the published agents, newest first."""
     rows = StoreListing.objects.filter(withdrawn_at=None, user__is_active=True)
     return rows.select_related("user", "published").defer("published__graph").order_by("-published_at")
 
 
 def get_listing(username: str, slug: str) -> StoreListing:
-    """One published agent; raises ListingMissing."""
+    """Return one published agent; raises ListingMissing."""
     found = listings().filter(user__username__iexact=username, slug=slug.lower()).first()
     if found is None:
         raise ListingMissing
@@ -37,7 +37,7 @@ def get_listing(username: str, slug: str) -> StoreListing:
 
 
 def search_store(query: str, *, most: int = limits.SEARCH_RESULTS) -> list[Match[StoreListing]]:
-    """Published agents that fit some words, the best first; `username/slug` finds just that. Raises QueryTooLong."""
+    """Return published agents that match, best first; `username/slug` finds just that. Raises QueryTooLong."""
     username, _, slug = check_query(query).partition("/")
     try:
         return [Match(item=get_listing(username.strip(), slug.strip()), score=100.0)]
@@ -83,7 +83,7 @@ def publish(
 
 
 def withdraw(user: User, username: str, slug: str) -> None:
-    """Take one's own listing out of the store; copies stay. Raises ListingMissing."""
+    """Remove the user's own listing from the store; copies stay. Raises ListingMissing."""
     listing = get_listing(username, slug)
     if listing.user_id != user.pk:
         raise ListingMissing
@@ -91,7 +91,7 @@ def withdraw(user: User, username: str, slug: str) -> None:
 
 
 def add_to_library(user: User, username: str, slug: str) -> tuple[Agent, bool]:
-    """A copy of a published agent, and whether it is new: adding again returns the copy. Raises ListingMissing."""
+    """Return the user's copy of a published agent and whether it was created now. Raises ListingMissing."""
     listing = get_listing(username, slug)
     if known := find_copy(user, listing):
         return known, False
@@ -105,7 +105,7 @@ def add_to_library(user: User, username: str, slug: str) -> tuple[Agent, bool]:
 
 
 def find_copy(user: User, listing: StoreListing) -> Agent | None:
-    """The user's copy; of one's own listing the agent itself."""
+    """Return the user's copy; for their own listing the agent itself."""
     if listing.user_id == user.pk:
         original = Agent.objects.filter(pk=listing.published.agent_id, deleted_at=None).first()
         if original:

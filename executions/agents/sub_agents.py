@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from blocks.base import BlockType
+from blocks.registry import BlockRegistry
+from blocks.schema import JSON
 from executions.agents.pins import properties_of
 from executions.agents.schemas import Schemas, schemas_of
-from executions.blocks.base import BlockType
-from executions.blocks.registry import Registry
-from executions.blocks.schema import JSON
 from executions.graph import Graph, Node
 
 Test = Callable[["Signature"], bool]
@@ -48,11 +48,11 @@ class Reference:
     output_names: frozenset[str] | None
 
 
-def signature_of(graph: Graph, registry: Registry) -> Signature:
+def signature_of(graph: Graph, registry: BlockRegistry) -> Signature:
     return Signature(id=graph.id, name=graph.name, version=graph.version, schemas=schemas_of(graph, registry))
 
 
-def is_executor(node: Node, registry: Registry) -> bool:
+def is_executor(node: Node, registry: BlockRegistry) -> bool:
     return node.block_id in registry and registry.get(node.block_id).type is BlockType.AGENT
 
 
@@ -130,3 +130,31 @@ def flatten(graph: Graph) -> tuple[Graph, ...]:
         found.setdefault((sub.id, sub.version) if sub.id else len(found), sub)
         waiting = [*sub.sub_graphs, *waiting]
     return tuple(replace(sub, sub_graphs=()) for sub in found.values())
+
+
+def join_sub_agents(
+    graph: Graph, find: Callable[[Reference], Signature | None], registry: BlockRegistry
+) -> Graph:
+    """The graph with each of its Agent Executors pointed at the agent found; the others stay as they are."""
+    nodes = tuple(join_node(node, find) if is_executor(node, registry) else node for node in graph.nodes)
+    return replace(graph, nodes=nodes)
+
+
+def join_node(node: Node, find: Callable[[Reference], Signature | None]) -> Node:
+    found = find(read_reference(node))
+    if found is None:
+        return node
+    given = {
+        **node.input_default,
+        "graph_id": found.id,
+        "graph_version": found.version,
+        "input_schema": own_schema(node, "input_schema", found.schemas.inputs),
+        "output_schema": own_schema(node, "output_schema", found.schemas.outputs),
+    }
+    return replace(node, input_default=given)
+
+
+def own_schema(node: Node, name: str, derived: Mapping[str, JSON]) -> JSON:
+    """The schema the node came with, or the agent's own where it came without."""
+    own = node.input_default.get(name)
+    return own if isinstance(own, Mapping) and own.get("properties") else dict(derived)

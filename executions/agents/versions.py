@@ -1,4 +1,4 @@
-"""Versions of an agent: none ever changes, a change is a new one, and going back is a new one too."""
+"""Versions of an agent. They are immutable: every change, also a revert, is a new version."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from dataclasses import replace
 from django.db.models import QuerySet
 
 from accounts.models import User
-from durable.retrying import in_transaction
+from blocks.schema import JSON
+from durable.transactions import in_transaction
+from executions.agents.agent_import import make_part, name_of
+from executions.agents.agent_json import read_agent_json
 from executions.agents.errors import VersionMissing, VersionMoved
-from executions.agents.importing import make_part, name_of
 from executions.agents.lookup import find_agents
-from executions.agents.reading import read_agent_json
-from executions.agents.storing import Place, Stored, Storing, clean, save_version, store
+from executions.agents.save import SaveTarget, Stored, Storing, clean, save_version, store
 from executions.agents.sub_agents import flatten
-from executions.agents.validation import Report, Scope, validate
-from executions.blocks.schema import JSON
+from executions.agents.validation import Scope, ValidationReport, validate
 from executions.graph import Graph, graph_to_json, parse_graph
 from executions.models import Agent, AgentVersion
 
 
 def versions_of(agent: Agent) -> QuerySet[AgentVersion]:
-    """All versions, the newest first."""
+    """Return all versions, newest first."""
     return AgentVersion.objects.filter(agent=agent).order_by("-version")
 
 
 def get_version(agent: Agent, number: int | None = None) -> AgentVersion:
-    """One version, the newest unless said; raises VersionMissing."""
+    """Return one version, by default the newest; raises VersionMissing."""
     wanted = agent.latest_version if number is None else number
     version = AgentVersion.objects.select_related("agent").filter(agent=agent, version=wanted).first()
     if version is None:
@@ -47,7 +47,7 @@ def save_graph(
 
 @in_transaction
 def save_parsed(agent: Agent, graph: Graph, *, on_version: int | None = None, how: Storing) -> Stored:
-    """Save a graph that was read already; one writer at a time."""
+    """Save a parsed graph as the next version; writers take turns on the agent's row."""
     agent = lock(agent)
     if on_version is not None and on_version != agent.latest_version:
         raise VersionMoved
@@ -57,7 +57,7 @@ def save_parsed(agent: Agent, graph: Graph, *, on_version: int | None = None, ho
     if not incoming.subs and not is_vouched_for and is_same(incoming.graph, newest):
         return Stored(version=newest, report=validate_version(newest), changed=False)
     subs = place_parts(agent, incoming.subs)
-    return store(incoming, Place(agent=agent, version=agent.latest_version + 1), subs, how)
+    return store(incoming, SaveTarget(agent=agent, version=agent.latest_version + 1), subs, how)
 
 
 @in_transaction
@@ -67,7 +67,7 @@ def roll_back(agent: Agent, number: int) -> Stored:
     older = get_version(agent, number)
     report = validate_version(older)
     graph = replace(parse_graph(older.graph), version=agent.latest_version + 1)
-    where = Place(agent=agent, version=graph.version)
+    where = SaveTarget(agent=agent, version=graph.version)
     how = Storing(note=f"Back to version {number}.", outside_sources=tuple(older.outside_sources))
     return Stored(version=save_version(graph, where, report, how, older.sub_agents), report=report)
 
@@ -76,27 +76,27 @@ def version_before(version: AgentVersion) -> AgentVersion | None:
     return versions_of(version.agent).filter(version__lt=version.version).first()
 
 
-def validate_version(version: AgentVersion, scope: Scope | None = None) -> Report:
-    """What validation says of a version today: blocks and sub-agents may have come or gone since it was saved."""
+def validate_version(version: AgentVersion, scope: Scope | None = None) -> ValidationReport:
+    """Validate a saved version again: blocks and sub-agents may have changed since."""
     return validate_graph(version.agent.user, parse_graph(version.graph), scope)
 
 
-def validate_graph(user: User, graph: Graph, scope: Scope | None = None) -> Report:
-    """What validation says of a graph that may run the agents of a person's library."""
+def validate_graph(user: User, graph: Graph, scope: Scope | None = None) -> ValidationReport:
+    """Validate a graph that may run the agents of a user's library."""
     base = scope or Scope()
     library = find_agents(user, (graph, *flatten(graph)), base.registry)
     return validate(graph, replace(base, find_agent=library.find))
 
 
-def place_parts(agent: Agent, subs: Sequence[Graph]) -> list[Place]:
-    """Where sub-graphs go: each the next version of the part it is, or a new part."""
+def place_parts(agent: Agent, subs: Sequence[Graph]) -> list[SaveTarget]:
+    """Return where sub-graphs are saved: as the next version of a part, or as a new part."""
     rows = (
         Agent.objects.filter(part_of=agent, deleted_at=None)
         .select_for_update(no_key=True)
         .order_by("-created_at")
     )
     free = list(rows)
-    places: list[Place] = []
+    places: list[SaveTarget] = []
     for sub in subs:
         known = [part for part in free if sub.id and sub.id in (str(part.pk), part.imported_id)]
         if not known:
@@ -104,7 +104,7 @@ def place_parts(agent: Agent, subs: Sequence[Graph]) -> list[Place]:
             continue
         part = next((one for one in known if one.name == name_of(sub)), known[0])
         free.remove(part)
-        places.append(Place(agent=part, version=part.latest_version + 1))
+        places.append(SaveTarget(agent=part, version=part.latest_version + 1))
     return places
 
 
@@ -117,7 +117,7 @@ def lock(agent: Agent) -> Agent:
 
 
 def is_same(graph: Graph, version: AgentVersion) -> bool:
-    """Whether saving the graph would repeat the version: names and numbers that the agent itself has do not count."""
+    """Return whether the graph equals the version, apart from the agent's own name and number."""
     own = parse_graph(version.graph)
     given = replace(graph, id=own.id, version=own.version, name=own.name, description=own.description)
     return graph_to_json(given) == graph_to_json(own)

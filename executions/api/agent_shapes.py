@@ -6,9 +6,9 @@ from typing import Any
 
 from rest_framework import serializers
 
-from durable import limits
-from executions.agents.fixing import Fix
-from executions.agents.validation import Report
+from executions import limits
+from executions.agents.repair import AppliedFix
+from executions.agents.validation import ValidationReport
 from executions.models import Agent, AgentVersion, StoreListing
 
 # --- what goes out --------------------------------------------------------------------------------
@@ -17,7 +17,7 @@ from executions.models import Agent, AgentVersion, StoreListing
 class ProblemShape(serializers.Serializer[Any]):
     """One thing that is wrong, or was mended."""
 
-    code = serializers.CharField(help_text="See docs/agent-problems.md.")
+    code = serializers.CharField(help_text="See docs/reference/validation-codes.md.")
     message = serializers.CharField(help_text="What is wrong and what to do.")
     node_id = serializers.CharField(required=False)
     pin = serializers.CharField(required=False)
@@ -163,7 +163,7 @@ class ListingShape(serializers.ModelSerializer[StoreListing]):
         read_only_fields = fields
 
 
-def detail_of(version: AgentVersion, report: Report | None = None) -> dict[str, Any]:
+def detail_of(version: AgentVersion, report: ValidationReport | None = None) -> dict[str, Any]:
     """An agent as the API shows it, from its newest version."""
     agent = version.agent
     shown = AgentShape(agent, context={"versions": {agent.pk: version}}).data
@@ -181,7 +181,7 @@ def validation_of(version: AgentVersion) -> dict[str, Any]:
     return {"valid": version.is_valid, "errors": version.problems, "warnings": version.warnings}
 
 
-def fixes_of(fixes: tuple[Fix, ...]) -> list[dict[str, Any]]:
+def fixes_of(fixes: tuple[AppliedFix, ...]) -> list[dict[str, Any]]:
     return [fix.as_json() for fix in fixes]
 
 

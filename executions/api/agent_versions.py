@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from executions.agents import versions
-from executions.agents.diffing import compare
+from executions.agents.diff import compare
 from executions.api.agent_shapes import (
     AgentDetail,
     DifferenceShape,
@@ -35,7 +35,7 @@ class Versions(AgentView, GenericAPIView[AgentVersion]):
     queryset = AgentVersion.objects.none()
     serializer_class = VersionShape
 
-    @extend_schema(responses=VersionShape(many=True))
+    @extend_schema(summary="List versions of an agent", responses=VersionShape(many=True))
     def get(self, request: Request, pk: uuid.UUID) -> Response:
         """The newest first, without their graphs."""
         page = self.paginate_queryset(versions.versions_of(self.agent(pk)).defer("graph"))
@@ -45,7 +45,7 @@ class Versions(AgentView, GenericAPIView[AgentVersion]):
 class OneVersion(AgentView):
     """One version."""
 
-    @extend_schema(responses=VersionDetail)
+    @extend_schema(summary="Get a version of an agent", responses=VersionDetail)
     def get(self, request: Request, pk: uuid.UUID, number: int) -> Response:
         """The version with its graph."""
         version = versions.get_version(self.agent(pk), number)
@@ -58,7 +58,7 @@ class OneVersion(AgentView):
 class Diff(AgentView):
     """What changed."""
 
-    @extend_schema(parameters=[FROM, TO], responses=DifferenceShape)
+    @extend_schema(summary="Compare two versions", parameters=[FROM, TO], responses=DifferenceShape)
     def get(self, request: Request, pk: uuid.UUID) -> Response:
         """Nodes and links that came, went or differ between two versions, and in what."""
         agent = self.agent(pk)
@@ -77,7 +77,7 @@ class Diff(AgentView):
 class Rollback(AgentView):
     """Going back."""
 
-    @extend_schema(request=RollBack, responses=AgentDetail)
+    @extend_schema(summary="Roll back to a version", request=RollBack, responses=AgentDetail)
     def post(self, request: Request, pk: uuid.UUID) -> Response:
         """Make the graph of an older version the newest version."""
         stored = versions.roll_back(self.agent(pk), read_form(RollBack, request.data)["version"])

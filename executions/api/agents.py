@@ -16,14 +16,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts.authentication import current_user
-from accounts.throttling import WriteRate
-from durable import limits
+from accounts.api.authentication import current_user
+from accounts.api.throttling import WriteRate
+from executions import limits
 from executions.agents import library, versions
-from executions.agents.exporting import export_version
-from executions.agents.fixing import fix_graph
-from executions.agents.importing import import_agent
-from executions.agents.storing import Storing
+from executions.agents.agent_export import export_version
+from executions.agents.agent_import import import_agent
+from executions.agents.repair import fix_graph
+from executions.agents.save import Storing
 from executions.api.agent_shapes import (
     AgentChange,
     AgentDetail,
@@ -62,7 +62,7 @@ class Agents(AgentView, GenericAPIView[Agent]):
     queryset = Agent.objects.none()
     serializer_class = AgentShape
 
-    @extend_schema(parameters=[SEARCH], responses=AgentShape(many=True))
+    @extend_schema(summary="List agents", parameters=[SEARCH], responses=AgentShape(many=True))
     def get(self, request: Request) -> Response:
         """One's own agents, the latest changed first; with `search` those that fit, the best first."""
         user, words = current_user(request), request.query_params.get("search", "")
@@ -73,7 +73,7 @@ class Agents(AgentView, GenericAPIView[Agent]):
             page = self.paginate_queryset(library.agents_of(user)) or []
         return self.get_paginated_response(shown(list(page)))
 
-    @extend_schema(request=OpenApiTypes.OBJECT, responses={201: AgentDetail})
+    @extend_schema(summary="Import an agent", request=OpenApiTypes.OBJECT, responses={201: AgentDetail})
     def post(self, request: Request) -> Response:
         """Import agent JSON as a new agent, also when it cannot run yet: `validation` says what is missing."""
         stored = import_agent(current_user(request), request.data)
@@ -83,12 +83,12 @@ class Agents(AgentView, GenericAPIView[Agent]):
 class OneAgent(AgentView):
     """One agent."""
 
-    @extend_schema(responses=AgentDetail)
+    @extend_schema(summary="Get an agent", responses=AgentDetail)
     def get(self, request: Request, pk: uuid.UUID) -> Response:
         """The agent with its graph and its validation."""
         return Response(detail_of(versions.get_version(self.agent(pk))))
 
-    @extend_schema(request=AgentChange, responses=AgentDetail)
+    @extend_schema(summary="Change an agent", request=AgentChange, responses=AgentDetail)
     def patch(self, request: Request, pk: uuid.UUID) -> Response:
         """Rename it, describe it, or save a new graph as its next version."""
         agent, change = self.agent(pk), read_form(AgentChange, request.data)
@@ -100,17 +100,17 @@ class OneAgent(AgentView):
             library.change_agent(agent, name=change.get("name"), description=change.get("description"))
         return Response(detail_of(versions.get_version(agent)))
 
-    @extend_schema(responses={204: None})
+    @extend_schema(summary="Delete an agent", responses={204: None})
     def delete(self, request: Request, pk: uuid.UUID) -> Response:
         """Take it out of the library; what it did stays to be read."""
         library.remove_agent(self.agent(pk))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
-class Export(AgentView):
+class ExportAgent(AgentView):
     """An agent as a document."""
 
-    @extend_schema(parameters=[VERSION], responses=OpenApiTypes.OBJECT)
+    @extend_schema(summary="Export an agent", parameters=[VERSION], responses=OpenApiTypes.OBJECT)
     def get(self, request: Request, pk: uuid.UUID) -> Response:
         """Agent JSON with its sub-agents, without secrets; it can be imported elsewhere."""
         version = self.version(pk)
@@ -119,19 +119,19 @@ class Export(AgentView):
         return Response(export_version(version), headers=headers)
 
 
-class Validate(AgentView):
+class ValidateAgent(AgentView):
     """Validation as of today."""
 
-    @extend_schema(request=None, parameters=[VERSION], responses=ValidationShape)
+    @extend_schema(summary="Validate an agent", request=None, parameters=[VERSION], responses=ValidationShape)
     def post(self, request: Request, pk: uuid.UUID) -> Response:
         """Every problem at once: blocks and sub-agents may have come or gone since the version was saved."""
         return Response(versions.validate_version(self.version(pk)).as_json())
 
 
-class Fix(AgentView):
+class FixAgent(AgentView):
     """Repairs."""
 
-    @extend_schema(request=FixOrder, responses=FixedShape)
+    @extend_schema(summary="Fix an agent", request=FixOrder, responses=FixedShape)
     def post(self, request: Request, pk: uuid.UUID) -> Response:
         """Mend what can be mended without guessing, as a new version; says what was done."""
         order, newest = read_form(FixOrder, request.data), versions.get_version(self.agent(pk))

@@ -13,15 +13,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts.api.long_poll import LongPollView, Pending, Watch
-from accounts.authentication import current_user
-from accounts.throttling import WriteRate
-from durable import limits
-from executions.block_runs import answer_of, ended_block_run, start_block_run
-from executions.blocks.base import Block
-from executions.blocks.errors import UnknownBlock
-from executions.blocks.registry import get_registry
+from accounts.api.authentication import current_user
+from accounts.api.long_poll import LongPollView, PendingResponse, Watch
+from accounts.api.throttling import WriteRate
+from blocks.base import Block
+from blocks.errors import UnknownBlock
+from blocks.registry import get_registry
+from executions import limits
 from executions.models import BlockRun
+from executions.run_block.block_jobs import answer_of, ended_block_run, start_block_run
 
 SEARCH = OpenApiParameter("search", str, description="Only blocks with these words in name or description.")
 
@@ -75,7 +75,9 @@ class BlockResult(serializers.Serializer[Any]):
 class Blocks(APIView):
     """The catalogue."""
 
-    @extend_schema(operation_id="blocks_list", parameters=[SEARCH], responses=BlockList)
+    @extend_schema(
+        summary="List blocks", operation_id="blocks_list", parameters=[SEARCH], responses=BlockList
+    )
     def get(self, request: Request) -> Response:
         """Every block there is, by name."""
         words = request.query_params.get("search", "")[: limits.MAX_SEARCH_CHARACTERS].lower().split()
@@ -89,7 +91,7 @@ class ExecuteBlock(LongPollView):
 
     throttle_classes = [WriteRate]
 
-    @extend_schema(request=BlockOrder, responses={200: BlockResult, 202: BlockResult})
+    @extend_schema(summary="Run a block", request=BlockOrder, responses={200: BlockResult, 202: BlockResult})
     def post(self, request: Request, pk: uuid.UUID) -> HttpResponseBase:
         """Have a worker run it, and answer with what it emitted; 202 when a person must approve it first.
 
@@ -110,7 +112,7 @@ class ExecuteBlock(LongPollView):
             runs.append(found)
             return found.pk, lambda: ended_block_run(found.pk)
 
-        return Pending(
+        return PendingResponse(
             owner=f"user:{user.pk}",
             seconds=limits.MAX_BLOCK_WAIT_SECONDS + limits.BLOCK_QUEUE_SECONDS,
             begin=begin,

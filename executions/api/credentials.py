@@ -6,16 +6,16 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.utils import timezone
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import generics, serializers, status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.authentication import current_user
-from accounts.throttling import WriteRate
-from durable import limits
-from executions.credentials import keeping
-from executions.credentials.secrets import ApiKey, Headers, Kind, Secret, UserPassword
+from accounts.api.authentication import current_user
+from accounts.api.throttling import WriteRate
+from executions import limits
+from executions.credentials import actions
+from executions.credentials.secrets import ApiKeySecret, HeadersSecret, Kind, PasswordSecret, Secret
 from executions.models import StoredCredential
 
 PARTS: dict[str, tuple[str, ...]] = {
@@ -122,18 +122,21 @@ class OwnCredentials(generics.GenericAPIView[StoredCredential]):
         return StoredCredential.objects.filter(user=current_user(self.request)).order_by("-created_at")
 
 
+@extend_schema_view(
+    get=extend_schema(summary="List credentials", description="Your credentials, without their secrets.")
+)
 class Credentials(OwnCredentials, generics.ListAPIView[StoredCredential]):
     """List credentials; keep one."""
 
-    @extend_schema(request=NewForm, responses={201: CredentialSerializer})
+    @extend_schema(summary="Add a credential", request=NewForm, responses={201: CredentialSerializer})
     def post(self, request: Request) -> Response:
         """Keep a credential. Its secret is never shown again; for OAuth2, sign in instead."""
         form = NewForm(data=request.data)
         form.is_valid(raise_exception=True)
         given = form.validated_data
-        kept = keeping.keep(
+        kept = actions.keep(
             current_user(request),
-            keeping.NewCredential(
+            actions.NewCredential(
                 provider=given["provider"],
                 kind=given["kind"],
                 secret=read_secret(given["kind"], given),
@@ -147,10 +150,13 @@ class Credentials(OwnCredentials, generics.ListAPIView[StoredCredential]):
         return Response(CredentialSerializer(kept).data, status=status.HTTP_201_CREATED)
 
 
-class Credential(OwnCredentials, generics.RetrieveAPIView[StoredCredential]):
+@extend_schema_view(
+    get=extend_schema(summary="Get a credential", description="One credential, without its secret.")
+)
+class OneCredential(OwnCredentials, generics.RetrieveAPIView[StoredCredential]):
     """One credential."""
 
-    @extend_schema(request=CredentialChangeForm)
+    @extend_schema(summary="Change a credential", request=CredentialChangeForm)
     def patch(self, request: Request, **kwargs: Any) -> Response:
         """Change title, server or end; or put another secret in its place. Another server needs the secret again."""
         credential = self.get_object()
@@ -158,7 +164,7 @@ class Credential(OwnCredentials, generics.RetrieveAPIView[StoredCredential]):
         form.is_valid(raise_exception=True)
         given = form.validated_data
         secret = read_secret(credential.kind, given) if holds_secret(given) else None
-        changes = keeping.Changes(
+        changes = actions.Changes(
             title=given.get("title"),
             host=given.get("host"),
             port=given.get("port"),
@@ -166,12 +172,12 @@ class Credential(OwnCredentials, generics.RetrieveAPIView[StoredCredential]):
             secret=secret,
             expires_at=given.get("expires_at"),
         )
-        return Response(CredentialSerializer(keeping.change(credential, changes)).data)
+        return Response(CredentialSerializer(actions.change(credential, changes)).data)
 
-    @extend_schema(responses={204: None})
+    @extend_schema(summary="Delete a credential", responses={204: None})
     def delete(self, request: Request, **kwargs: Any) -> Response:
         """Delete it for good. Agents and schedules that use it say so at their next run."""
-        keeping.forget(self.get_object())
+        actions.forget(self.get_object())
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
@@ -194,8 +200,8 @@ def read_secret(kind: str, given: dict[str, Any]) -> Secret:
         raise serializers.ValidationError(missing | wrong)
     match kind:
         case Kind.API_KEY:
-            return ApiKey(api_key=given["api_key"])
+            return ApiKeySecret(api_key=given["api_key"])
         case Kind.USER_PASSWORD:
-            return UserPassword(username=given["username"], password=given["password"])
+            return PasswordSecret(username=given["username"], password=given["password"])
         case _:
-            return Headers(headers=given["headers"])
+            return HeadersSecret(headers=given["headers"])

@@ -6,10 +6,10 @@ from typing import Any
 
 from rest_framework import serializers
 
-from durable import limits
+from executions import limits
 from executions.models import Execution, NodeExecution
-from executions.models.execution import Status
-from executions.showing import hide, shown_inputs, shown_outputs, shown_pairs
+from executions.models.status import PublicStatus
+from executions.redaction import hide, shown_inputs, shown_outputs, shown_pairs
 
 
 class ExecutionOrder(serializers.Serializer[Any]):
@@ -35,7 +35,7 @@ class NodeExecutionShape(serializers.ModelSerializer[NodeExecution]):
     outputs = serializers.SerializerMethodField()
     error = serializers.SerializerMethodField()
     cost = serializers.DecimalField(max_digits=14, decimal_places=6, read_only=True)
-    status = serializers.ChoiceField(choices=Status.choices, read_only=True)
+    status = serializers.ChoiceField(choices=PublicStatus.choices, source="public_status", read_only=True)
     waits_for = serializers.CharField(read_only=True)
 
     class Meta:
@@ -76,7 +76,7 @@ class ExecutionShape(serializers.ModelSerializer[Execution]):
     agent_name = serializers.CharField(source="agent.name", read_only=True)
     inputs = serializers.SerializerMethodField()
     outputs = serializers.SerializerMethodField()
-    status = serializers.ChoiceField(choices=Status.choices, read_only=True)
+    status = serializers.ChoiceField(choices=PublicStatus.choices, source="public_status", read_only=True)
     source = serializers.ChoiceField(  # type: ignore[assignment]
         choices=Execution.Source.choices, read_only=True, help_text="Who asked for it."
     )

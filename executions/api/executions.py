@@ -10,17 +10,17 @@ from django.db.models import QuerySet
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
 from rest_framework import generics, status
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts.api.long_poll import LongPollView, Pending
-from accounts.authentication import current_user
-from accounts.throttling import WriteRate
-from durable import limits
+from accounts.api.authentication import current_user
+from accounts.api.long_poll import LongPollView, PendingResponse
+from accounts.api.throttling import WriteRate
+from executions import limits
 from executions.agents.library import get_agent
 from executions.api.execution_shapes import (
     ExecutionCancelled,
@@ -29,11 +29,11 @@ from executions.api.execution_shapes import (
     ExecutionShape,
     NodeExecutionShape,
 )
-from executions.cancelling import cancel
+from executions.cancellation import cancel
 from executions.models import Execution, NodeExecution
-from executions.models.execution import Status
-from executions.starting import Order, start
-from executions.waiting import execution_with_news, has_news
+from executions.models.status import PublicStatus, has_public_status
+from executions.start import ExecutionRequest, start
+from executions.wait import execution_with_news, has_news
 
 WAIT = OpenApiParameter(
     "wait",
@@ -43,7 +43,7 @@ WAIT = OpenApiParameter(
 )
 NODES = OpenApiParameter("nodes", OpenApiTypes.BOOL, description="With the runs of its nodes.")
 AGENT = OpenApiParameter("agent", OpenApiTypes.UUID, description="Only those of this agent.")
-STATUS = OpenApiParameter("status", OpenApiTypes.STR, enum=Status.values)
+STATUS = OpenApiParameter("status", OpenApiTypes.STR, enum=PublicStatus.values)
 
 
 class ExecuteAgent(APIView):
@@ -51,7 +51,9 @@ class ExecuteAgent(APIView):
 
     throttle_classes = [WriteRate]
 
-    @extend_schema(request=ExecutionOrder, responses={202: ExecutionShape, 200: ExecutionShape})
+    @extend_schema(
+        summary="Run an agent", request=ExecutionOrder, responses={202: ExecutionShape, 200: ExecutionShape}
+    )
     def post(self, request: Request, pk: uuid.UUID) -> Response:
         """Start it: 202 once it is committed, 200 when this `client_id` was sent before."""
         user = current_user(request)
@@ -59,7 +61,7 @@ class ExecuteAgent(APIView):
         form = ExecutionOrder(data=request.data)
         form.is_valid(raise_exception=True)
         given = form.validated_data
-        order = Order(version=given.get("version"), client_id=given.get("client_id") or None)
+        order = ExecutionRequest(version=given.get("version"), client_id=given.get("client_id") or None)
         started = start(user, agent, given["inputs"], order)
         code = status.HTTP_202_ACCEPTED if started.created else status.HTTP_200_OK
         return Response(ExecutionShape(started.execution).data, status=code)
@@ -80,7 +82,7 @@ class OwnExecutions(generics.GenericAPIView[Execution]):
 class Executions(OwnExecutions, generics.ListAPIView[Execution]):
     """The newest first."""
 
-    @extend_schema(parameters=[AGENT, STATUS])
+    @extend_schema(summary="List executions", parameters=[AGENT, STATUS])
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """One's own executions; those of sub-agents are seen through their parents."""
         return super().get(request, *args, **kwargs)
@@ -88,9 +90,9 @@ class Executions(OwnExecutions, generics.ListAPIView[Execution]):
     def get_queryset(self) -> QuerySet[Execution]:
         rows, asked = super().get_queryset().filter(parent=None), self.request.query_params
         if wanted := asked.get("status"):
-            if wanted not in Status.values:
-                raise ValidationError({"status": [f"Use one of {', '.join(Status.values)}."]})
-            rows = rows.filter(status=wanted)
+            if wanted not in PublicStatus.values:
+                raise ValidationError({"status": [f"Use one of {', '.join(PublicStatus.values)}."]})
+            rows = rows.filter(has_public_status(wanted))
         if agent := asked.get("agent"):
             rows = rows.filter(agent_id=read_uuid("agent", agent))
         return rows
@@ -99,14 +101,16 @@ class Executions(OwnExecutions, generics.ListAPIView[Execution]):
 class OneExecution(LongPollView, OwnExecutions):
     """One execution."""
 
-    @extend_schema(parameters=[WAIT, NODES], responses=ExecutionDetail)
+    @extend_schema(
+        summary="Get or wait for an execution", parameters=[WAIT, NODES], responses=ExecutionDetail
+    )
     def get(self, request: Request, pk: uuid.UUID) -> HttpResponseBase:
         """How far it is, and what came of it; with `wait`, once it has ended or a person is asked."""
         found = self.get_object()
         seconds = read_seconds(request)
         if not seconds or has_news(found):
             return self.answer()
-        return Pending(
+        return PendingResponse(
             owner=f"user:{found.user_id}",
             seconds=seconds,
             begin=lambda: (found.pk, lambda: execution_with_news(found.pk)),
@@ -123,6 +127,12 @@ class OneExecution(LongPollView, OwnExecutions):
         return Response(shown)
 
 
+@extend_schema_view(
+    get=extend_schema(
+        summary="List node executions",
+        description="The runs of an execution's nodes, in the order they began.",
+    )
+)
 class Nodes(generics.ListAPIView[NodeExecution]):
     """The runs of an execution's nodes, in pages, in the order they began."""
 
@@ -137,7 +147,7 @@ class Nodes(generics.ListAPIView[NodeExecution]):
 class CancelExecution(OwnExecutions):
     """Stop an execution."""
 
-    @extend_schema(request=None, responses=ExecutionCancelled)
+    @extend_schema(summary="Cancel an execution", request=None, responses=ExecutionCancelled)
     def post(self, request: Request, pk: uuid.UUID) -> Response:
         """Stop it and its sub-agents, and answer whether it has stopped. Asking twice is harmless."""
         answer = cancel(self.get_object().pk)

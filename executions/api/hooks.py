@@ -13,9 +13,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from durable import limits
+from executions import limits
 from executions.triggers.errors import CallTooLarge
-from executions.triggers.receiving import Call, receive
+from executions.triggers.receive import HookRequest, receive
 
 
 class CallAnswer(serializers.Serializer[Any]):
@@ -44,11 +44,16 @@ class Hook(APIView):
     throttle_classes = ()  # calls are counted per trigger
     content_negotiation_class = AnyCaller
 
-    @extend_schema(request=OpenApiTypes.OBJECT, responses={200: CallAnswer, 202: CallAnswer}, auth=[])
+    @extend_schema(
+        summary="Call a trigger",
+        request=OpenApiTypes.OBJECT,
+        responses={200: CallAnswer, 202: CallAnswer},
+        auth=[],
+    )
     def post(self, request: Request, token: str) -> Response:
         """Store the call, then start the agent: 202. A call that came before under the same id: 200, no effect."""
         headers = {name.lower(): value for name, value in request.headers.items()}
-        taken = receive(token, Call(body=raw_body(request), headers=headers))
+        taken = receive(token, HookRequest(body=raw_body(request), headers=headers))
         code = status.HTTP_202_ACCEPTED if taken.created else status.HTTP_200_OK
         return Response(CallAnswer(taken.delivery).data, status=code)
 

@@ -10,17 +10,18 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
-from rest_framework.exceptions import APIException, PermissionDenied
+from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts.authentication import CookieAuthentication, current_user
+from accounts.api.authentication import CookieAuthentication, current_user
+from durable.refusals import Refusal
 from executions.api.credentials import CredentialSerializer
 from executions.credentials.errors import SignInRefused
-from executions.credentials.oauth import signing_in
+from executions.credentials.oauth import authorization
+from executions.credentials.oauth.authorization import SignInRequest
 from executions.credentials.oauth.providers import configured
-from executions.credentials.oauth.signing_in import Wish
 
 
 class ProviderShape(serializers.Serializer[Any]):
@@ -39,7 +40,7 @@ class ProviderList(serializers.Serializer[Any]):
 class Providers(APIView):
     """Where one can sign in."""
 
-    @extend_schema(responses=ProviderList)
+    @extend_schema(summary="List OAuth2 providers", responses=ProviderList)
     def get(self, request: Request) -> Response:
         """The OAuth2 providers this site is configured for."""
         found = configured().items()
@@ -89,15 +90,17 @@ class BrowserView(APIView):
         return str(key)
 
 
-class Start(BrowserView):
+class StartSignIn(BrowserView):
     """Begin to sign in."""
 
-    @extend_schema(request=WishForm, responses=SignInUrl)
+    @extend_schema(summary="Start an OAuth2 sign-in", request=WishForm, responses=SignInUrl)
     def post(self, request: Request, provider: str) -> Response:
         """The provider's page to send the browser to."""
         return Response({"url": self.url_for(request, provider, request.data)})
 
-    @extend_schema(parameters=[WishForm], responses={302: None})
+    @extend_schema(
+        summary="Start an OAuth2 sign-in from a link", parameters=[WishForm], responses={302: None}
+    )
     def get(self, request: Request, provider: str) -> HttpResponse:
         """The same as a link: goes to the provider's page at once."""
         return HttpResponseRedirect(self.url_for(request, provider, request.query_params))
@@ -106,20 +109,21 @@ class Start(BrowserView):
         form = WishForm(data=given)
         form.is_valid(raise_exception=True)
         said = form.validated_data
-        wish = Wish(
+        wish = SignInRequest(
             provider=provider,
             title=said["title"],
             scopes=tuple(said["scopes"]),
             credential_id=str(said["credential_id"] or ""),
             next=said["next"],
         )
-        return signing_in.authorize_url(current_user(request), self.session_key(request), wish)
+        return authorization.authorize_url(current_user(request), self.session_key(request), wish)
 
 
 class Callback(BrowserView):
     """Where the provider sends people back to."""
 
     @extend_schema(
+        summary="Finish an OAuth2 sign-in",
         parameters=[
             OpenApiParameter(name, OpenApiTypes.STR)
             for name in ("code", "state", "error", "error_description")
@@ -130,15 +134,15 @@ class Callback(BrowserView):
         """Trade the code for tokens and keep them; ends at the path that was asked for, or shows the credential."""
         said, user = request.query_params, current_user(request)
         state = said.get("state", "")
-        wish = signing_in.read_state(user, self.session_key(request), provider, state)
+        wish = authorization.read_state(user, self.session_key(request), provider, state)
         try:
             if not said.get("code"):
                 raise SignInRefused(refusal_of(said.get("error", ""), said.get("error_description", "")))
-            kept = signing_in.finish(user, wish, code=said["code"], state=state)
-        except APIException as error:
+            kept = authorization.finish(user, wish, code=said["code"], state=state)
+        except Refusal as error:
             if not wish.next:
                 raise
-            return back_to(wish.next, sign_in_error=str(error.detail))
+            return back_to(wish.next, sign_in_error=error.message)
         if wish.next:
             return back_to(wish.next, credential=str(kept.pk))
         return Response(CredentialSerializer(kept).data)

@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from accounts.authentication import current_user
+from accounts.api.authentication import current_user
 from executions.models import Agent
 
 

@@ -6,17 +6,17 @@ from typing import Any
 
 from django.db.models import QuerySet
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
 from rest_framework import generics, serializers
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.authentication import current_user
-from accounts.throttling import WriteRate
-from durable import limits
+from accounts.api.authentication import current_user
+from accounts.api.throttling import WriteRate
+from executions import limits
 from executions.models import Review
-from executions.reviews.deciding import UNCHANGED, decide
+from executions.reviews.decisions import UNCHANGED, decide
 
 
 class ReviewSerializer(serializers.ModelSerializer[Review]):
@@ -87,10 +87,11 @@ class Reviews(OwnReviews, generics.ListAPIView[Review]):
     """The newest first."""
 
     @extend_schema(
+        summary="List reviews",
         parameters=[
             OpenApiParameter("state", OpenApiTypes.STR, enum=Review.State.values),
             OpenApiParameter("execution", OpenApiTypes.UUID, description="Only those of this execution."),
-        ]
+        ],
     )
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """What was asked; `?state=waiting` for what still is."""
@@ -107,6 +108,11 @@ class Reviews(OwnReviews, generics.ListAPIView[Review]):
         return rows
 
 
+@extend_schema_view(
+    get=extend_schema(
+        summary="Get a review", description="One review: what is asked, and how it was decided."
+    )
+)
 class OneReview(OwnReviews, generics.RetrieveAPIView[Review]):
     """One question."""
 
@@ -114,7 +120,7 @@ class OneReview(OwnReviews, generics.RetrieveAPIView[Review]):
 class Decide(OwnReviews):
     """Answering it."""
 
-    @extend_schema(request=Decision, responses=ReviewSerializer)
+    @extend_schema(summary="Approve or reject a review", request=Decision, responses=ReviewSerializer)
     def post(self, request: Request, **kwargs: Any) -> Response:
         """Approve or reject; what waits for it goes on at once. The second answer is refused with 409."""
         review = self.get_object()

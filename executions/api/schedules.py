@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from django.db.models import QuerySet
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import generics, serializers, status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.authentication import current_user
-from accounts.throttling import WriteRate
-from durable import limits
+from accounts.api.authentication import current_user
+from accounts.api.throttling import WriteRate
+from executions import limits
 from executions.api.own_agents import OwnAgentField
 from executions.models import Schedule
-from executions.schedules import keeping
+from executions.schedules import actions
 from executions.schedules.errors import BadCron
-from executions.schedules.running import cron_of, run_now
+from executions.schedules.run_due import cron_of, run_now
 
 
 class ScheduleSerializer(serializers.ModelSerializer[Schedule]):
@@ -104,22 +104,24 @@ class OwnSchedules(generics.GenericAPIView[Schedule]):
         return own.select_related("agent", "user", "periodic_task__crontab")
 
 
+@extend_schema_view(get=extend_schema(summary="List schedules", description="Your schedules."))
 class Schedules(OwnSchedules, generics.ListAPIView[Schedule]):
     """List schedules; make one."""
 
-    @extend_schema(responses={201: ScheduleSerializer})
+    @extend_schema(summary="Create a schedule", responses={201: ScheduleSerializer})
     def post(self, request: Request) -> Response:
         """Run an agent by the clock."""
         form = self.get_serializer(data=request.data)
         form.is_valid(raise_exception=True)
-        made = keeping.create(current_user(request), keeping.NewSchedule(**form.validated_data))
+        made = actions.create(current_user(request), actions.NewSchedule(**form.validated_data))
         return Response(self.get_serializer(made).data, status=status.HTTP_201_CREATED)
 
 
+@extend_schema_view(get=extend_schema(summary="Get a schedule", description="One schedule."))
 class OneSchedule(OwnSchedules, generics.RetrieveAPIView[Schedule]):
     """One schedule."""
 
-    @extend_schema(request=ScheduleChangeForm)
+    @extend_schema(summary="Change a schedule", request=ScheduleChangeForm)
     def patch(self, request: Request, **kwargs: Any) -> Response:
         """Change it, or switch it on and off. What was due while it was off is not made up for."""
         schedule = self.get_object()
@@ -127,19 +129,19 @@ class OneSchedule(OwnSchedules, generics.RetrieveAPIView[Schedule]):
             schedule, data=request.data, partial=True, context=self.get_serializer_context()
         )
         form.is_valid(raise_exception=True)
-        return Response(self.get_serializer(keeping.change(schedule, **form.validated_data)).data)
+        return Response(self.get_serializer(actions.change(schedule, **form.validated_data)).data)
 
-    @extend_schema(responses={204: None})
+    @extend_schema(summary="Delete a schedule", responses={204: None})
     def delete(self, request: Request, **kwargs: Any) -> Response:
         """Delete it; what it has started goes on."""
-        keeping.delete(self.get_object())
+        actions.delete(self.get_object())
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
 class RunNow(OwnSchedules):
     """Running it out of turn."""
 
-    @extend_schema(request=RunForm, responses={202: RunAnswer})
+    @extend_schema(summary="Run a schedule now", request=RunForm, responses={202: RunAnswer})
     def post(self, request: Request, **kwargs: Any) -> Response:
         """Start it now, due or not, switched on or off."""
         schedule = self.get_object()

@@ -9,9 +9,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts.authentication import current_user
-from accounts.throttling import WriteRate
-from durable import limits
+from accounts.api.authentication import current_user
+from accounts.api.throttling import WriteRate
+from executions import limits
 from executions.agents import library, store
 from executions.api.agent_shapes import AgentShape, ListingShape, Publication
 from executions.api.agents import read_form, shown
@@ -27,7 +27,7 @@ class Store(GenericAPIView[StoreListing]):
     serializer_class = ListingShape
     throttle_classes = [WriteRate]
 
-    @extend_schema(parameters=[SEARCH], responses=ListingShape(many=True))
+    @extend_schema(summary="List store listings", parameters=[SEARCH], responses=ListingShape(many=True))
     def get(self, request: Request) -> Response:
         """Published agents, the most recent first; with `search` those that fit, the best first."""
         words = request.query_params.get("search", "")
@@ -38,7 +38,7 @@ class Store(GenericAPIView[StoreListing]):
             page = self.paginate_queryset(store.listings())
         return self.get_paginated_response(ListingShape(page, many=True).data)
 
-    @extend_schema(request=Publication, responses={201: ListingShape})
+    @extend_schema(summary="Publish an agent", request=Publication, responses={201: ListingShape})
     def post(self, request: Request) -> Response:
         """Publish the newest version of one's agent; the same slug again replaces what is offered."""
         given = read_form(Publication, request.data)
@@ -51,12 +51,12 @@ class Listing(APIView):
 
     throttle_classes = [WriteRate]
 
-    @extend_schema(responses=ListingShape)
+    @extend_schema(summary="Get a store listing", responses=ListingShape)
     def get(self, request: Request, username: str, slug: str) -> Response:
         """What it does, takes and gives."""
         return Response(ListingShape(store.get_listing(username, slug)).data)
 
-    @extend_schema(responses={204: None})
+    @extend_schema(summary="Withdraw a store listing", responses={204: None})
     def delete(self, request: Request, username: str, slug: str) -> Response:
         """Withdraw one's own; copies in other libraries stay."""
         store.withdraw(current_user(request), username, slug)
@@ -68,7 +68,9 @@ class Add(APIView):
 
     throttle_classes = [WriteRate]
 
-    @extend_schema(request=None, responses={200: AgentShape, 201: AgentShape})
+    @extend_schema(
+        summary="Add a store agent to the library", request=None, responses={200: AgentShape, 201: AgentShape}
+    )
     def post(self, request: Request, username: str, slug: str) -> Response:
         """A copy for one's own library, with its sub-agents; again: the same copy."""
         agent, is_new = store.add_to_library(current_user(request), username, slug)

@@ -6,17 +6,17 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import generics, serializers, status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.authentication import current_user
-from accounts.throttling import WriteRate
-from durable import limits
+from accounts.api.authentication import current_user
+from accounts.api.throttling import WriteRate
+from executions import limits
 from executions.api.own_agents import OwnAgentField
 from executions.models import Trigger, TriggerDelivery
-from executions.triggers import delivering, keeping
+from executions.triggers import actions, dispatch
 
 MAX_SECRET_CHARACTERS = 500
 
@@ -66,7 +66,7 @@ class TriggerSerializer(serializers.ModelSerializer[Trigger]):
         read_only_fields = ["old_secret_until", "created_at", "called_at"]
 
     def get_url(self, trigger: Trigger) -> str:
-        return keeping.shown_url(trigger)
+        return actions.shown_url(trigger)
 
 
 class TriggerChangeForm(TriggerSerializer):
@@ -129,7 +129,7 @@ class OwnTriggers(generics.GenericAPIView[Trigger]):
         own = Trigger.objects.filter(user=current_user(self.request)).order_by("-created_at")
         return own.select_related("agent")
 
-    def shown(self, made: keeping.Shown, code: int = status.HTTP_200_OK) -> Response:
+    def shown(self, made: actions.TriggerSecrets, code: int = status.HTTP_200_OK) -> Response:
         """The one answer that holds the address or the secret."""
         answer = self.get_serializer(made.trigger).data
         answer |= {"url": made.url} if made.url else {}
@@ -137,22 +137,30 @@ class OwnTriggers(generics.GenericAPIView[Trigger]):
         return Response(answer, status=code, headers={"Cache-Control": "no-store"})
 
 
+@extend_schema_view(
+    get=extend_schema(
+        summary="List triggers", description="Your triggers, without their addresses and secrets."
+    )
+)
 class Triggers(OwnTriggers, generics.ListAPIView[Trigger]):
     """List triggers; make one."""
 
-    @extend_schema(responses={201: ShownSerializer})
+    @extend_schema(summary="Create a trigger", responses={201: ShownSerializer})
     def post(self, request: Request) -> Response:
         """Make an address that starts an agent. It is shown this once, as is its secret."""
         form = self.get_serializer(data=request.data)
         form.is_valid(raise_exception=True)
-        made = keeping.create(current_user(request), keeping.NewTrigger(**form.validated_data))
+        made = actions.create(current_user(request), actions.NewTrigger(**form.validated_data))
         return self.shown(made, status.HTTP_201_CREATED)
 
 
+@extend_schema_view(
+    get=extend_schema(summary="Get a trigger", description="One trigger, without its address and secret.")
+)
 class OneTrigger(OwnTriggers, generics.RetrieveAPIView[Trigger]):
     """One trigger."""
 
-    @extend_schema(request=TriggerChangeForm)
+    @extend_schema(summary="Change a trigger", request=TriggerChangeForm)
     def patch(self, request: Request, **kwargs: Any) -> Response:
         """Change it, or switch it on and off. Another scheme comes with another secret, shown this once."""
         trigger = self.get_object()
@@ -160,9 +168,9 @@ class OneTrigger(OwnTriggers, generics.RetrieveAPIView[Trigger]):
             trigger, data=request.data, partial=True, context=self.get_serializer_context()
         )
         form.is_valid(raise_exception=True)
-        return self.shown(keeping.change(trigger, **form.validated_data))
+        return self.shown(actions.change(trigger, **form.validated_data))
 
-    @extend_schema(responses={204: None})
+    @extend_schema(summary="Delete a trigger", responses={204: None})
     def delete(self, request: Request, **kwargs: Any) -> Response:
         """Delete it with its log; its address is nobody's from now on."""
         self.get_object().delete()
@@ -172,7 +180,9 @@ class OneTrigger(OwnTriggers, generics.RetrieveAPIView[Trigger]):
 class Rotate(OwnTriggers):
     """A new address, or a new secret."""
 
-    @extend_schema(request=RotateForm, responses=ShownSerializer)
+    @extend_schema(
+        summary="Rotate a trigger's address or secret", request=RotateForm, responses=ShownSerializer
+    )
     def post(self, request: Request, **kwargs: Any) -> Response:
         """Change the address or the secret; the new one is shown this once."""
         trigger = self.get_object()
@@ -180,13 +190,13 @@ class Rotate(OwnTriggers):
         form.is_valid(raise_exception=True)
         said = form.validated_data
         if said["what"] == "address":
-            return self.shown(keeping.rotate_address(trigger))
+            return self.shown(actions.rotate_address(trigger))
         return self.shown(
-            keeping.rotate_secret(trigger, secret=said["secret"], grace_seconds=said["grace_seconds"])
+            actions.rotate_secret(trigger, secret=said["secret"], grace_seconds=said["grace_seconds"])
         )
 
 
-class OwnDeliveries(generics.GenericAPIView[TriggerDelivery]):
+class OwnTriggerDeliveries(generics.GenericAPIView[TriggerDelivery]):
     """Calls of one trigger of the person asking."""
 
     queryset = TriggerDelivery.objects.none()
@@ -199,15 +209,18 @@ class OwnDeliveries(generics.GenericAPIView[TriggerDelivery]):
         return trigger.deliveries.order_by("-received_at").select_related("trigger__user", "trigger__agent")
 
 
-class Deliveries(OwnDeliveries, generics.ListAPIView[TriggerDelivery]):
+@extend_schema_view(
+    get=extend_schema(summary="List calls of a trigger", description="The log of calls, newest first.")
+)
+class TriggerDeliveries(OwnTriggerDeliveries, generics.ListAPIView[TriggerDelivery]):
     """The log of calls, newest first."""
 
 
-class Replay(OwnDeliveries):
+class ReplayTriggerDelivery(OwnTriggerDeliveries):
     """One call once more."""
 
-    @extend_schema(request=None, responses={202: DeliverySerializer})
+    @extend_schema(summary="Replay a call of a trigger", request=None, responses={202: DeliverySerializer})
     def post(self, request: Request, **kwargs: Any) -> Response:
         """Start the agent again with what this call brought, as a delivery of its own."""
-        again = delivering.replay(self.get_object())
+        again = dispatch.replay(self.get_object())
         return Response(self.get_serializer(again).data, status=status.HTTP_202_ACCEPTED)

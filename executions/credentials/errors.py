@@ -1,6 +1,6 @@
 """What can go wrong with a credential.
 
-APIException (status, code, text)
+Refusal
 └── CredentialError             400
     ├── BadCredential           400  what was given does not fit its kind
     ├── TooManyCredentials      409
@@ -20,58 +20,51 @@ PortError                            what a block hears; the text is for the per
 
 from __future__ import annotations
 
-from rest_framework import status
-from rest_framework.exceptions import APIException, NotFound
+from http import HTTPStatus
 
-from executions.ports import PortError
+from blocks.ports import PortError
+from durable.refusals import NotFound, Refusal
 
 
-class CredentialError(APIException):
+class CredentialError(Refusal):
     """The credential could not be handled."""
 
-    status_code: int = status.HTTP_400_BAD_REQUEST
-    default_code = "credential_error"
-    default_detail = __doc__
+    code = "credential_error"
 
 
 class BadCredential(CredentialError):
     """The credential does not fit its kind."""
 
-    default_code = "bad_credential"
-    default_detail = __doc__
+    code = "bad_credential"
 
 
 class TooManyCredentials(CredentialError):
     """You keep as many credentials as one person may."""
 
-    status_code = status.HTTP_409_CONFLICT
-    default_code = "too_many_credentials"
-    default_detail = __doc__
+    status = HTTPStatus.CONFLICT
+    code = "too_many_credentials"
     hint = "Delete one you no longer use, then add the new one."
 
 
 class NoSuchProvider(CredentialError, NotFound):
     """Nobody has configured a sign-in for this provider."""
 
-    status_code = status.HTTP_404_NOT_FOUND
-    default_code = "not_found"
-    default_detail = __doc__
+    status = HTTPStatus.NOT_FOUND
+    code = "not_found"
 
 
 class SignInRefused(CredentialError):
     """The sign-in was refused."""
 
-    default_code = "sign_in_refused"
-    default_detail = __doc__
+    code = "sign_in_refused"
     hint = "Start the sign-in again."
 
 
 class SignInUnavailable(CredentialError):
     """The provider does not answer as it should."""
 
-    status_code = status.HTTP_502_BAD_GATEWAY
-    default_code = "sign_in_unavailable"
-    default_detail = __doc__
+    status = HTTPStatus.BAD_GATEWAY
+    code = "sign_in_unavailable"
     hint = "Try again in a moment."
 
 

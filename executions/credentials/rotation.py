@@ -10,7 +10,7 @@ from cryptography.fernet import Fernet, InvalidToken
 from django.conf import settings
 from django.db.models import Model
 
-from accounts.sealing import CannotUnseal, reseal
+from accounts.encryption import CannotUnseal, reseal
 from executions.models import StoredCredential, Trigger
 from webhooks.models import WebhookEndpoint
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
-from accounts.sealing import CannotUnseal, seal, unseal
+from accounts.encryption import CannotUnseal, seal, unseal
 from executions.credentials.errors import SecretUnreadable
 from executions.models import StoredCredential
 
@@ -14,14 +14,14 @@ Kind = StoredCredential.Kind
 
 
 @dataclass(frozen=True, kw_only=True)
-class ApiKey:
+class ApiKeySecret:
     """A key or token as it is."""
 
     api_key: str = field(repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
-class UserPassword:
+class PasswordSecret:
     """A login."""
 
     username: str = field(repr=False)
@@ -29,26 +29,26 @@ class UserPassword:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Headers:
+class HeadersSecret:
     """Headers for requests to one host."""
 
     headers: Mapping[str, str] = field(repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tokens:
+class OAuthTokens:
     """What a sign-in gave; without a refresh token it ends with its access token."""
 
     access_token: str = field(repr=False)
     refresh_token: str = field(default="", repr=False)
 
 
-Secret = ApiKey | UserPassword | Headers | Tokens
+Secret = ApiKeySecret | PasswordSecret | HeadersSecret | OAuthTokens
 FORMS: Mapping[str, type[Secret]] = {
-    Kind.API_KEY: ApiKey,
-    Kind.USER_PASSWORD: UserPassword,
-    Kind.HOST_SCOPED: Headers,
-    Kind.OAUTH2: Tokens,
+    Kind.API_KEY: ApiKeySecret,
+    Kind.USER_PASSWORD: PasswordSecret,
+    Kind.HOST_SCOPED: HeadersSecret,
+    Kind.OAUTH2: OAuthTokens,
 }
 
 

@@ -1,11 +1,11 @@
-"""What can go wrong while an execution runs; a failed block is no such error.
+"""Errors that end an attempt at an execution; a failed block is no such error.
 
 EngineError
 ├── CannotPlan     the graph cannot be run at all
 ├── NodeFailed     a node failed and nothing in the graph takes its error
 ├── OutOfMoney     a run could not be paid for
-├── Woken          on its way to wait, the execution heard that there is something to do
-└── NotKept        a value was too large to be kept
+├── Woken          a wake-up came before the execution began to wait
+└── ValueNotStored a value was too large to be stored
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class OutOfMoney(EngineError):
 
 
 class Woken(EngineError):
-    """There is something to do after all."""
+    """A wake-up came before the execution began to wait."""
 
 
-class NotKept(EngineError):
-    """A value is too large to be kept."""
+class ValueNotStored(EngineError):
+    """A value is too large to be stored."""

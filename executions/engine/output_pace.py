@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from durable import limits
+from executions import limits
 
 
 class OutputPace:
@@ -16,7 +16,7 @@ class OutputPace:
         self._written_at = now
 
     def is_due(self, count: int, now: float) -> bool:
-        """Whether to write `count` outputs now; if so, they count as written."""
+        """Return whether to write `count` outputs now; if so, they count as written."""
         if count == self._written:
             return False
         has_grown = count >= self._written * limits.OUTPUTS_GROWTH

@@ -6,14 +6,14 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from executions.blocks.base import ERROR_PIN, Block, BlockType
-from executions.blocks.errors import UnknownBlock
-from executions.blocks.pins import MISSING, read_pin
-from executions.blocks.prepare import keep_known
-from executions.blocks.registry import Registry
+from blocks.base import ERROR_PIN, Block, BlockType
+from blocks.errors import UnknownBlock
+from blocks.pins import MISSING, read_pin
+from blocks.ports import JSON
+from blocks.prepare import keep_known
+from blocks.registry import BlockRegistry
 from executions.engine.errors import CannotPlan
 from executions.graph import TOOLS_PREFIX, Graph, Link, Node
-from executions.ports import JSON
 
 Load = Callable[[JSON], JSON]  # the value itself, where only a note of where it is kept is at hand
 
@@ -92,7 +92,7 @@ class Plan:
 
 def make_plan(
     graph: Graph,
-    registry: Registry,
+    registry: BlockRegistry,
     *,
     inputs: Mapping[str, JSON],
     node_inputs: Mapping[str, Mapping[str, JSON]] | None = None,
@@ -151,7 +151,7 @@ def own_values(node: Node, block: Block, inputs: Mapping[str, JSON]) -> dict[str
     return values
 
 
-def find_block(registry: Registry, node: Node) -> Block:
+def find_block(registry: BlockRegistry, node: Node) -> Block:
     try:
         return registry.get(node.block_id)
     except UnknownBlock:

@@ -1,18 +1,20 @@
-"""What all runs of one execution share: whose it is, its money, its doors to the world."""
+"""The scope that all runs of an execution share: its user, budget and ports."""
 
 from __future__ import annotations
 
 from functools import cached_property
 
 from accounts.ledger import OverBudget, check_budget
+from blocks.adapters.live import live_ports
+from blocks.base import Leaves
+from blocks.context import BlockContext
+from blocks.errors import BudgetUsedUp
+from blocks.ports import ModelPort, Ports
 from boundary import taint
 from durable.lease import Lease
-from executions.blocks.adapters.live import live_ports
-from executions.blocks.base import Leaves
-from executions.blocks.context import BlockContext
-from executions.blocks.errors import BudgetUsedUp
-from executions.credentials.finding import StoredCredentials
-from executions.engine.noderun import Inbox, NodeRun
+from executions.credentials.lookup import StoredCredentials
+from executions.engine.large_values import LargeValues
+from executions.engine.node_run import DriverInbox, NodeRun
 from executions.engine.plan import Plan
 from executions.engine.ports.clock import ParkingClock
 from executions.engine.ports.database import persist
@@ -21,19 +23,17 @@ from executions.engine.ports.model import RecordingModel
 from executions.engine.ports.store import StoredValues
 from executions.engine.ports.sub_agents import SubAgents
 from executions.engine.ports.tools import NodeToolbox
-from executions.engine.values import LargeValues
 from executions.models import Execution
 from executions.outside_content import content_sources
-from executions.ports import ModelPort, Ports
-from executions.reviews.asking import Asker, PersonReviews, expires_in
+from executions.reviews.questions import PersonReviews, ReviewContext, expires_in
 from executions.turn_runners import TurnScope, turn_runners
 
 
 class ExecutionScope:
-    """One attempt's view of its execution, shared by the threads of its runs; nothing in it changes."""
+    """One attempt's view of its execution, shared by the threads of its runs; immutable."""
 
     def __init__(
-        self, execution: Execution, plan: Plan, lease: Lease, inbox: Inbox, model: ModelPort
+        self, execution: Execution, plan: Plan, lease: Lease, inbox: DriverInbox, model: ModelPort
     ) -> None:
         self.execution = execution
         self.user = execution.user
@@ -49,17 +49,17 @@ class ExecutionScope:
         try:
             persist(lambda: check_budget(self.user))
         except OverBudget as error:
-            raise BudgetUsedUp(str(error.detail)) from error
+            raise BudgetUsedUp(error.message) from error
 
     def tainted_by(self, run: NodeRun, leaves: Leaves) -> taint.Sources:
-        """What made the run necessary: the conversation it was started from; for a node that a model called, also
-        whatever that model may have read."""
+        """Return what may have caused the run: the conversation it was started from; for a tool call of a model,
+        also whatever that model may have read."""
         started_by = tuple(self.execution.outside_sources)
         return self.content_sources if run.caller_id is not None else started_by
 
     @cached_property
     def content_sources(self) -> taint.Sources:
-        """Where values of this execution may have come from that no person of this site wrote."""
+        """Return the outside content that values of this execution may come from."""
         return content_sources(self.execution, (node.block for node in self.plan.nodes.values()))
 
     def context_of(self, run: NodeRun) -> BlockContext:
@@ -83,7 +83,7 @@ class ExecutionScope:
 
 
 class LazyPorts:
-    """The doors of one run; most blocks compute and open none, so they are made when one is opened."""
+    """The ports of one run, made at first use: most blocks only compute and need none."""
 
     def __init__(self, scope: ExecutionScope, run: NodeRun) -> None:
         self._scope = scope
@@ -106,7 +106,7 @@ def make_ports(scope: ExecutionScope, run: NodeRun) -> Ports:
         node_id=run.node.id,
         run_id=run.id,
     )
-    asker = Asker(
+    asker = ReviewContext(
         user_id=execution.user_id,
         block_id=run.node.block.id,
         execution_id=execution.pk,
@@ -129,7 +129,7 @@ def make_ports(scope: ExecutionScope, run: NodeRun) -> Ports:
         reviews=PersonReviews(asker),
         agents=SubAgents(run_at_work=run, parent=execution, impatient=lambda: scope.lease.draining),
         turns=turn_runners.runner_for(turn_scope),
-        tools=NodeToolbox(scope=scope, caller=run),
+        tools=NodeToolbox(plan=scope.plan, caller=run),
         clock=ParkingClock() if run.node.block.resumable else None,
         model=RecordingModel(scope.model, store, scope.check_budget),
     )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from blocks.base import ERROR_PIN, Block, Category
+from blocks.registry import BlockRegistry, get_registry
+from blocks.schema import PinInfo
 from executions.agents.validation.scope import allow_all
-from executions.blocks.base import ERROR_PIN, Block, Category
-from executions.blocks.registry import Registry, get_registry
-from executions.blocks.schema import Pin
 
 SHORT = {
     "string": "text",
@@ -41,7 +41,7 @@ MAX_WORDS_CHARACTERS = 58
 
 
 def index_by_category(
-    registry: Registry | None = None, may_use: Callable[[Block], bool] = allow_all
+    registry: BlockRegistry | None = None, may_use: Callable[[Block], bool] = allow_all
 ) -> dict[str, str]:
     """The lines of the blocks that may be used, by category."""
     lines: dict[Category, list[str]] = {category: [] for category in Category}
@@ -58,18 +58,18 @@ def block_line(block: Block) -> str:
     return f"{block.name} | {block.id} | in {inputs} | out {outputs} | {first_words(block.description)}"
 
 
-def pins_of(pins: Iterable[Pin], *, starred: bool = False) -> str:
+def pins_of(pins: Iterable[PinInfo], *, starred: bool = False) -> str:
     shown = [pin_words(pin, starred=starred) for pin in pins if pin.name not in LEFT_OUT]
     more = " …" if len(shown) > MAX_PINS else ""
     return " ".join(shown[:MAX_PINS]) + more or "-"
 
 
-def pin_words(pin: Pin, *, starred: bool) -> str:
+def pin_words(pin: PinInfo, *, starred: bool) -> str:
     star = "*" if starred and pin.required else ""
     return f"{pin.name}{star}:{kind_of(pin)}"
 
 
-def kind_of(pin: Pin) -> str:
+def kind_of(pin: PinInfo) -> str:
     choices = "|".join(str(choice) for choice in pin.enum or ())
     if choices:
         return choices if len(choices) <= MAX_CHOICES_CHARACTERS else choices[:MAX_CHOICES_CHARACTERS] + "…"

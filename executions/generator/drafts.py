@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from executions.agents.agent_json import read_agent_json
 from executions.agents.errors import AgentError
-from executions.agents.reading import read_agent_json
 from executions.generator.errors import BadDraft
 from executions.graph import Graph
 
@@ -55,7 +55,7 @@ def read_draft(answer: Mapping[str, Any]) -> Graph:
     try:
         return read_agent_json(document)
     except AgentError as error:
-        raise BadDraft(str(error.detail)) from None
+        raise BadDraft(error.message) from None
 
 
 def unwrap(answer: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from executions.blocks.registry import Registry
+from blocks.registry import BlockRegistry
 from executions.graph import Graph, Link, Node
 
 
-def example_graph(registry: Registry) -> Graph:
+def example_graph(registry: BlockRegistry) -> Graph:
     """Name in, greeting out."""
 
     def node(node_id: str, block: str, x: int, **values: object) -> Node:

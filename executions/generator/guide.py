@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from blocks.base import Block
+from blocks.registry import BlockRegistry, get_registry
 from executions.agents.validation.scope import allow_all
-from executions.blocks.base import Block
-from executions.blocks.registry import Registry, get_registry
 from executions.generator.block_index import index_by_category
 from executions.generator.example import example_graph
 from executions.graph import graph_to_json
@@ -74,7 +74,7 @@ class Guide:
         )
 
 
-def write_guide(registry: Registry | None = None, may_use: Callable[[Block], bool] = allow_all) -> Guide:
+def write_guide(registry: BlockRegistry | None = None, may_use: Callable[[Block], bool] = allow_all) -> Guide:
     """The guide over the blocks that may be used."""
     known = registry or get_registry()
     example = json.dumps(graph_to_json(example_graph(known)), ensure_ascii=False, separators=(",", ":"))

@@ -6,11 +6,11 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from durable import limits
+from executions import limits
 from executions.agents.block_search import find_blocks
 from executions.agents.validation import Code, Problem, Scope
 from executions.generator.guide import write_guide
-from executions.generator.wishes import Steps, Wish
+from executions.generator.requests import AgentRequest, Steps
 from executions.graph import Graph, graph_to_json
 
 Message = dict[str, Any]
@@ -43,12 +43,12 @@ MAX_HINTS = 5
 HINTS_PER_BLOCK = 3
 
 
-def ask_to_decompose(wish: Wish, scope: Scope) -> list[Message]:
+def ask_to_decompose(wish: AgentRequest, scope: Scope) -> list[Message]:
     names = ", ".join(block.name for block in scope.registry if scope.may_use(block))
     return [system(f"{DECOMPOSE}\n\n## Blocks\n{names}"), user(describe(wish))]
 
 
-def ask_to_draw(wish: Wish, plan: Steps | None, scope: Scope) -> list[Message]:
+def ask_to_draw(wish: AgentRequest, plan: Steps | None, scope: Scope) -> list[Message]:
     guide = write_guide(scope.registry, scope.may_use).as_text()
     if wish.base is not None:
         drawn = json.dumps(compact(wish.base), ensure_ascii=False)
@@ -87,7 +87,7 @@ def block_hints(problem: Problem | str, graph: Graph | None, scope: Scope) -> st
     return f"Blocks near {words[:60]!r}: {shown}.\n" if shown else ""
 
 
-def describe(wish: Wish) -> str:
+def describe(wish: AgentRequest) -> str:
     """The wish as data: goal, context, and the agents it may build upon."""
     pieces = [f"Goal: {wish.goal}"]
     if wish.context:

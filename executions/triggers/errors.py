@@ -1,6 +1,6 @@
 """What can be wrong with a trigger, or with a call of one.
 
-APIException (status, code, text)
+Refusal
 ├── UnknownHook          404  no such address, or it is switched off
 ├── WrongSignature       401
 ├── CallTooLarge         413  refused before it is read
@@ -13,72 +13,63 @@ APIException (status, code, text)
 
 from __future__ import annotations
 
-from rest_framework import status
-from rest_framework.exceptions import APIException, NotFound
+from http import HTTPStatus
+
+from durable.refusals import NotFound, Refusal
 
 
 class UnknownHook(NotFound):
     """There is nothing here."""
 
-    default_detail = __doc__
 
-
-class WrongSignature(APIException):
+class WrongSignature(Refusal):
     """The call is not signed as this address wants it, or too long ago."""
 
-    status_code = status.HTTP_401_UNAUTHORIZED
-    default_code = "wrong_signature"
-    default_detail = __doc__
+    status = HTTPStatus.UNAUTHORIZED
+    code = "wrong_signature"
 
 
-class CallTooLarge(APIException):
+class CallTooLarge(Refusal):
     """The body is too large. Send a reference to what is large instead."""
 
-    status_code = status.HTTP_413_REQUEST_ENTITY_TOO_LARGE
-    default_code = "too_large"
-    default_detail = __doc__
+    status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    code = "too_large"
 
 
-class BadPayload(APIException):
+class BadPayload(Refusal):
     """The body cannot be read."""
 
-    status_code = status.HTTP_400_BAD_REQUEST
-    default_code = "bad_payload"
-    default_detail = __doc__
+    code = "bad_payload"
 
 
-class TooManyCalls(APIException):
+class TooManyCalls(Refusal):
     """This address is called too often. Wait a little, then try again."""
 
-    status_code = status.HTTP_429_TOO_MANY_REQUESTS
-    default_code = "too_many_calls"
-    default_detail = __doc__
+    status = HTTPStatus.TOO_MANY_REQUESTS
+    code = "too_many_calls"
+    retry_after: float
 
-    def __init__(self, *, wait: float) -> None:
+    def __init__(self, *, retry_after: float) -> None:
         super().__init__()
-        self.wait = wait
+        self.retry_after = retry_after
 
 
-class TooManyTriggers(APIException):
+class TooManyTriggers(Refusal):
     """You have as many triggers as one person may have."""
 
-    status_code = status.HTTP_409_CONFLICT
-    default_code = "too_many_triggers"
-    default_detail = __doc__
+    status = HTTPStatus.CONFLICT
+    code = "too_many_triggers"
     hint = "Delete one you no longer need, then make the new one."
 
 
-class BadTrigger(APIException):
+class BadTrigger(Refusal):
     """The trigger cannot be made like this."""
 
-    status_code = status.HTTP_400_BAD_REQUEST
-    default_code = "bad_trigger"
-    default_detail = __doc__
+    code = "bad_trigger"
 
 
-class NotReplayable(APIException):
+class NotReplayable(Refusal):
     """This call cannot be replayed."""
 
-    status_code = status.HTTP_409_CONFLICT
-    default_code = "not_replayable"
-    default_detail = __doc__
+    status = HTTPStatus.CONFLICT
+    code = "not_replayable"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from email.message import Message
 from typing import Any
@@ -11,14 +10,14 @@ from typing import Any
 from django.core.exceptions import SuspiciousOperation
 from django.http import QueryDict
 
-from durable import limits, storable
-from durable.redaction import REDACTED
-from executions.ports import JSON
+from blocks.ports import JSON
+from durable import storable
+from durable.redaction import REDACTED, is_secret_header
+from executions import limits
 from executions.triggers.errors import BadPayload
 
 WHOLE = "body"  # the name of what came without one
 GITHUB_FIELD = "payload"
-SECRET_WORDS = re.compile("auth|token|secret|password|cookie|credential|api-?key", re.IGNORECASE)
 
 
 def read_payload(body: bytes, content_type: str) -> dict[str, JSON]:
@@ -91,7 +90,7 @@ def kept(payload: dict[str, JSON]) -> dict[str, JSON]:
     try:
         return dict(storable.json_value(payload))
     except storable.NotStorable as error:
-        raise BadPayload(f"The body cannot be kept: {error}.") from None
+        raise BadPayload(f"The body cannot be stored: {error}.") from None
 
 
 def shown_headers(headers: Mapping[str, str]) -> dict[str, str]:
@@ -101,6 +100,6 @@ def shown_headers(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def shown_header(name: str, value: str) -> str:
-    if SECRET_WORDS.search(name):
+    if is_secret_header(name):
         return REDACTED
     return storable.text(value, most=limits.MAX_HOOK_HEADER_CHARACTERS)

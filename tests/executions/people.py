@@ -8,8 +8,8 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
-from executions.agents.importing import import_agent
-from executions.blocks.registry import get_registry
+from blocks.registry import get_registry
+from executions.agents.agent_import import import_agent
 from executions.models import Agent, AgentVersion, Execution
 
 
@@ -88,3 +88,8 @@ def make_execution(agent: Agent, **values: Any) -> Execution:
     return Execution.objects.create(
         **{"user": agent.user, "agent": agent, "version": 1, "status": Execution.RUNNING} | values
     )
+
+
+def stored_as(word: str) -> dict[str, Any]:
+    """Return the columns of an execution that clients see as REVIEW, or the status as it is."""
+    return {"status": Execution.WAITING, "asks_person": True} if word == "REVIEW" else {"status": word}

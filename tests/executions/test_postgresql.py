@@ -13,5 +13,13 @@ FOLDERS = [f"tests/executions/{name}" for name in ("credentials", "reviews", "sc
 @pytest.mark.services
 @pytest.mark.timeout(900)
 @pytest.mark.skipif(connection.vendor == "postgresql", reason="this run is on PostgreSQL already")
+def test_executions_wait_and_are_admitted_alike_on_postgresql() -> None:
+    engine = "tests/executions/engine"
+    run_on_postgresql(f"{engine}/test_waits.py", f"{engine}/test_admission.py", f"{engine}/test_moves.py")
+
+
+@pytest.mark.services
+@pytest.mark.timeout(900)
+@pytest.mark.skipif(connection.vendor == "postgresql", reason="this run is on PostgreSQL already")
 def test_of_many_at_once_one_counts_on_postgresql() -> None:
     run_on_postgresql(*FOLDERS, "-k", "at_once")

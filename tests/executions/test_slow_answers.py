@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from executions.blocks.families.ai import find_json
-from executions.generator.answers import read_object
+from blocks.support.ai import find_json
 from executions.generator.errors import BadDraft
+from executions.generator.json_answers import read_object
 
 SLOW = {
     "a fence without an end": "```" + " " * 300_000,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from executions.agents.nearest_names import did_you_mean
 from executions.agents.pins import BadNestedPin, FoundPin, PinError
 from executions.agents.validation.problems import Code, Problem
 from executions.agents.validation.scope import Checked
 from executions.agents.validation.types import can_fit, shown_type
-from executions.agents.wording import did_you_mean
 from executions.graph import Link
 
 

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TypeGuard
 
-from durable import limits
+from blocks.base import Block, BlockType
+from blocks.pins import SEPARATOR
+from blocks.schema import JSON
+from executions import limits
 from executions.agents.validation.problems import Code, Problem
 from executions.agents.validation.scope import Checked
-from executions.blocks.base import Block, BlockType
-from executions.blocks.pins import SEPARATOR
-from executions.blocks.schema import JSON
 from executions.graph import Node
 
 NOT_RUN = frozenset({BlockType.NOTE})
@@ -49,7 +49,7 @@ def unknown_block(node: Node) -> str:
         return "The node has no block_id. Look a block up with find_block and give its id."
     name = node.metadata.get("customized_name") or node.extra.get("block_name")
     what = f"{name[:80]!r} ({node.block_id[:100]})" if isinstance(name, str) else repr(node.block_id[:100])
-    return f"The block {what} is not available here. Replace it by another (find_block), or install it."
+    return f"The block {what} is not available here. Replace it with another block, or install it."
 
 
 def check_whole(checked: Checked) -> Iterator[Problem]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from durable import limits
+from executions import limits
 
 
 class Code(StrEnum):
@@ -148,7 +148,7 @@ class Problem:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report:
+class ValidationReport:
     """What validation found."""
 
     errors: tuple[Problem, ...] = ()
@@ -166,10 +166,10 @@ class Report:
         }
 
 
-def make_report(problems: Sequence[Problem]) -> Report:
+def make_report(problems: Sequence[Problem]) -> ValidationReport:
     errors = [problem for problem in problems if problem.is_error]
     warnings = [problem for problem in problems if not problem.is_error]
-    return Report(errors=cap(errors), warnings=cap(warnings))
+    return ValidationReport(errors=cap(errors), warnings=cap(warnings))
 
 
 def cap(problems: Sequence[Problem]) -> tuple[Problem, ...]:

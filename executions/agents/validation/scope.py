@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from blocks.base import Block, BlockType
+from blocks.registry import BlockRegistry, get_registry
 from executions.agents.pins import NodePins, pins_of
 from executions.agents.sub_agents import Reference, Signature, match_signature
-from executions.blocks.base import Block, BlockType
-from executions.blocks.registry import Registry, get_registry
 from executions.graph import Graph, Link, Node
 
 FindAgent = Callable[[Reference], Signature | None]
@@ -27,7 +27,7 @@ def find_none(reference: Reference) -> Signature | None:
 class Scope:
     """What holds outside the graph."""
 
-    registry: Registry = field(default_factory=get_registry)
+    registry: BlockRegistry = field(default_factory=get_registry)
     may_use: Callable[[Block], bool] = allow_all
     find_agent: FindAgent = find_none  # in the library
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from blocks.base import BlockType
 from executions.agents.pins import properties_of
 from executions.agents.sub_agents import Signature, read_reference
 from executions.agents.validation.problems import Code, Problem
 from executions.agents.validation.scope import Checked
-from executions.blocks.base import BlockType
 from executions.graph import Node
 
 

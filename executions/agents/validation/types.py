@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from executions.blocks.schema import JSON, compact_type
+from blocks.schema import JSON, compact_type
 
 NUMBERS = frozenset({"integer", "number"})
 SCALARS = NUMBERS | {"boolean", "string"}

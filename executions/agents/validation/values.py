@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from blocks.base import Block
+from blocks.prepare import check_given, keep_known
+from blocks.schema import JSON
+from executions.agents.nearest_names import did_you_mean
 from executions.agents.pins import BadNestedPin, NodePins, PinError
 from executions.agents.secrets import is_reference, is_stray_secret, suspicious_pins
 from executions.agents.validation.problems import Code, Problem
 from executions.agents.validation.scope import Checked
-from executions.agents.wording import did_you_mean
-from executions.blocks.base import Block
-from executions.blocks.prepare import check_given, keep_known
-from executions.blocks.schema import JSON
 from executions.graph import Node
 
 

@@ -63,6 +63,6 @@ def check_providers(**kwargs: object) -> list[CheckMessage]:
             f"{'.'.join(map(str, problem['loc'])) or 'the whole'}: {problem['msg']}"
             for problem in error.errors(include_input=False, include_url=False)
         ]
-        hint = "See docs/credentials.md for the form."
+        hint = "See docs/how-to/sign-in-with-oauth.md for the format."
         return [Error(f"COPILOT_OAUTH_PROVIDERS: {'; '.join(places)}", hint=hint, id="executions.E010")]
     return []

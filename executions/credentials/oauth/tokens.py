@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from boundary.errors import FetchError
 from boundary.http import OutboundRequest, OutboundResponse, fetch
-from durable import limits
+from executions import limits
 from executions.credentials.oauth.providers import OAuthProvider
 
 LOST = frozenset({"invalid_grant", "bad_refresh_token", "invalid_token"})  # no retry will help

@@ -1,17 +1,17 @@
-"""A clock that puts long waits aside, so that nobody holds a worker for them."""
+"""A clock that suspends long waits, so that they hold no worker."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from durable import limits
-from executions.blocks.adapters.clock import SystemClock
-from executions.blocks.errors import ParkedUntil
+from blocks.adapters.live import SystemClock
+from blocks.errors import ParkedUntil
+from executions import limits
 from llm.types import CancelSignal
 
 
 class ParkingClock(SystemClock):
-    """For blocks that can be picked up where they were."""
+    """For blocks that can resume where they were."""
 
     def wait_until(self, moment: datetime, cancel: CancelSignal) -> None:
         if moment - self.now() > timedelta(seconds=limits.INLINE_WAIT_SECONDS):

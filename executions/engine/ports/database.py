@@ -1,4 +1,4 @@
-"""Database work of a block's doors: it outlives a short outage, and a long one ends the attempt, not the block."""
+"""Database access of ports: retried through a short outage; a long one ends the attempt, not the block."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.db import InterfaceError, OperationalError
 
 from durable.connections import release
 from durable.errors import LeaseLost
-from durable.retrying import retry_database
+from durable.transactions import retry_database
 
 T = TypeVar("T")
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 def persist(work: Callable[[], T]) -> T:
     """Run `work`, which may run twice; raises LeaseLost when the database stays away for the length of a lease.
 
-    The connection goes back at once: what a block does next may take as long as it likes.
+    The connection is released at once, because what the block does next may take long.
     """
     try:
         return retry_database(work, seconds=float(settings.COPILOT_LEASE_SECONDS))

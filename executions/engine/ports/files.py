@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import io
 
-from rest_framework.exceptions import APIException
-
 from accounts.models import User
+from blocks import limits
+from blocks.ports import PortError, StoredFile
 from boundary import taint
-from durable import limits
+from durable.refusals import Refusal
 from executions.engine.ports.database import persist
-from executions.ports import PortError, StoredFile
 from workspace import files
 from workspace.errors import WorkspaceError
 from workspace.models import WorkspaceFile
@@ -39,7 +38,7 @@ class WorkspaceFiles:
                 )
             )
         except WorkspaceError as error:
-            raise PortError(str(error.detail)) from error
+            raise PortError(error.message) from error
         return StoredFile(
             reference=file.reference, name=file.name, media_type=file.media_type, content=content
         )
@@ -52,8 +51,8 @@ class WorkspaceFiles:
                     f"The file {file.name!r} is larger than {limits.MAX_SPREADSHEET_BYTES:,} bytes."
                 )
             content = files.read_range(file)
-        except APIException as error:
-            raise PortError(f"{reference!r}: {error.detail}") from error
+        except Refusal as error:
+            raise PortError(f"{reference!r}: {error.message}") from error
         return StoredFile(
             reference=file.reference, name=file.name, media_type=file.media_type, content=content
         )

@@ -10,8 +10,8 @@ from decimal import Decimal
 from itertools import count
 from typing import Any
 
-from executions.blocks.pins import MISSING
-from executions.ports import ModelPort, StorePort, StoreScope
+from blocks.pins import MISSING
+from blocks.ports import ModelPort, StorePort, StoreScope
 from llm.carry import Carry
 from llm.types import CancelSignal, Completion, Request, ToolCallRequest, Usage
 

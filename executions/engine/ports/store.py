@@ -5,10 +5,10 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass
 
-from executions.blocks.pins import MISSING
+from blocks.pins import MISSING
+from blocks.ports import JSON, PortError, StoreScope
 from executions.engine.ports.database import persist
 from executions.models import StoredValue
-from executions.ports import JSON, PortError, StoreScope
 
 MAX_KEY_CHARACTERS = 255
 

@@ -1,4 +1,4 @@
-"""Agents inside agents: a child execution of its own, followed without holding a worker for long."""
+"""Sub-agents: a child execution each, waited for without holding a worker for long."""
 
 from __future__ import annotations
 
@@ -8,23 +8,22 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from rest_framework.exceptions import APIException
-
 from accounts.errors import OverBudget
-from durable import limits
-from durable.waiting import wait_for
-from executions.blocks.errors import BlockCancelled, BudgetUsedUp, ParkedForJob
-from executions.engine.noderun import NodeRun
+from blocks.errors import BlockCancelled, BudgetUsedUp, ParkedForJob
+from blocks.ports import JSON, PortError, SubAgentRun
+from durable.refusals import Refusal
+from durable.wait import wait_for
+from executions import limits
+from executions.engine.node_run import NodeRun
 from executions.engine.ports.database import persist
 from executions.models import Agent, Execution, NodeExecution
-from executions.ports import JSON, PortError, SubAgentRun
-from executions.starting import Order, start
+from executions.start import ExecutionRequest, start
 from llm.types import CancelSignal
 
 
 @dataclass(frozen=True, kw_only=True)
 class Glimpse:
-    """What a child has to show: outputs not seen before, and how it ended if it has."""
+    """What is new of a child: outputs not seen before, and its end."""
 
     fresh: list[tuple[str, JSON]]
     execution: Execution
@@ -36,14 +35,14 @@ class Glimpse:
 
 @dataclass(frozen=True, kw_only=True)
 class SubAgents:
-    """The children of one node run."""
+    """The sub-agents of one node run."""
 
     run_at_work: NodeRun
     parent: Execution
-    impatient: Callable[[], bool]  # this worker is asked to leave
+    impatient: Callable[[], bool]  # whether this worker is draining
 
     def run(self, run: SubAgentRun, cancel: CancelSignal) -> Iterator[tuple[str, JSON]]:
-        """Each output of the child, once over all attempts; raises ParkedForJob when the child takes its time."""
+        """Yield each output of the child, once over all attempts; raise ParkedForJob if the child takes long."""
         child_id = persist(lambda: self._start(run)).pk
         seen = Counter(pin for pin, _ in self.run_at_work.outputs)
         deadline = time.monotonic() + limits.SUB_AGENT_PATIENCE_SECONDS
@@ -61,7 +60,7 @@ class SubAgents:
                 raise ParkedForJob(child_id)
 
     def _start(self, run: SubAgentRun) -> Execution:
-        order = Order(
+        order = ExecutionRequest(
             version=run.version,
             client_id=f"node:{run.key}",
             source=Execution.Source.AGENT,
@@ -75,8 +74,8 @@ class SubAgents:
         try:
             return start(self.parent.user, self._find(run.agent_id), run.inputs, order).execution
         except OverBudget as error:
-            raise BudgetUsedUp(str(error.detail)) from error
-        except APIException as error:
+            raise BudgetUsedUp(error.message) from error
+        except Refusal as error:
             raise PortError(f"The agent could not be started: {error}") from error
 
     def _find(self, agent_id: str) -> Agent:
@@ -89,7 +88,7 @@ class SubAgents:
         return found
 
     def _look(self, child_id: uuid.UUID, seen: Counter[str], deadline: float) -> Glimpse:
-        """The next news of the child, or how it stands when patience is over."""
+        """Wait for something new of the child; return its state when the time is over."""
 
         def glimpse() -> Glimpse:
             child = Execution.objects.get(pk=child_id)
@@ -107,6 +106,6 @@ class SubAgents:
         return found or persist(glimpse)
 
     def _note_end(self, child: Execution) -> None:
-        """A child that failed only ends without further outputs; the row of the run says why."""
+        """Note on the run why a child that failed gave no more outputs."""
         if child.status != Execution.COMPLETED:
             self.run_at_work.note = f"The agent it ran ended as {child.status}: {child.error}".strip()

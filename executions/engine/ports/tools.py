@@ -3,65 +3,44 @@
 from __future__ import annotations
 
 import re
-import threading
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
+from blocks.base import Block
+from blocks.errors import BlockCancelled, BudgetUsedUp
+from blocks.ports import JSON, PortError, ToolOffer
 from durable.connections import outside_wait
 from durable.errors import LeaseLost
-from executions.blocks.base import Block
-from executions.blocks.errors import BlockCancelled, BudgetUsedUp
-from executions.engine.noderun import NodeRun, Outcome
+from executions.engine.node_run import NodeRun, NodeToolCall, RunOutcome
 from executions.engine.plan import Plan, PlannedNode
 from executions.graph import Link
-from executions.ports import JSON, PortError, ToolOffer
 from llm.types import CancelSignal
-
-if TYPE_CHECKING:
-    from executions.engine.scope import ExecutionScope
 
 NAME_CHARACTERS = 64
 UNFIT = re.compile(r"[^a-zA-Z0-9_-]+")
-
-
-@dataclass(kw_only=True, eq=False)
-class Call:
-    """A tool call on its way to the driver and back; `run` is how it ended."""
-
-    id: uuid.UUID
-    node_id: str
-    arguments: Mapping[str, JSON]
-    caller: NodeRun
-    run: NodeRun | None = None
-    done: threading.Event = field(default_factory=threading.Event)
-
-    def answer(self, run: NodeRun) -> None:
-        self.run = run
-        self.done.set()
 
 
 @dataclass(frozen=True, kw_only=True)
 class NodeToolbox:
     """The tools of one orchestrator's run."""
 
-    scope: ExecutionScope
+    plan: Plan
     caller: NodeRun
 
     def offers(self) -> Sequence[ToolOffer]:
-        return offers_of(self.scope.plan, self.caller.node)
+        return offers_of(self.plan, self.caller.node)
 
     def call(
         self, offer: ToolOffer, arguments: Mapping[str, JSON], *, key: str, cancel: CancelSignal
     ) -> JSON:
-        """Run the node and answer its outputs by pin. Once per key: what finished is not run again."""
-        call = Call(
+        """Run the node and return its outputs by pin. Once per key: what finished is not run again."""
+        call = NodeToolCall(
             id=uuid.uuid5(self.caller.id, key), node_id=offer.node_id, arguments=arguments, caller=self.caller
         )
         remove = cancel.add_callback(call.done.set)
         try:
-            self.scope.inbox.call(call)
+            self.caller.scope.inbox.call(call)
             with outside_wait():
                 call.done.wait(self.caller.node.block.time_cap_seconds)
         finally:
@@ -72,22 +51,22 @@ class NodeToolbox:
 
     def _read(self, run: NodeRun) -> JSON:
         match run.outcome:
-            case Outcome.COMPLETED:
-                return by_pin([(pin, self.scope.large.load(value)) for pin, value in run.outputs])
-            case Outcome.PARKED if run.parked is not None:
-                raise run.parked  # whoever called it waits with it
-            case Outcome.OVER_BUDGET:
+            case RunOutcome.COMPLETED:
+                return by_pin([(pin, self.caller.scope.large.load(value)) for pin, value in run.outputs])
+            case RunOutcome.PARKED if run.parked is not None:
+                raise run.parked  # its caller waits with it
+            case RunOutcome.OVER_BUDGET:
                 raise BudgetUsedUp(run.error)
-            case Outcome.LOST:
+            case RunOutcome.LOST:
                 raise LeaseLost
-            case Outcome.STOPPED:
+            case RunOutcome.STOPPED:
                 raise BlockCancelled
             case _:
                 raise PortError(run.error)
 
 
 def by_pin(pairs: Sequence[tuple[str, JSON]]) -> dict[str, JSON]:
-    """One value per pin; a pin that was emitted on more than once has the list of them."""
+    """Return one value per pin; a list where several were emitted on it."""
     found: dict[str, list[JSON]] = {}
     for pin, value in pairs:
         found.setdefault(pin, []).append(value)
@@ -146,7 +125,7 @@ def schema_of(sink: PlannedNode, pin: str) -> dict[str, JSON]:
 
 
 def is_needed(sink: PlannedNode, pin: str) -> bool:
-    """A pin the block cannot do without, and that the node has no value for."""
+    """Return whether the block requires the pin and the node has no value for it."""
     if sink.values.get(pin) is not None:
         return False
     known = sink.block.inputs_by_name.get(pin)

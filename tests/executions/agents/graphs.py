@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from executions.blocks.registry import get_registry
+from blocks.registry import get_registry
 from tests.executions.agents.samples import block_id
 
 BLOCKS = [block.id for block in get_registry()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from executions.blocks.registry import get_registry
+from blocks.registry import get_registry
 
 JSON = Any
 

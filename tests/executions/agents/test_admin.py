@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from accounts.models import User
 from executions.agents import store
-from executions.agents.importing import import_agent
+from executions.agents.agent_import import import_agent
 from executions.models import Agent, AgentVersion, StoreListing
 from tests.executions.agents.samples import adder, newsroom
 

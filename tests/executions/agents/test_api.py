@@ -10,9 +10,9 @@ import pytest
 from rest_framework.test import APIClient
 
 from accounts.models import User
-from durable import limits
+from executions import limits
 from executions.agents import store
-from executions.agents.importing import import_agent
+from executions.agents.agent_import import import_agent
 from tests.executions.agents.samples import adder, agent, newsroom, node, old_discord_template
 
 JSON = Any

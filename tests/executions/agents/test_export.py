@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from accounts.models import User
-from executions.agents.exporting import export_version
-from executions.agents.importing import import_agent
+from executions.agents.agent_export import export_version
+from executions.agents.agent_import import import_agent
 from executions.agents.versions import save_graph
 from executions.models import Agent
 from tests.executions.agents.graphs import documents

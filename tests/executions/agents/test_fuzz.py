@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from accounts.models import User
+from executions.agents.agent_import import import_agent
+from executions.agents.agent_json import read_agent_json
 from executions.agents.errors import AgentError
-from executions.agents.fixing import fix_graph
-from executions.agents.importing import import_agent
-from executions.agents.reading import read_agent_json
+from executions.agents.repair import fix_graph
 from executions.agents.schemas import schemas_of
 from executions.agents.validation import validate
 from executions.graph import Graph, parse_graph

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from blocks.pins import PinStep, PinStepKind
 from executions.agents.errors import NotAGraph
-from executions.blocks.pins import Kind, Step
 from executions.graph import graph_to_json, parse_graph
 from tests.executions.agents.samples import EXPORTS, adder, link, node
 
@@ -61,7 +61,7 @@ def test_nested_pins_are_taken_apart_and_wrong_ones_are_left_whole() -> None:
     nodes = [node("a", "Note", text=""), node("b", "Note", text="")]
     graph = parse_graph({"nodes": nodes, "links": [link("a.result_#_status", "b.list_$_x")]})
     only = graph.links[0]
-    assert (only.source.pin, only.source.steps) == ("result", (Step(kind=Kind.KEY, key="status"),))
+    assert (only.source.pin, only.source.steps) == ("result", (PinStep(kind=PinStepKind.KEY, key="status"),))
     assert (only.sink.pin, only.sink.steps) == ("list_$_x", ())
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from accounts.models import User
-from durable import limits
+from executions import limits
 from executions.agents import library, versions
+from executions.agents.agent_import import import_agent
 from executions.agents.errors import GraphTooLarge, NotAGraph
-from executions.agents.importing import import_agent
-from executions.agents.storing import Stored
+from executions.agents.save import Stored
 from executions.agents.validation import Code
 from executions.models import Agent, AgentVersion
 from tests.executions.agents.samples import (

@@ -8,8 +8,8 @@ import pytest
 
 from accounts.models import User
 from executions.agents import library, store
+from executions.agents.agent_import import import_agent
 from executions.agents.errors import ListingMissing, NotPublishable, QueryTooLong, SlugTaken
-from executions.agents.importing import import_agent
 from executions.agents.versions import get_version, save_graph
 from executions.models import Agent, StoreListing
 from tests.executions.agents.samples import adder, agent, newsroom, node, old_discord_template

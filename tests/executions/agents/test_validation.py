@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from durable import limits
+from executions import limits
 from executions.agents.validation import MEANINGS, Code, Scope, validate
 from executions.graph import parse_graph
 from tests.executions.agents.samples import (

@@ -8,14 +8,14 @@ import pytest
 
 from accounts.models import User
 from executions.agents import library, versions
-from executions.agents.diffing import compare
+from executions.agents.agent_export import export_version
+from executions.agents.agent_import import import_agent
+from executions.agents.diff import compare
 from executions.agents.errors import AgentMissing, NotAGraph, VersionMissing, VersionMoved
-from executions.agents.exporting import export_version
-from executions.agents.importing import import_agent
-from executions.agents.signals import agent_removed
-from executions.agents.storing import Storing
+from executions.agents.save import Storing
 from executions.graph import parse_graph
 from executions.models import Agent, AgentVersion
+from executions.signals import agent_removed
 from tests.executions.agents.samples import adder, agent, executor, link, newsroom, node, sub_agent
 
 

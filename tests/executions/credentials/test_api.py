@@ -10,8 +10,8 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
-from durable import limits
-from executions.credentials.secrets import ApiKey, Headers, UserPassword, open_secret
+from executions import limits
+from executions.credentials.secrets import ApiKeySecret, HeadersSecret, PasswordSecret, open_secret
 from executions.models import StoredCredential
 
 URL = "/api/credentials"
@@ -42,9 +42,9 @@ def kept(answer: Any) -> StoredCredential:
 
 def test_each_kind_is_kept_sealed_and_answered_without_its_secret(as_ada: Client) -> None:
     for body, secret in (
-        (KEY, ApiKey(api_key="canary-key")),
-        (LOGIN, UserPassword(username="ann", password=" canary pass ")),
-        (HEADERS, Headers(headers={"X-Key": "canary-header"})),
+        (KEY, ApiKeySecret(api_key="canary-key")),
+        (LOGIN, PasswordSecret(username="ann", password=" canary pass ")),
+        (HEADERS, HeadersSecret(headers={"X-Key": "canary-header"})),
     ):
         answer = post(as_ada, body)
         row = kept(answer)
@@ -174,7 +174,7 @@ def test_a_kept_secret_goes_to_another_server_only_when_it_is_given_again(
     again = change | {"username": "ann", "password": "new"}
     assert as_ada.patch(url, again, content_type="application/json").status_code == 200
     row.refresh_from_db()
-    assert open_secret(row) == UserPassword(username="ann", password="new")
+    assert open_secret(row) == PasswordSecret(username="ann", password="new")
     assert (row.host, row.port) == (change.get("host", "mail.example.com"), change.get("port", 587))
 
 
@@ -184,13 +184,13 @@ def test_title_host_and_secret_can_be_changed(as_ada: Client) -> None:
     answer = as_ada.patch(url, {"title": "Mine", "host": "api.example.com."}, content_type="application/json")
     assert (answer.json()["title"], answer.json()["host"]) == ("Mine", "api.example.com")
     row.refresh_from_db()
-    assert open_secret(row) == Headers(headers={"X-Key": "canary-header"})
+    assert open_secret(row) == HeadersSecret(headers={"X-Key": "canary-header"})
     assert row.expires_at == datetime(2030, 1, 1, tzinfo=UTC)
     fresh = {"headers": {"X-Key": "another"}, "host": "*.Example.com", "port": 8443}
     changed = as_ada.patch(url, fresh, content_type="application/json").json()
     assert (changed["expires_at"], changed["host"], changed["port"]) == (None, "*.example.com", 8443)
     row.refresh_from_db()
-    assert open_secret(row) == Headers(headers={"X-Key": "another"})
+    assert open_secret(row) == HeadersSecret(headers={"X-Key": "another"})
     wrong = as_ada.patch(url, {"api_key": "x"}, content_type="application/json")
     assert wrong.status_code == 400 and "api_key" in wrong.json()["error"]["fields"]
 

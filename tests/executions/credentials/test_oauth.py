@@ -14,8 +14,8 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from accounts.models import User
-from executions.credentials.oauth import signing_in
-from executions.credentials.secrets import Tokens, open_secret
+from executions.credentials.oauth import authorization
+from executions.credentials.secrets import OAuthTokens, open_secret
 from executions.models import StoredCredential
 from tests.executions.credentials.conftest import Provider, callback_of, come_back, sign_in
 
@@ -41,7 +41,7 @@ def test_a_sign_in_is_kept_with_its_tokens_scopes_and_host(as_ada: Client, provi
     assert "canary" not in answer.content.decode()
     row = StoredCredential.objects.get()
     tokens = open_secret(row)
-    assert isinstance(tokens, Tokens) and tokens.access_token.startswith("canary-access-")
+    assert isinstance(tokens, OAuthTokens) and tokens.access_token.startswith("canary-access-")
     assert tokens.refresh_token.startswith("canary-refresh-")
     assert row.expires_at is not None and row.expires_at > timezone.now() + timedelta(minutes=50)
 
@@ -52,8 +52,8 @@ def test_the_provider_is_asked_with_pkce_and_our_own_address(
     asked = query(start(as_ada, scopes=["read"]))
     assert asked["redirect_uri"] == f"{settings.SITE_URL}/api/credentials/oauth/acme/callback"
     assert (asked["scope"], asked["code_challenge_method"]) == ("read", "S256")
-    verifier = signing_in.verifier_of(asked["state"])
-    assert asked["code_challenge"] == signing_in.challenge_of(verifier)
+    verifier = authorization.verifier_of(asked["state"])
+    assert asked["code_challenge"] == authorization.challenge_of(verifier)
     assert verifier not in asked["state"] and len(verifier) >= 43
     assert len({query(start(as_ada))["state"] for _ in range(3)}) == 3
 
@@ -107,7 +107,7 @@ def test_a_sign_in_that_took_too_long_is_refused(
     as_ada: Client, provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     callback = callback_of(start(as_ada))
-    monkeypatch.setattr("durable.limits.OAUTH_STATE_SECONDS", -1.0)
+    monkeypatch.setattr("executions.limits.OAUTH_STATE_SECONDS", -1.0)
     assert "took too long" in as_ada.get(callback).json()["error"]["message"]
 
 

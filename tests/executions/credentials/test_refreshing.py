@@ -10,13 +10,13 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from accounts.models import User
+from blocks.ports import Credential
 from boundary.destinations import Destination
+from executions.credentials.actions import Changes, change
 from executions.credentials.errors import RefreshFailed, SignInAgain
-from executions.credentials.finding import StoredCredentials
-from executions.credentials.keeping import Changes, change
-from executions.credentials.oauth.refreshing import fresh_tokens, take_turn
+from executions.credentials.lookup import StoredCredentials
+from executions.credentials.oauth.refresh import fresh_tokens, take_turn
 from executions.models import StoredCredential
-from executions.ports import Credential
 from tests.accounts.conftest import race
 from tests.executions.credentials.conftest import Provider, sign_in
 
@@ -147,7 +147,7 @@ def test_a_refresher_that_died_is_replaced(
     signed_in: StoredCredential, provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     let_end(signed_in, seconds=-1)
-    monkeypatch.setattr("durable.limits.OAUTH_REFRESH_HOLD_SECONDS", 0.2)
+    monkeypatch.setattr("executions.limits.OAUTH_REFRESH_HOLD_SECONDS", 0.2)
     signed_in.refresh_from_db()
     assert take_turn(signed_in) and not take_turn(signed_in)
     assert find(signed_in).api_key and trades(provider) == 1

@@ -14,10 +14,10 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from pytest_django import Settings
 
+from accounts.encryption import seal, unseal
 from accounts.models import User
-from accounts.sealing import seal, unseal
 from boundary.destinations import Destination
-from executions.credentials.finding import StoredCredentials
+from executions.credentials.lookup import StoredCredentials
 from executions.models import Agent, StoredCredential, Trigger
 from tests.executions.credentials.conftest import Provider, sign_in
 from webhooks.models import WebhookEndpoint

@@ -12,22 +12,22 @@ from django.db import connections
 
 from accounts.models import User
 from durable import jobs
-from executions import block_runs
 from executions.agents.schemas import schemas_of
-from executions.engine import running
-from executions.engine.crew import Crew, Task
-from executions.engine.equipment import Equipment
+from executions.engine import run_attempt
+from executions.engine.dependencies import EngineDependencies
+from executions.engine.thread_pool import BlockThreads, PoolTask
 from executions.graph import parse_graph
 from executions.models import Agent, AgentVersion, BlockRun, Execution
+from executions.run_block import block_jobs
 from tests.executions.engine.graphs import agent_json, registry
 
 Nodes = Mapping[str, tuple[str, dict[str, Any]]]
 
 
-class InlineCrew(Crew):
+class InlineThreads(BlockThreads):
     """Runs each task at once on the thread that hands it over, so that all of it is in the test's transaction."""
 
-    def submit(self, tasks: Sequence[Task]) -> None:
+    def submit(self, tasks: Sequence[PoolTask]) -> None:
         for task in tasks:
             task.work()
 
@@ -71,11 +71,11 @@ def execution_of(make_agent: Callable[..., Agent]) -> Callable[..., Execution]:
     return make
 
 
-def work_on(execution: Execution, crew: Crew | None = None) -> Execution:
+def work_on(execution: Execution, crew: BlockThreads | None = None) -> Execution:
     """As a worker that was poked; one that is not to be had is left as it is."""
     lease = jobs.claim(Execution, execution.pk, owner="a worker of a test")
     if lease is not None:
-        running.run(lease, Equipment(crew=crew or InlineCrew(), registry=registry()))
+        run_attempt.run(lease, EngineDependencies(threads=crew or InlineThreads(), registry=registry()))
     return Execution.objects.get(pk=execution.pk)
 
 
@@ -101,7 +101,7 @@ def run_queued_blocks() -> None:
     for run_id in BlockRun.objects.filter(status=BlockRun.QUEUED).values_list("pk", flat=True):
         lease = jobs.claim(BlockRun, run_id, owner="a worker of a test")
         if lease is not None:
-            block_runs.run(lease)
+            block_jobs.run(lease)
 
 
 def rows_of(execution: Execution) -> list[tuple[str, int | None, str]]:

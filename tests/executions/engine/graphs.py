@@ -6,18 +6,18 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from executions.blocks.registry import Registry, blocks_of, get_registry
+from blocks.registry import BlockRegistry, blocks_of, get_registry
 from executions.graph import Graph, parse_graph
 from tests.testblocks import copilot_blocks
 
 
 @functools.cache
-def registry() -> Registry:
+def registry() -> BlockRegistry:
     """The catalogue and the blocks for tests."""
     known = get_registry()
     found = [(block, known.origin(block)) for block in known]
     own = [pair for pair in blocks_of(copilot_blocks) if pair[0] not in known]
-    return Registry([*found, *own])
+    return BlockRegistry([*found, *own])
 
 
 def agent_json(nodes: Mapping[str, Any], links: Sequence[str]) -> dict[str, Any]:

@@ -6,18 +6,18 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from executions.blocks.doubles import make_context
-from executions.blocks.errors import BlockError
-from executions.blocks.run import run_block
+from blocks.errors import BlockError
+from blocks.run import run_block
+from executions.engine.dataflow import Dataflow, Event, ReadyRun, RunEmitted, RunEnded, replay
 from executions.engine.plan import Plan, make_plan
-from executions.engine.state import Emitted, Ended, Event, Run, State, replay
 from executions.graph import Graph
+from tests.blocks.doubles import make_context
 from tests.executions.engine.graphs import registry
 
-Pick = Callable[[Sequence[Run]], int]
+Pick = Callable[[Sequence[ReadyRun]], int]
 
 
-def first(ready: Sequence[Run]) -> int:
+def first(ready: Sequence[ReadyRun]) -> int:
     return 0
 
 
@@ -30,7 +30,7 @@ def plan(of: Graph, inputs: Mapping[str, Any] | None = None) -> Plan:
     return make_plan(of, registry(), inputs=inputs or {})
 
 
-def work(planned: Plan, run: Run) -> tuple[list[tuple[str, Any]], str]:
+def work(planned: Plan, run: ReadyRun) -> tuple[list[tuple[str, Any]], str]:
     """What the block emits, and its error."""
     pairs: list[tuple[str, Any]] = []
     block = planned.nodes[run.key.node_id].block
@@ -44,15 +44,15 @@ def work(planned: Plan, run: Run) -> tuple[list[tuple[str, Any]], str]:
 
 def finish(
     planned: Plan, pick: Pick = first, *, crash_every: int = 0, early: bool = False
-) -> tuple[State, list[Event]]:
+) -> tuple[Dataflow, list[Event]]:
     """Run to the end; `pick` says which of the open runs ends next.
 
     With `crash_every`, all is forgotten but the events after so many of them, as if a worker had died and another
     had replayed what was committed.
     """
     events: list[Event] = []
-    state = State(planned)
-    open_runs: dict[Any, Run] = {}
+    state = Dataflow(planned)
+    open_runs: dict[Any, ReadyRun] = {}
     while True:
         open_runs |= state.ready
         state.ready.clear()
@@ -61,10 +61,10 @@ def finish(
         chosen = list(open_runs.values())[pick(list(open_runs.values()))]
         pairs, error = work(planned, open_runs.pop(chosen.key))
         if early and len(pairs) > 1:
-            events.append(Emitted(chosen.key, pairs[:1]))
+            events.append(RunEmitted(chosen.key, pairs[:1]))
             state.apply(events[-1])
             pairs = pairs[1:]
-        events.append(Ended(chosen.key, pairs, error))
+        events.append(RunEnded(chosen.key, pairs, error))
         state.apply(events[-1])
         if crash_every and len(events) % crash_every == 0:
             state = replay(planned, events)

@@ -10,8 +10,9 @@ from django.contrib.admin.models import LogEntry
 from django.test import Client
 
 from accounts.models import User
+from durable import jobs
 from executions.models import Execution
-from executions.requeueing import requeue
+from executions.requeue import requeue
 from tests.executions.engine.conftest import fresh, work_on
 
 pytestmark = pytest.mark.django_db
@@ -70,8 +71,15 @@ def test_a_running_one_is_given_to_another_worker(execution_of: Make) -> None:
     assert work_on(execution).status == "COMPLETED"
 
 
-@pytest.mark.parametrize("status", ["REVIEW", "COMPLETED", "FAILED"])
+def test_one_that_waits_for_a_time_is_given_to_a_worker_before_it(execution_of: Make) -> None:
+    waiting = execution_of(NODES, LINKS, status=Execution.WAITING, run_at="2099-01-01T00:00Z")
+    assert not jobs.claimable(Execution).exists()
+    assert requeue(waiting.pk)
+    assert work_on(waiting).status == "COMPLETED"
+
+
+@pytest.mark.parametrize("status", ["WAITING", "COMPLETED", "FAILED"])
 def test_what_waits_for_a_person_or_ended_by_itself_is_left_alone(execution_of: Make, status: str) -> None:
-    execution = execution_of(NODES, LINKS, status=status)
+    execution = execution_of(NODES, LINKS, status=status, asks_person=status == Execution.WAITING)
     assert not requeue(execution.pk)
     assert fresh(execution).status == status

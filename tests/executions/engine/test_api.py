@@ -12,13 +12,13 @@ import pytest
 from django.test import Client
 
 from accounts.models import Budget, User
-from executions import closing
-from executions.blocks.registry import get_registry
+from blocks.registry import get_registry
+from executions import lifecycle
 from executions.models import Agent, Execution, NodeExecution, Review
-from executions.reviews import deciding
-from executions.starting import Order, secret_names
+from executions.reviews import decisions
+from executions.start import ExecutionRequest, secret_names
 from tests.executions.engine.conftest import work_on
-from tools.execution_views import output_of
+from tools.execution_output import output_of
 
 pytestmark = pytest.mark.django_db
 NODES: dict[str, Any] = {
@@ -72,7 +72,7 @@ def test_what_was_given_as_a_secret_is_shown_nowhere_whatever_its_name(
     ann: Client, make_agent: Callable[..., Agent], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rung: list[Any] = []
-    monkeypatch.setattr("durable.doorbell.ring", lambda *words, **data: rung.append(data))
+    monkeypatch.setattr("durable.client_push.push", lambda *words, **data: rung.append(data))
     nodes = {
         "in": ("Agent Short Text Input", {"name": "code word", "secret": True}),
         "say": ("Fill Text Template", {"format": "It is {{ word }}, {{ word }}."}),
@@ -86,7 +86,7 @@ def test_what_was_given_as_a_secret_is_shown_nowhere_whatever_its_name(
     shown = ann.get(f"/api/executions/{done.pk}?nodes=true").json()
     assert shown["outputs"] == {"said": ["It is [REDACTED], [REDACTED]."]}
     listed = ann.get(f"/api/agents/{agent.pk}/executions").content + ann.get("/api/executions").content
-    told = json.dumps([shown, rung, closing.describe(done), output_of(done, details=True).model_dump()])
+    told = json.dumps([shown, rung, lifecycle.describe(done), output_of(done, details=True).model_dump()])
     assert CANARY not in told + listed.decode()
     assert shown["nodes"] and "[REDACTED]" in json.dumps(shown["nodes"])
 
@@ -95,7 +95,7 @@ def test_a_secret_stays_one_in_the_agents_below(make_agent: Callable[..., Agent]
     node = NodeExecution(execution=Execution(inputs={"a": "swordfish"}, secret_inputs=["a"]))
     agent = make_agent({"in": ("Agent Short Text Input", {"name": "b"})})
     version = agent.versions.get()
-    found = secret_names(version, {"b": "the word is swordfish", "c": "plain"}, Order(parent=node))
+    found = secret_names(version, {"b": "the word is swordfish", "c": "plain"}, ExecutionRequest(parent=node))
     assert found == ["b"]
 
 
@@ -205,6 +205,19 @@ def test_waiting_ends_at_once_for_one_that_has_ended_or_asks(
     assert ann.get(f"/api/executions/{queued.pk}?wait=0.1").json()["status"] == "QUEUED"
 
 
+def test_who_waits_is_shown_as_running_unless_a_person_is_asked(
+    ann: Client, execution_of: Callable[..., Execution]
+) -> None:
+    asks = work_on(execution_of({"ask": ("Human In The Loop", {"data": 1, "name": "n"})}))
+    pauses = work_on(execution_of({"wait": ("Countdown Timer", {"hours": 2})}))
+    for execution, word in ((asks, "REVIEW"), (pauses, "RUNNING")):
+        shown = ann.get(f"/api/executions/{execution.pk}?nodes=1").json()
+        assert (shown["status"], [node["status"] for node in shown["nodes"]]) == (word, [word])
+        found = ann.get(f"/api/executions?status={word}").json()["results"]
+        assert [one["id"] for one in found] == [str(execution.pk)]
+    assert ann.get("/api/executions?status=WAITING").status_code == 400
+
+
 @pytest.mark.parametrize("wait", ["-1", "301", "soon", "nan", "inf"])
 def test_a_wait_that_makes_no_sense_is_refused(
     ann: Client, execution_of: Callable[..., Execution], wait: str
@@ -292,6 +305,6 @@ def test_a_sensitive_block_waits_for_a_person_and_runs_when_asked_again(
     waiting = post(ann, path, inputs={"text": "hello"}, client_id="p")
     assert (waiting.status_code, waiting.json()["status"]) == (202, "review")
     review = Review.objects.get(pk=waiting.json()["review_id"])
-    deciding.decide(review, approved=True, by=user)
+    decisions.decide(review, approved=True, by=user)
     done = post(ann, path, inputs={"text": "hello"}, client_id="p").json()
     assert done["outputs"] == {"output": ["hello"], "status": ["printed"]}

@@ -9,8 +9,9 @@ import pytest
 
 from accounts.models import User
 from chat.models import Message, Session, Turn
-from chat.sub_sessions.runner import only_looking
-from executions import cancelling
+from chat.sub_sessions.runner import read_only
+from durable.lifecycle import lifecycle_of
+from executions import cancellation
 from executions.models import Execution
 from tests.executions.engine.conftest import fresh, work_on
 
@@ -32,7 +33,7 @@ def answer(turn: Turn, text: str = "All tidy.", status: str = "completed", error
     Message.objects.create(session=turn.session, turn=turn, role="assistant", text=text, seq=1)
     Message.objects.filter(turn=turn, role="user").update(seq=0)
     Turn.objects.filter(pk=turn.pk).update(status=status, error=error, input_tokens=7, output_tokens=3)
-    Turn.objects.get(pk=turn.pk).ended()
+    lifecycle_of(Turn).ended(Turn.objects.get(pk=turn.pk))
 
 
 def test_it_waits_without_a_worker_and_goes_on_with_the_answer(execution_of: Make, user: User) -> None:
@@ -62,7 +63,7 @@ def test_a_failed_turn_fails_the_node_with_its_reason(execution_of: Make) -> Non
 
 def test_stopping_the_agent_stops_the_turn(execution_of: Make) -> None:
     waiting = work_on(execution_of(pilot(), LINKS))
-    cancelling.stop(waiting.pk)
+    cancellation.stop(waiting.pk)
     assert fresh(waiting).status == "TERMINATED"
     assert Turn.objects.get().status == "cancelled"
 
@@ -111,7 +112,7 @@ def test_a_dry_run_may_only_look(execution_of: Make) -> None:
     assert permissions is not None
     allowed = permissions["tools"]["allow"]
     assert "search_docs" in allowed and "run_sub_session" not in allowed and "bash_exec" not in allowed
-    assert only_looking().blocks.allow == frozenset()
+    assert read_only().blocks.allow == frozenset()
 
 
 @pytest.mark.parametrize(("depth", "most"), [(3, 3), (1, 1)])

@@ -13,11 +13,13 @@ from django.test import Client
 
 from accounts.api_keys import create_api_key
 from accounts.models import Budget, User
-from durable import cancelling, jobs, limits
-from executions import block_runs
-from executions.blocks.registry import get_registry
+from blocks.registry import get_registry
+from durable import cancellation, jobs
+from durable.lifecycle import lifecycle_of
+from executions import limits
 from executions.errors import BadInputs, TooManyExecutions
 from executions.models import BlockRun
+from executions.run_block import block_jobs
 from tests.chat.delivery.live_server import LiveServer
 from tests.executions.engine.conftest import run_queued_blocks
 
@@ -36,7 +38,7 @@ def block_id(name: str) -> str:
 
 
 def queue(user: User, inputs: dict[str, Any] | None = None, client_id: str = "one") -> BlockRun:
-    return block_runs.start_block_run(user, block_id(CALCULATOR), inputs or SUM, client_id)
+    return block_jobs.start_block_run(user, block_id(CALCULATOR), inputs or SUM, client_id)
 
 
 def fresh(run: BlockRun) -> BlockRun:
@@ -86,14 +88,14 @@ def test_an_ended_run_is_answered_from_its_row_and_keeps_no_inputs(user: User) -
     ended = fresh(run)
     assert (ended.status, ended.sealed_inputs) == (BlockRun.COMPLETED, "")
     assert queue(user).pk == run.pk
-    assert block_runs.answer_of(ended)["outputs"] == {"result": [3]}
+    assert block_jobs.answer_of(ended)["outputs"] == {"result": [3]}
 
 
 def test_inputs_that_do_not_fit_are_refused_by_the_worker(user: User) -> None:
     run = queue(user, {"operation": "Add", "a": 1, "b": 2, "c": 3})
     run_queued_blocks()
     with pytest.raises(BadInputs) as refused:
-        block_runs.answer_of(fresh(run))
+        block_jobs.answer_of(fresh(run))
     assert list(refused.value.problems) == ["c"]
     assert queue(user, {"operation": "Add", "a": 1, "b": 2, "c": 3}).pk != run.pk
 
@@ -140,19 +142,19 @@ def test_a_worker_that_dies_is_taken_over(user: User) -> None:
     BlockRun.objects.filter(pk=run.pk).update(lease_until=BlockRun.clock.after(-1))
     lease = jobs.claim(BlockRun, run.pk, owner="another")
     assert lease is not None
-    block_runs.run(lease)
+    block_jobs.run(lease)
     ended = fresh(run)
     assert (ended.status, ended.attempt) == (BlockRun.COMPLETED, 2)
-    assert block_runs.answer_of(ended)["outputs"] == {"result": [3]}
+    assert block_jobs.answer_of(ended)["outputs"] == {"result": [3]}
 
 
 def test_a_run_that_was_cancelled_says_so(user: User) -> None:
     run = queue(user)
-    assert cancelling.stop(BlockRun, run.pk)
+    assert cancellation.stop(BlockRun, run.pk)
     jobs.end_if_cancelled(BlockRun, run.pk)
     ended = fresh(run)
     assert ended.status == BlockRun.CANCELLED
-    assert block_runs.answer_of(ended)["error"] == "The block was stopped."
+    assert block_jobs.answer_of(ended)["error"] == "The block was stopped."
 
 
 def test_so_many_runs_of_one_person_at_once(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,7 +165,7 @@ def test_so_many_runs_of_one_person_at_once(user: User, monkeypatch: pytest.Monk
         queue(user, client_id="3")
     assert jobs.claim(BlockRun, first.pk, owner="w") is not None
     assert jobs.claim(BlockRun, second.pk, owner="w") is None
-    assert not BlockRun.startable(BlockRun.objects.filter(status=BlockRun.QUEUED)).exists()
+    assert not lifecycle_of(BlockRun).startable(BlockRun.objects.filter(status=BlockRun.QUEUED)).exists()
     other = User.objects.create(username="bob")
     third = queue(other)
     assert jobs.claim(BlockRun, third.pk, owner="w") is not None
@@ -174,5 +176,5 @@ def test_old_runs_are_forgotten_and_live_ones_are_not(user: User) -> None:
     BlockRun.objects.filter(pk=old.pk).update(
         status=BlockRun.COMPLETED, ended_at=BlockRun.clock.after(-2 * limits.BLOCK_RUN_KEEP_SECONDS)
     )
-    assert block_runs.forget_old_block_runs() == 1
+    assert block_jobs.forget_old_block_runs() == 1
     assert list(BlockRun.objects.values_list("pk", flat=True)) == [live.pk]

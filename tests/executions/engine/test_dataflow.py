@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from durable import limits
-from executions.engine.state import Ended, RunKey, State, replay
+from executions import limits
+from executions.engine.dataflow import Dataflow, RunEnded, RunKey, replay
 from tests.executions.engine.graphs import graph
 from tests.executions.engine.pure import by_chance, finish, plan, work
 from tests.tiers import examples
@@ -156,7 +156,7 @@ def test_inputs_that_do_not_fit_are_a_node_error_that_says_which() -> None:
     nodes = {"in": IN, "sum": ("Calculator", {"operation": "Add", "b": 1})}
     state, _ = finish(plan(graph(nodes, ["in.result -> sum.a"]), {"x": "many"}))
     assert state.failure is not None
-    assert "'a' of Calculator takes number" in state.failure.error
+    assert "'a' of Calculator expects number" in state.failure.error
 
 
 def test_text_is_coerced_to_the_type_of_the_pin() -> None:
@@ -196,7 +196,7 @@ def test_a_loop_that_never_ends_is_ended(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_notes_are_not_run_and_nodes_without_links_are() -> None:
     planned = plan(graph({"note": ("Note", {"text": "x"}), "alone": ("Store Value", {"input": 1})}, []))
-    assert [key.node_id for key in State(planned).ready] == ["alone"]
+    assert [key.node_id for key in Dataflow(planned).ready] == ["alone"]
 
 
 def test_tool_links_are_routed_by_where_they_lead_whatever_they_are_called() -> None:
@@ -206,9 +206,9 @@ def test_tool_links_are_routed_by_where_they_lead_whatever_they_are_called() -> 
     }
     links = ["brain.tools_^_add numbers_~_first -> sum.a", "brain.tools -> sum.b"]
     planned = plan(graph(nodes, links))
-    state = State(planned)
+    state = Dataflow(planned)
     (brain,) = state.ready
-    state.apply(Ended(brain, [("tools_^_sum_~_a", 1), ("tools_^_sum_~_b", None)]))
+    state.apply(RunEnded(brain, [("tools_^_sum_~_a", 1), ("tools_^_sum_~_b", None)]))
     assert [run.inputs for run in state.ready.values()] == [{"operation": "Add", "a": 1, "b": None}]
 
 
@@ -224,12 +224,12 @@ def test_an_orchestrator_begins_without_its_loop_and_goes_on_when_all_of_it_has_
         "sum.result -> brain.last_tool_output",
         "brain.conversations -> brain.conversation_history",
     ]
-    state = State(plan(graph(nodes, links), {"x": "Add."}))
-    state.apply(Ended(RunKey("in", 1), [("result", "Add.")]))
+    state = Dataflow(plan(graph(nodes, links), {"x": "Add."}))
+    state.apply(RunEnded(RunKey("in", 1), [("result", "Add.")]))
     assert [run.inputs for run in state.ready.values()] == [{"prompt": "Add."}]
-    state.apply(Ended(RunKey("brain", 1), [("tools_^_sum_~_a", 1), ("conversations", ["c"])]))
+    state.apply(RunEnded(RunKey("brain", 1), [("tools_^_sum_~_a", 1), ("conversations", ["c"])]))
     assert RunKey("brain", 2) not in state.ready
-    state.apply(Ended(RunKey("sum", 1), [("result", 2)]))
+    state.apply(RunEnded(RunKey("sum", 1), [("result", 2)]))
     assert state.ready[RunKey("brain", 2)].inputs == {
         "prompt": "Add.",
         "last_tool_output": 2,
@@ -241,12 +241,12 @@ def test_outputs_of_a_node_are_passed_on_in_the_order_its_runs_began() -> None:
     nodes = {"items": ("Step Through Items", {"items": [1, 2, 3]}), "keep": ("Create List", {}), "out": OUT}
     links = ["items.item -> keep.values_$_0", "keep.list -> out.value"]
     planned = plan(graph(nodes, links))
-    state = State(planned)
-    state.apply(Ended(RunKey("items", 1), work(planned, state.ready[RunKey("items", 1)])[0]))
+    state = Dataflow(planned)
+    state.apply(RunEnded(RunKey("items", 1), work(planned, state.ready[RunKey("items", 1)])[0]))
     for number in (3, 2):
-        state.apply(Ended(RunKey("keep", number), [("list", [number])]))
+        state.apply(RunEnded(RunKey("keep", number), [("list", [number])]))
         assert not any(key.node_id == "out" for key in state.ready)
-    state.apply(Ended(RunKey("keep", 1), [("list", [1])]))
+    state.apply(RunEnded(RunKey("keep", 1), [("list", [1])]))
     assert [run.inputs["value"] for run in state.ready.values()] == [[1], [2], [3]]
 
 
@@ -286,7 +286,7 @@ def test_any_order_of_ends_and_a_crash_after_any_commit_give_the_same_outputs(
     state, events = finish(planned, by_chance(seed), crash_every=crash_every, early=early)
     assert state.outputs == expected.outputs
     assert expected.outputs.get("branch0", []) == [item + 100 for item in items]
-    ends = [event.key for event in events if isinstance(event, Ended)]
+    ends = [event.key for event in events if isinstance(event, RunEnded)]
     assert len(ends) == len(set(ends)) == len(plain_events)
 
 
@@ -296,7 +296,7 @@ def test_replaying_a_part_of_the_events_gives_the_state_that_was(seed: int, cut:
     planned = plan(graph(*diamond(2, 3)), {"items": [1, 2, 3], "plus": 5})
     _, events = finish(planned, by_chance(seed))
     kept = events[:cut]
-    live = State(planned)
+    live = Dataflow(planned)
     for event in kept:
         live.apply(event)
     again = replay(planned, kept)

@@ -11,17 +11,20 @@ from typing import Any
 import pytest
 
 from accounts.models import Budget, LedgerEntry, User
-from durable import jobs, limits
+from durable import jobs
+from durable import limits as durable_limits
 from durable.errors import LeaseLost
+from executions import limits as executions_limits
 from executions import signals
-from executions.engine import running, telling
-from executions.engine.equipment import Equipment
+from executions.engine import progress, run_attempt
+from executions.engine.dependencies import EngineDependencies
 from executions.models import Execution, NodeExecution
-from executions.models.execution import Status
-from tests.executions.engine.conftest import InlineCrew, fresh, rows_of, work_on
+from executions.models.status import Status
+from tests.executions.engine.conftest import InlineThreads, fresh, rows_of, work_on
 from tests.executions.engine.graphs import registry
 from tests.testblocks.copilot_blocks import MARKS
 from webhooks.models import WebhookDelivery, WebhookEndpoint
+from workspace import limits as workspace_limits
 
 IN = ("Agent Input", {"name": "x"})
 OUT = ("Agent Output", {"name": "y"})
@@ -158,7 +161,7 @@ def test_runs_of_a_node_that_keeps_something_between_them_come_one_after_the_oth
 
 
 def test_a_large_value_is_kept_as_a_file_and_blocks_get_the_value(execution_of: Make) -> None:
-    text = "word " * (limits.MAX_STORED_VALUE_BYTES // 4)
+    text = "word " * (executions_limits.MAX_STORED_VALUE_BYTES // 4)
     nodes = {
         "in": IN,
         "count": ("Word Character Count", {}),
@@ -176,7 +179,7 @@ def test_a_large_value_is_kept_as_a_file_and_blocks_get_the_value(execution_of: 
 
 
 def test_a_part_of_a_large_value_can_be_linked(execution_of: Make) -> None:
-    big = {"text": "x" * limits.MAX_STORED_VALUE_BYTES, "n": 7}
+    big = {"text": "x" * executions_limits.MAX_STORED_VALUE_BYTES, "n": 7}
     done = work_on(execution_of({"in": IN, "out": OUT}, ["in.result_#_n -> out.value"], {"x": big}))
     assert done.outputs == {"y": [7]}
 
@@ -184,15 +187,15 @@ def test_a_part_of_a_large_value_can_be_linked(execution_of: Make) -> None:
 def test_a_value_too_large_for_a_full_workspace_fails_with_words(
     execution_of: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "MAX_WORKSPACE_BYTES", 1000)
-    big = "x" * (limits.MAX_STORED_VALUE_BYTES + 1)
+    monkeypatch.setattr(workspace_limits, "MAX_WORKSPACE_BYTES", 1000)
+    big = "x" * (executions_limits.MAX_STORED_VALUE_BYTES + 1)
     done = work_on(execution_of({"in": IN, "out": OUT}, ["in.result -> out.value"], {"x": big}))
     assert done.status == "FAILED"
     assert "too large to pass on" in done.error
 
 
 def test_an_execution_that_has_worked_too_long_is_ended(execution_of: Make) -> None:
-    execution = execution_of(SUM, SUM_LINKS, {"x": 1}, worked_seconds=limits.MAX_EXECUTION_SECONDS)
+    execution = execution_of(SUM, SUM_LINKS, {"x": 1}, worked_seconds=executions_limits.MAX_EXECUTION_SECONDS)
     done = work_on(execution)
     assert (done.status, done.end_reason) == ("FAILED", "timed_out")
 
@@ -214,7 +217,7 @@ def test_an_ended_execution_is_not_run_again(execution_of: Make) -> None:
 def test_a_run_that_emits_slowly_passes_its_outputs_on_before_its_end(
     execution_of: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "EARLY_OUTPUT_SECONDS", -1.0)
+    monkeypatch.setattr(executions_limits, "EARLY_OUTPUT_SECONDS", -1.0)
     nodes = {"drip": ("Test Drip", {"count": 3}), "out": OUT}
     done = work_on(execution_of(nodes, ["drip.item -> out.value"]))
     assert done.outputs == {"y": [0, 1, 2]}
@@ -241,9 +244,9 @@ def test_outputs_that_were_passed_on_stand_after_a_crash_and_are_not_passed_on_t
 
 def test_deaths_count_only_while_nothing_gets_on(execution_of: Make, marks: Path) -> None:
     crashed = {"status": Execution.RUNNING, "owner": "dead", "lease_until": "2020-01-01T00:00Z"}
-    execution = execution_of(SUM, SUM_LINKS, {"x": 1}, crashes=limits.MAX_ATTEMPTS - 2, **crashed)
+    execution = execution_of(SUM, SUM_LINKS, {"x": 1}, crashes=durable_limits.MAX_ATTEMPTS - 2, **crashed)
     assert (work_on(execution).status, fresh(execution).crashes) == ("COMPLETED", 0)
-    poison = execution_of(SUM, SUM_LINKS, {"x": 1}, crashes=limits.MAX_ATTEMPTS - 1, **crashed)
+    poison = execution_of(SUM, SUM_LINKS, {"x": 1}, crashes=durable_limits.MAX_ATTEMPTS - 1, **crashed)
     jobs.give_up(Execution)
     assert (fresh(poison).status, fresh(poison).end_reason) == ("FAILED", "worker_lost")
     assert "its worker died each time" in fresh(poison).error
@@ -294,7 +297,7 @@ def die_after(execution: Execution, commits: int) -> None:
 
     lease.commit = counted  # type: ignore[method-assign]
     with contextlib.suppress(LeaseLost):
-        running.run(lease, Equipment(crew=InlineCrew(), registry=registry()))
+        run_attempt.run(lease, EngineDependencies(threads=InlineThreads(), registry=registry()))
     Execution.objects.filter(pk=execution.pk, status=Execution.RUNNING).update(
         lease_until="2020-01-01T00:00Z"
     )
@@ -336,8 +339,8 @@ def test_an_agent_of_one_node_completes(execution_of: Make, known: str) -> None:
 
 
 def test_live_news_of_a_pin_with_the_name_of_a_secret_do_not_tell_it() -> None:
-    assert telling.excerpt("token", "s3cret") == "[REDACTED]"
-    assert telling.excerpt("result", {"api_key": "s3cret", "name": "Ann"}) == {
+    assert progress.excerpt("token", "s3cret") == "[REDACTED]"
+    assert progress.excerpt("result", {"api_key": "s3cret", "name": "Ann"}) == {
         "api_key": "[REDACTED]",
         "name": "Ann",
     }

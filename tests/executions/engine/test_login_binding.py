@@ -12,8 +12,8 @@ from pytest_django import Settings
 
 from accounts.models import User
 from executions.models import Execution, Review, StoredCredential
+from tests.blocks.adapters.hostile_postgres import HostilePostgres, serve_postgres
 from tests.boundary.servers import LocalServer, Received, reply, serve
-from tests.executions.blocks.adapters.hostile_postgres import HostilePostgres, serve_postgres
 from tests.executions.engine.conftest import work_on
 from tests.executions.engine.graphs import registry
 from tests.executions.people import logged_in
@@ -104,7 +104,7 @@ def test_a_chosen_login_without_a_server_waits_for_its_owner_and_is_bound_by_the
     )
     assert CANARY not in str(shown)
     decide(ann, asked["review_id"], approved=True)
-    assert "by SCRAM only" in execute(ann, "SQL Query", sql(thief, kept))["error"]  # it was tried there
+    assert "Only SCRAM logins" in execute(ann, "SQL Query", sql(thief, kept))["error"]  # it was tried there
     assert b"reader" in thief.received and thief.told == b""
     row = StoredCredential.objects.get(pk=kept)
     assert (row.host, row.port) == ("127.0.0.1", thief.port)
@@ -136,7 +136,7 @@ def test_an_agent_waits_for_the_owner_too_and_goes_on_after_it(
 ) -> None:
     kept = keep_unbound(ann)
     execution = execution_of({"ask": ("SQL Query", sql(thief, kept))}, safe_mode=safe_mode)
-    assert work_on(execution).status == Execution.WAITING
+    assert work_on(execution).public_status == "REVIEW"
     assert thief.startup == b""
     decide(ann, Review.objects.get().pk, approved=True)
     work_on(execution)

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from accounts import limits
 from accounts.api_keys import create_api_key
 from accounts.models import User
-from durable import jobs, limits
+from durable import jobs
 from durable.redis import client, key
 from executions.models import Agent, Execution
-from executions.models.execution import Status
+from executions.models.status import Status
 from tests.chat.delivery.live_server import LiveServer
 
 WAITS = 400

@@ -9,17 +9,17 @@ import pytest
 
 from durable.errors import IllegalMove
 from executions.models import Execution
-from executions.models.execution import Status
-from executions.moves import move
+from executions.models.status import Status
+from executions.requeue import move
 
 pytestmark = pytest.mark.django_db
 TABLE = {
-    "QUEUED": {"INCOMPLETE", "TERMINATED", "REVIEW"},
-    "RUNNING": {"INCOMPLETE", "QUEUED", "TERMINATED", "REVIEW"},
+    "QUEUED": {"INCOMPLETE", "TERMINATED", "WAITING"},
+    "RUNNING": {"INCOMPLETE", "QUEUED", "TERMINATED", "WAITING"},
     "COMPLETED": {"RUNNING"},
-    "FAILED": {"INCOMPLETE", "QUEUED", "RUNNING", "REVIEW"},
-    "TERMINATED": {"INCOMPLETE", "QUEUED", "RUNNING", "REVIEW"},
-    "REVIEW": {"RUNNING"},
+    "FAILED": {"INCOMPLETE", "QUEUED", "RUNNING", "WAITING"},
+    "TERMINATED": {"INCOMPLETE", "QUEUED", "RUNNING", "WAITING"},
+    "WAITING": {"RUNNING"},
     "INCOMPLETE": set(),
 }
 PAIRS = list(itertools.product(Status.values, Status.values))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from durable import limits
+from executions import limits
 from executions.engine.output_pace import OutputPace
 
 

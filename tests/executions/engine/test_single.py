@@ -12,13 +12,13 @@ import pytest
 
 from accounts.ledger import OverBudget
 from accounts.models import Budget, LedgerEntry, User
-from durable.stop import StopSignal
-from executions.blocks.doubles import ScriptedModel
-from executions.blocks.errors import UnknownBlock
-from executions.engine.equipment import Equipment
+from blocks.errors import UnknownBlock
+from durable.stop_signal import StopSignal
+from executions.engine.dependencies import EngineDependencies
 from executions.errors import BadInputs, BlockDenied, NotAlone
 from executions.models import StoredValue
-from executions.single import TOO_LONG, SingleResult, SingleRun, run_single_block
+from executions.run_block.run import TOO_LONG, SingleResult, SingleRun, run_single_block
+from tests.blocks.doubles import ScriptedModel
 from tests.executions.engine.graphs import registry
 from tests.testblocks.copilot_blocks import MARKS
 
@@ -41,7 +41,7 @@ def run(user: User) -> Callable[..., SingleResult]:
         model.replies = list(replies)
         inputs = facts.pop("inputs", {})
         order = SingleRun(block_id=registry().get_by_name(name).id, inputs=inputs, key=key, **facts)
-        return run_single_block(user, order, cancel, Equipment(registry=registry(), model=model))
+        return run_single_block(user, order, cancel, EngineDependencies(registry=registry(), model=model))
 
     return running
 

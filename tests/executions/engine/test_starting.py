@@ -10,11 +10,11 @@ import pytest
 
 from accounts.errors import OverBudget
 from accounts.models import Budget, User
-from durable import limits
+from executions import limits
 from executions.errors import BadInputs, BlockDenied, CannotRun, TooManyExecutions
 from executions.inputs import fit_inputs
 from executions.models import Agent, AgentVersion, Execution
-from executions.starting import Order, start
+from executions.start import ExecutionRequest, start
 
 pytestmark = pytest.mark.django_db
 MakeAgent = Callable[..., Agent]
@@ -39,18 +39,20 @@ def test_starting_commits_a_queued_execution_with_fitted_inputs(user: User, agen
 
 
 def test_the_same_wish_again_is_the_same_execution(user: User, agent: Agent) -> None:
-    first = start(user, agent, {"count": 1}, Order(client_id="a"))
-    again = start(user, agent, {"count": 2}, Order(client_id="a"))
+    first = start(user, agent, {"count": 1}, ExecutionRequest(client_id="a"))
+    again = start(user, agent, {"count": 2}, ExecutionRequest(client_id="a"))
     assert (again.created, again.execution.pk) == (False, first.execution.pk)
-    assert start(user, agent, {"count": 1}, Order(client_id="b")).created
-    assert start(User.objects.create(username="bob"), agent, {"count": 1}, Order(client_id="a")).created
+    assert start(user, agent, {"count": 1}, ExecutionRequest(client_id="b")).created
+    assert start(
+        User.objects.create(username="bob"), agent, {"count": 1}, ExecutionRequest(client_id="a")
+    ).created
 
 
 @pytest.mark.parametrize(
     ("inputs", "field", "words"),
     [
-        ({}, "count", "needed"),
-        ({"count": None}, "count", "needed"),
+        ({}, "count", "required"),
+        ({"count": None}, "count", "required"),
         ({"count": "many"}, "count", "not of type"),
         (
             {"count": 1, "colour": "red"},
@@ -90,16 +92,16 @@ def test_an_agent_with_problems_is_not_run_and_the_problems_are_named(user: User
 
 def test_a_version_that_is_not_there_is_named(user: User, agent: Agent) -> None:
     with pytest.raises(CannotRun, match="no version 9"):
-        start(user, agent, {"count": 1}, Order(version=9))
+        start(user, agent, {"count": 1}, ExecutionRequest(version=9))
 
 
 def test_a_block_that_is_denied_keeps_the_agent_from_running(user: User, agent: Agent) -> None:
     for blocks in ({"deny": ["Agent Output"]}, {"allow": ["Agent Number Input"]}):
         with pytest.raises(BlockDenied):
-            start(user, agent, {"count": 1}, Order(permissions={"blocks": blocks}))
+            start(user, agent, {"count": 1}, ExecutionRequest(permissions={"blocks": blocks}))
     names = ["Agent Number Input", "Agent Short Text Input", "Agent Output"]
     assert start(
-        user, agent, {"count": 1}, Order(permissions={"blocks": {"allow": names, "deny": []}})
+        user, agent, {"count": 1}, ExecutionRequest(permissions={"blocks": {"allow": names, "deny": []}})
     ).created
 
 
@@ -107,17 +109,17 @@ def test_an_agent_that_waits_for_a_webhook_is_started_only_by_one(user: User, ma
     agent = make_agent({"hook": ("Generic Webhook Trigger", {}), "out": ("Agent Output", {"name": "y"})})
     with pytest.raises(CannotRun, match="webhook"):
         start(user, agent, {})
-    order = Order(node_inputs={"hook": {"payload": {"a": 1}}}, source=Execution.Source.TRIGGER)
+    order = ExecutionRequest(node_inputs={"hook": {"payload": {"a": 1}}}, source=Execution.Source.TRIGGER)
     assert start(user, agent, {}, order).created
 
 
 def test_a_call_of_one_webhook_is_enough(user: User, make_agent: MakeAgent) -> None:
     hook: tuple[str, dict[str, object]] = ("Generic Webhook Trigger", {})
     agent = make_agent({"hook": hook, "other": hook, "out": ("Agent Output", {"name": "y"})})
-    order = Order(node_inputs={"hook": {"payload": {"a": 1}}}, source=Execution.Source.TRIGGER)
+    order = ExecutionRequest(node_inputs={"hook": {"payload": {"a": 1}}}, source=Execution.Source.TRIGGER)
     assert start(user, agent, {}, order).created
     with pytest.raises(CannotRun, match="webhook"):
-        start(user, agent, {}, Order(node_inputs={"out": {"value": 1}}))
+        start(user, agent, {}, ExecutionRequest(node_inputs={"out": {"value": 1}}))
 
 
 def test_over_budget_nothing_is_started(user: User, agent: Agent) -> None:

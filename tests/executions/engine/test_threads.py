@@ -12,14 +12,15 @@ import pytest
 from django.db import connection
 
 from accounts.models import LedgerEntry, User
-from durable import jobs, limits
+from durable import jobs
 from durable.lease import Lease
-from durable.stop import StopReason
-from executions.blocks.doubles import ScriptedModel, tool_call
-from executions.engine import running
-from executions.engine.crew import Crew, Task
-from executions.engine.equipment import Equipment
+from durable.stop_signal import StopReason
+from executions import limits
+from executions.engine import run_attempt
+from executions.engine.dependencies import EngineDependencies
+from executions.engine.thread_pool import BlockThreads, PoolTask
 from executions.models import Agent, Execution
+from tests.blocks.doubles import ScriptedModel, tool_call
 from tests.executions.engine.conftest import fresh
 from tests.executions.engine.graphs import registry
 from tests.testblocks.copilot_blocks import MARKS
@@ -34,7 +35,7 @@ class Attempt:
 
     def __init__(self, execution: Execution, model: ScriptedModel | None = None) -> None:
         self.execution = execution
-        self._equipment = Equipment(registry=registry(), model=model or ScriptedModel())
+        self._dependencies = EngineDependencies(registry=registry(), model=model or ScriptedModel())
         lease = jobs.claim(Execution, execution.pk, owner="a worker of a test")
         assert lease is not None
         self.lease: Lease = lease
@@ -44,7 +45,7 @@ class Attempt:
 
     def _run(self) -> None:
         try:
-            running.run(self.lease, self._equipment)
+            run_attempt.run(self.lease, self._dependencies)
         except BaseException as error:  # noqa: BLE001 - handed to the test
             self.raised.append(error)
         finally:
@@ -163,7 +164,7 @@ def test_a_node_over_its_time_cap_fails_and_is_left_behind(
         done = Attempt(execution_of(nodes, ["s.error -> out.value"])).wait(10)
     finally:
         object.__setattr__(sleeper, "time_cap_seconds", 60.0)
-    assert done.outputs == {"y": ["The block ran longer than its time cap and was stopped."]}
+    assert done.outputs == {"y": ["The block exceeded its time limit and was stopped."]}
 
 
 @threaded
@@ -264,7 +265,7 @@ def test_a_tool_that_fails_tells_the_model_and_not_the_execution(
     done = Attempt(execution_of(*orchestra()), model).wait()
     assert done.outputs == {"y": ["I cannot."]}
     assert done.nodes.get(node_id="sum").status == "FAILED"
-    assert "takes number" in str(model.requests[-1].messages)
+    assert "expects number" in str(model.requests[-1].messages)
 
 
 @threaded
@@ -325,7 +326,7 @@ def test_a_sub_agent_as_a_tool_lets_the_orchestrator_wait_without_a_worker(
     model.replies = [[tool_call("researcher", '{"topic": "cats"}')]]
     execution = execution_of(nodes, ["brain.tools -> sub.topic", "brain.finished -> out.value"])
     waiting = Attempt(execution, model).wait()
-    assert (waiting.status, waiting.owner) == ("RUNNING", "")
+    assert (waiting.status, waiting.public_status, waiting.owner) == ("WAITING", "RUNNING", "")
     model.replies = ["Cats."]
     assert Attempt(Execution.objects.get(parent__isnull=False)).wait().status == "COMPLETED"
     done = Attempt(waiting, model).wait()
@@ -343,30 +344,30 @@ def wait_for(gate: threading.Event) -> Callable[[], None]:
 
 
 def test_the_crew_takes_users_in_turn() -> None:
-    crew, order, gate = Crew(most=1), [], threading.Event()
+    crew, order, gate = BlockThreads(most=1), [], threading.Event()
 
     def note(name: str) -> Callable[[], None]:
         return lambda: order.append(name)
 
-    crew.submit([Task("ann", wait_for(gate), False)])
-    crew.submit([Task("ann", note(f"ann {n}"), True) for n in range(3)])
-    crew.submit([Task("bob", note("bob"), True)])
+    crew.submit([PoolTask("ann", wait_for(gate), False)])
+    crew.submit([PoolTask("ann", note(f"ann {n}"), True) for n in range(3)])
+    crew.submit([PoolTask("bob", note("bob"), True)])
     gate.set()
     eventually(lambda: len(order) == 4)
     assert "bob" in order[:2]
 
 
 def test_one_user_has_only_a_share_of_the_crew() -> None:
-    crew, gate, heard = Crew(most=4, share=2), threading.Event(), threading.Event()
+    crew, gate, heard = BlockThreads(most=4, share=2), threading.Event(), threading.Event()
     begun: list[int] = []
 
     def wait() -> None:
         begun.append(1)
         gate.wait(10)
 
-    crew.submit([Task("ann", wait, False) for _ in range(4)])
+    crew.submit([PoolTask("ann", wait, False) for _ in range(4)])
     eventually(lambda: len(begun) == 2)
-    crew.submit([Task("bob", heard.set, False)])
+    crew.submit([PoolTask("bob", heard.set, False)])
     assert heard.wait(10)
     assert len(begun) == 2
     gate.set()
@@ -374,7 +375,7 @@ def test_one_user_has_only_a_share_of_the_crew() -> None:
 
 
 def test_what_a_thread_of_the_crew_waits_for_needs_none_of_its_threads() -> None:
-    crew, done = Crew(most=1, share=1), threading.Event()
+    crew, done = BlockThreads(most=1, share=1), threading.Event()
 
     def call_a_tool() -> None:
         answered = threading.Event()
@@ -382,24 +383,24 @@ def test_what_a_thread_of_the_crew_waits_for_needs_none_of_its_threads() -> None
         if answered.wait(10):
             done.set()
 
-    crew.submit([Task("ann", call_a_tool, False)])
+    crew.submit([PoolTask("ann", call_a_tool, False)])
     assert done.wait(10)
 
 
 def test_a_task_that_raises_costs_the_crew_nothing() -> None:
-    crew, heard = Crew(most=1), threading.Event()
+    crew, heard = BlockThreads(most=1), threading.Event()
 
     def fail() -> None:
         raise RuntimeError("a fault of a test")
 
-    crew.submit([Task("ann", fail, True), Task("ann", heard.set, True)])
+    crew.submit([PoolTask("ann", fail, True), PoolTask("ann", heard.set, True)])
     assert heard.wait(10)
 
 
 def test_a_quick_task_behind_a_slow_one_gets_help() -> None:
-    crew, gate, heard = Crew(), threading.Event(), threading.Event()
-    crew.submit([Task("ann", wait_for(gate), True)])
-    crew.submit([Task("ann", heard.set, True)])
-    crew.help()
+    crew, gate, heard = BlockThreads(), threading.Event(), threading.Event()
+    crew.submit([PoolTask("ann", wait_for(gate), True)])
+    crew.submit([PoolTask("ann", heard.set, True)])
+    crew.add_threads()
     assert heard.wait(10)
     gate.set()

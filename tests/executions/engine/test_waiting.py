@@ -11,11 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection
 
-from durable import log
+from durable import event_log
 from durable.redis import client
-from durable.stop import StopSignal
+from durable.stop_signal import StopSignal
 from executions.models import Execution
-from executions.waiting import wait_for_execution
+from executions.wait import wait_for_execution
 from tests.executions.engine.conftest import fresh, work_on
 
 threaded = pytest.mark.django_db(transaction=True)
@@ -25,7 +25,9 @@ ONE = {"a": ("Store Value", {"input": 1})}
 
 def watched() -> int:
     """How many channels of jobs anybody listens to."""
-    return len(client().pubsub_channels(log.stream_key(uuid.UUID(int=0)).replace(str(uuid.UUID(int=0)), "*")))
+    return len(
+        client().pubsub_channels(event_log.stream_key(uuid.UUID(int=0)).replace(str(uuid.UUID(int=0)), "*"))
+    )
 
 
 def connections() -> int:
@@ -56,7 +58,7 @@ def test_a_wait_ends_when_a_person_is_asked(execution_of: Make) -> None:
         waiting = pool.submit(wait, execution.pk, 60.0)
         eventually(lambda: watched() == 1)
         work_on(execution)
-        assert waiting.result(10).status == "REVIEW"
+        assert waiting.result(10).public_status == "REVIEW"
 
 
 @threaded

@@ -5,27 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from decimal import Decimal
+from importlib import import_module
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.utils import timezone
 
 from accounts.models import Budget, User
-from durable import jobs, limits
-from durable.cancelling import CancelAnswer
+from durable import jobs
+from durable.cancellation import CancelAnswer
 from durable.lease import Lease
 from durable.runtime import Runtime
-from executions import cancelling, waking
-from executions.engine import running
-from executions.engine.equipment import Equipment
+from executions import cancellation, limits, wake_up
+from executions.engine import run_attempt
+from executions.engine.dependencies import EngineDependencies
 from executions.models import Agent, Execution, NodeExecution, Review, StoredValue
-from executions.reviews import deciding
-from tests.executions.engine.conftest import InlineCrew, fresh, work_on
+from executions.reviews import decisions
+from tests.executions.engine.conftest import InlineThreads, fresh, work_on
 from tests.executions.engine.graphs import registry
 
 pytestmark = pytest.mark.django_db
 Make = Callable[..., Execution]
 OUT = ("Agent Output", {"name": "y"})
+COUNTDOWN = ("Countdown Timer", {"hours": 2})
 ASK: dict[str, Any] = {"ask": ("Human In The Loop", {"data": "draft", "name": "The letter"}), "out": OUT}
 ASK_LINKS = ["ask.approved_data -> out.value"]
 
@@ -37,10 +40,10 @@ def test_a_question_frees_the_worker_and_the_decision_resumes_the_same_execution
     execution_of: Make, user: User
 ) -> None:
     waiting = work_on(execution_of(ASK, ASK_LINKS))
-    assert (waiting.status, waiting.owner, waiting.lease_until, waiting.run_at) == ("REVIEW", "", None, None)
-    assert waiting.nodes.get().status == "REVIEW"
+    assert (waiting.status, waiting.owner, waiting.lease_until, waiting.run_at) == ("WAITING", "", None, None)
+    assert (waiting.public_status, waiting.nodes.get().public_status) == ("REVIEW", "REVIEW")
     assert not jobs.claimable(Execution).filter(pk=waiting.pk).exists()
-    deciding.decide(Review.objects.get(), approved=True, data="better", by=user)
+    decisions.decide(Review.objects.get(), approved=True, data="better", by=user)
     assert fresh(waiting).status == "QUEUED"
     done = work_on(waiting)
     assert (done.status, done.outputs) == ("COMPLETED", {"y": ["better"]})
@@ -50,7 +53,7 @@ def test_a_question_frees_the_worker_and_the_decision_resumes_the_same_execution
 def test_other_branches_go_on_while_one_asks(execution_of: Make) -> None:
     nodes = ASK | {"other": ("Store Value", {"input": 5}), "side": ("Agent Output", {"name": "side"})}
     waiting = work_on(execution_of(nodes, [*ASK_LINKS, "other.output -> side.value"]))
-    assert (waiting.status, waiting.outputs) == ("REVIEW", {"side": [5]})
+    assert (waiting.public_status, waiting.outputs) == ("REVIEW", {"side": [5]})
 
 
 def test_deciding_one_of_two_questions_leaves_the_other_waiting(execution_of: Make, user: User) -> None:
@@ -61,10 +64,10 @@ def test_deciding_one_of_two_questions_leaves_the_other_waiting(execution_of: Ma
     }
     waiting = work_on(execution_of(nodes, ["items.item -> ask.data", *ASK_LINKS]))
     second, first = Review.objects.order_by("-data")
-    deciding.decide(second, approved=True, by=user)
+    decisions.decide(second, approved=True, by=user)
     still = work_on(waiting)
-    assert (still.status, still.outputs) == ("REVIEW", {})
-    deciding.decide(first, approved=True, by=user)
+    assert (still.public_status, still.outputs) == ("REVIEW", {})
+    decisions.decide(first, approved=True, by=user)
     done = work_on(waiting)
     assert (done.status, done.outputs) == ("COMPLETED", {"y": ["a", "b"]})
     assert Review.objects.count() == 2
@@ -74,11 +77,11 @@ def test_a_call_that_comes_while_it_is_about_to_wait_is_heard(execution_of: Make
     """The decision is made after the block asked and before the execution is put aside."""
     execution = execution_of(ASK, ASK_LINKS)
 
-    class Hasty(InlineCrew):
+    class Hasty(InlineThreads):
         def submit(self, tasks: Any) -> None:
             super().submit(tasks)
             for review in Review.objects.filter(state="waiting"):
-                deciding.decide(review, approved=True, by=user)
+                decisions.decide(review, approved=True, by=user)
 
     done = work_on(execution, Hasty())
     assert (done.status, done.outputs) == ("COMPLETED", {"y": ["draft"]})
@@ -86,11 +89,11 @@ def test_a_call_that_comes_while_it_is_about_to_wait_is_heard(execution_of: Make
 
 def test_cancelling_an_execution_that_asks_ends_it_and_withdraws_the_question(execution_of: Make) -> None:
     waiting = work_on(execution_of(ASK, ASK_LINKS))
-    assert cancelling.cancel(waiting.pk) == CancelAnswer(cancelled=True)
+    assert cancellation.cancel(waiting.pk) == CancelAnswer(cancelled=True)
     ended = fresh(waiting)
     assert (ended.status, ended.error) == ("TERMINATED", "The run was stopped.")
     assert ended.nodes.get().status == "TERMINATED"
-    assert cancelling.cancel(waiting.pk).reason == "already_cancelled"
+    assert cancellation.cancel(waiting.pk).reason == "already_cancelled"
 
 
 def test_a_sensitive_block_asks_first_and_runs_with_what_the_person_left(
@@ -98,15 +101,15 @@ def test_a_sensitive_block_asks_first_and_runs_with_what_the_person_left(
 ) -> None:
     nodes = {"print": ("Print To Console", {"text": "hello"}), "out": OUT}
     waiting = work_on(execution_of(nodes, ["print.output -> out.value"]))
-    assert waiting.status == "REVIEW"
-    deciding.decide(Review.objects.get(), approved=True, data={"text": "hi"}, by=user)
+    assert waiting.public_status == "REVIEW"
+    decisions.decide(Review.objects.get(), approved=True, data={"text": "hi"}, by=user)
     done = work_on(waiting)
     assert (done.outputs, done.nodes.get(node_id="print").inputs) == ({"y": ["hi"]}, {"text": "hi"})
 
 
 def test_a_sensitive_block_that_is_not_approved_is_not_run(execution_of: Make, user: User) -> None:
     waiting = work_on(execution_of({"print": ("Print To Console", {"text": "hello"})}))
-    deciding.decide(Review.objects.get(), approved=False, message="Rather not.", by=user)
+    decisions.decide(Review.objects.get(), approved=False, message="Rather not.", by=user)
     done = work_on(waiting)
     assert (done.status, done.error) == (
         "FAILED",
@@ -126,9 +129,10 @@ def test_without_safe_mode_nobody_is_asked(execution_of: Make) -> None:
 def test_a_long_wait_frees_the_worker_until_it_is_due(execution_of: Make) -> None:
     nodes = {"wait": ("Countdown Timer", {"input_message": "now", "hours": 2}), "out": OUT}
     waiting = work_on(execution_of(nodes, ["wait.output_message -> out.value"]))
-    assert (waiting.status, waiting.owner) == ("RUNNING", "")
-    assert waiting.lease_until is not None
-    assert timedelta(hours=1.9) < waiting.lease_until - timezone.now() < timedelta(hours=2.1)
+    assert (waiting.status, waiting.public_status, waiting.owner) == ("WAITING", "RUNNING", "")
+    assert waiting.lease_until is None and waiting.run_at is not None
+    assert timedelta(hours=1.9) < waiting.run_at - timezone.now() < timedelta(hours=2.1)
+    assert waiting.nodes.get(node_id="wait").public_status == "RUNNING"
     assert not jobs.claimable(Execution).filter(pk=waiting.pk).exists()
     let_time_pass(waiting, hours=2)
     assert jobs.to_poke(Execution).filter(pk=waiting.pk).exists()
@@ -142,7 +146,7 @@ def test_a_repeated_countdown_emits_each_round_once_over_all_its_waits(execution
     for count in (1, 2):
         let_time_pass(execution, hours=1)
         execution = work_on(execution)
-        assert (execution.status, len(execution.outputs["y"])) == ("RUNNING", count)
+        assert (execution.public_status, len(execution.outputs["y"])) == ("RUNNING", count)
     let_time_pass(execution, hours=1)
     done = work_on(execution)
     assert (done.status, len(done.outputs["y"])) == ("COMPLETED", 3)
@@ -153,17 +157,58 @@ def let_time_pass(execution: Execution, *, hours: float) -> None:
     """Move what is written down into the past, for nobody can move the clock."""
     span = timedelta(hours=hours)
     row = execution.nodes.get(node_id="wait")
-    assert row.wake_at is not None and execution.lease_until is not None
+    assert row.wake_at is not None and execution.run_at is not None
     execution.nodes.filter(pk=row.pk).update(wake_at=row.wake_at - span)
-    Execution.objects.filter(pk=execution.pk).update(lease_until=execution.lease_until - span)
+    Execution.objects.filter(pk=execution.pk).update(run_at=execution.run_at - span)
     kept = StoredValue.objects.get(key="countdown_started_at")
     moved = datetime.fromisoformat(str(kept.value)) - span
     StoredValue.objects.filter(pk=kept.pk).update(value=moved.isoformat())
 
 
+def test_a_worker_that_dies_as_a_wait_is_over_is_taken_over_and_nothing_is_emitted_twice(
+    execution_of: Make,
+) -> None:
+    """It is claimed when it is due, and its worker dies before it has done anything."""
+    nodes = {"wait": ("Countdown Timer", {"hours": 1, "repeat": 2}), "out": OUT}
+    waiting = work_on(execution_of(nodes, ["wait.output_message -> out.value"]))
+    for rounds in (1, 2):
+        let_time_pass(fresh(waiting), hours=1)
+        assert jobs.claim(Execution, waiting.pk, owner="dies") is not None
+        assert not jobs.claimable(Execution).exists()
+        Execution.objects.update(lease_until=Execution.clock.after(-60))
+        after = work_on(waiting)
+        assert (len(after.outputs["y"]), after.crashes) == (rounds, 0)
+    assert (after.status, after.nodes.filter(node_id="wait").count()) == ("COMPLETED", 1)
+
+
+def test_a_worker_that_dies_before_it_can_put_the_execution_aside_is_taken_over(execution_of: Make) -> None:
+    """The run's row says that it waits; the execution's row still says that a worker has it."""
+    waiting = work_on(execution_of({"wait": COUNTDOWN}))
+    Execution.objects.update(
+        status=Execution.RUNNING, owner="dead", lease_until=Execution.clock.after(-60), run_at=None
+    )
+    again = work_on(waiting)
+    assert (again.status, again.attempt, again.crashes) == ("WAITING", 2, 1)
+    assert again.run_at is not None and again.run_at > timezone.now() + timedelta(hours=1.9)
+    assert again.nodes.count() == 1
+
+
+def test_who_waits_for_a_time_keeps_a_place_among_those_that_run_and_who_asks_does_not(
+    execution_of: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "MAX_RUNNING_EXECUTIONS_PER_AGENT", 1)
+    first = work_on(execution_of({"wait": COUNTDOWN}))
+    second = Execution.objects.create(user=first.user, agent=first.agent, version=1, status=Execution.QUEUED)
+    assert not jobs.to_poke(Execution).filter(pk=second.pk).exists()
+    assert jobs.claim(Execution, second.pk, owner="w") is None
+    Execution.objects.filter(pk=first.pk).update(asks_person=True)
+    assert jobs.to_poke(Execution).filter(pk=second.pk).exists()
+    assert jobs.claim(Execution, second.pk, owner="w") is not None
+
+
 def test_cancelling_a_long_wait_ends_it_at_once(execution_of: Make) -> None:
-    waiting = work_on(execution_of({"wait": ("Countdown Timer", {"hours": 2})}))
-    assert cancelling.cancel(waiting.pk).cancelled
+    waiting = work_on(execution_of({"wait": COUNTDOWN}))
+    assert cancellation.cancel(waiting.pk).cancelled
     assert fresh(waiting).status == "TERMINATED"
 
 
@@ -205,7 +250,8 @@ def family(make_agent: Callable[..., Agent], execution_of: Make, impatient: None
 
 def test_a_parent_waits_without_a_worker_for_its_child_and_goes_on_with_its_outputs(family: Make) -> None:
     parent = work_on(family())
-    assert (parent.status, parent.owner) == ("RUNNING", "")
+    assert (parent.status, parent.public_status, parent.owner) == ("WAITING", "RUNNING", "")
+    assert not jobs.claimable(Execution).filter(pk=parent.pk).exists()
     child = Execution.objects.get(parent__execution=parent)
     assert (child.status, child.inputs, child.depth, child.source) == (
         "QUEUED",
@@ -214,7 +260,8 @@ def test_a_parent_waits_without_a_worker_for_its_child_and_goes_on_with_its_outp
         "agent",
     )
     work_on(child)
-    assert fresh(parent).lease_until is None
+    assert (fresh(parent).status, fresh(parent).lease_until) == ("WAITING", None)
+    assert jobs.claimable(Execution).filter(pk=parent.pk).exists()
     done = work_on(parent)
     assert (done.status, done.outputs, done.crashes) == ("COMPLETED", {"y": ["cats"]}, 0)
     assert Execution.objects.count() == 2
@@ -238,7 +285,7 @@ def test_cancelling_a_parent_stops_its_children(
     parent = work_on(family())
     child = Execution.objects.get(parent__execution=parent)
     with django_capture_on_commit_callbacks(execute=True):
-        cancelling.cancel(parent.pk)
+        cancellation.cancel(parent.pk)
     assert (fresh(parent).status, fresh(child).status) == ("TERMINATED", "TERMINATED")
 
 
@@ -261,10 +308,10 @@ def test_a_parent_shows_that_a_person_is_asked_in_its_child(
     parent = work_on(family(asking))
     child = Execution.objects.get(parent__execution=parent)
     work_on(child)
-    assert fresh(child).status == "REVIEW"
+    assert fresh(child).public_status == "REVIEW"
     parent = work_on(parent)
-    assert parent.status == "REVIEW"
-    deciding.decide(Review.objects.get(), approved=True, by=user)
+    assert parent.public_status == "REVIEW"
+    decisions.decide(Review.objects.get(), approved=True, by=user)
     assert (fresh(child).status, fresh(parent).status) == ("QUEUED", "QUEUED")
     work_on(child)
     assert work_on(parent).outputs == {"y": ["cats"]}
@@ -298,8 +345,8 @@ def test_a_child_is_not_started_without_money(family: Make, user: User) -> None:
 
 def test_calling_one_that_ended_or_is_not_there_changes_nothing(execution_of: Make) -> None:
     done = work_on(execution_of({"a": ("Store Value", {"input": 1})}))
-    waking.wake(done.pk)
-    waking.wake(NodeExecution.objects.first().pk)  # type: ignore[union-attr]
+    wake_up.wake(done.pk)
+    wake_up.wake(NodeExecution.objects.first().pk)  # type: ignore[union-attr]
     assert (fresh(done).status, fresh(done).wakes) == ("COMPLETED", 0)
 
 
@@ -309,7 +356,41 @@ def test_a_stop_that_meets_an_execution_about_to_wait_for_a_time_is_not_forgotte
 
     def work(lease: Lease) -> None:
         assert jobs.request_cancel(Execution, lease.job_id)
-        running.run(lease, Equipment(crew=InlineCrew(), registry=registry()))
+        run_attempt.run(lease, EngineDependencies(threads=InlineThreads(), registry=registry()))
 
     Runtime().run(Execution, execution.pk, work)
     assert (fresh(execution).status, fresh(execution).end_reason) == ("TERMINATED", "cancelled")
+
+
+# --- rows of older versions ---------------------------------------------------------------------
+
+
+def test_rows_that_waited_before_this_version_wait_as_they_did(execution_of: Make, user: User) -> None:
+    asking, pausing = work_on(execution_of(ASK, ASK_LINKS)), work_on(execution_of({"wait": COUNTDOWN}))
+    handed_over = execution_of(ASK, ASK_LINKS, status=Execution.RUNNING)
+    due = pausing.run_at
+    migration = import_module("executions.migrations.0006_waiting_executions")
+    migration.wait_as_before(apps, None)
+    assert [fresh(one).status for one in (asking, pausing)] == ["REVIEW", "RUNNING"]
+    assert (fresh(pausing).lease_until, fresh(pausing).run_at) == (due, None)
+    assert set(NodeExecution.objects.values_list("status", flat=True)) == {"REVIEW", "RUNNING"}
+    migration.wait_as_waiting(apps, None)
+    assert fresh(handed_over).status == "RUNNING"
+    for one in (asking, pausing):
+        found = fresh(one)
+        assert (found.status, found.run_at, found.lease_until) == ("WAITING", one.run_at, None)
+        assert (found.public_status, found.nodes.get().status) == (one.public_status, "WAITING")
+    decisions.decide(Review.objects.get(), approved=True, by=user)
+    assert work_on(asking).outputs == {"y": ["draft"]}
+
+
+def test_a_question_that_an_older_worker_asked_after_the_migration_is_answered(
+    execution_of: Make, user: User
+) -> None:
+    """Workers are replaced one after the other; an old one still writes REVIEW."""
+    asking = work_on(execution_of(ASK, ASK_LINKS))
+    Execution.objects.update(status="REVIEW", asks_person=False)
+    asking.nodes.update(status="REVIEW")
+    assert fresh(asking).public_status == "REVIEW"
+    decisions.decide(Review.objects.get(), approved=True, by=user)
+    assert work_on(asking).outputs == {"y": ["draft"]}

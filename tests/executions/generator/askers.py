@@ -9,8 +9,8 @@ from typing import Any
 
 from accounts.models import User
 from executions.agents.validation import Scope
-from executions.generator.building import Workshop
-from llm.offline.conversation import Conversation
+from executions.generator.build import BuildTools
+from llm.offline.conversation import OfflineConversation
 from llm.offline.rules import answer
 
 Messages = Sequence[dict[str, Any]]
@@ -20,7 +20,7 @@ class OfflineAsker:
     """The offline model's rules."""
 
     def ask(self, messages: Messages) -> str:
-        return answer(Conversation({"model": "offline", "messages": list(messages)})).text
+        return answer(OfflineConversation({"model": "offline", "messages": list(messages)})).text
 
 
 @dataclass
@@ -45,8 +45,8 @@ class Shop:
     user: User
     told: list[tuple[float, str]] = field(default_factory=list)
 
-    def with_asker(self, asker: Any, scope: Scope | None = None) -> Workshop:
-        return Workshop(
+    def with_asker(self, asker: Any, scope: Scope | None = None) -> BuildTools:
+        return BuildTools(
             user=self.user,
             asker=asker,
             scope=scope or Scope(),

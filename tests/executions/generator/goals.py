@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from executions.blocks.registry import get_registry
+from blocks.registry import get_registry
 
 
 @dataclass(frozen=True, kw_only=True)

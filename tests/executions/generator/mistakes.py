@@ -8,7 +8,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
-from executions.blocks.registry import get_registry
+from blocks.registry import get_registry
 
 Drawn = dict[str, Any]
 Mistake = Callable[[Drawn, random.Random], "Drawn | str"]

@@ -8,15 +8,15 @@ import pytest
 
 from accounts.models import User
 from durable import jobs
-from executions.agents.importing import import_graph
-from executions.agents.storing import Storing
-from executions.engine import running
-from executions.engine.equipment import Equipment
-from executions.generator.building import build
-from executions.generator.wishes import Built, Wish
+from executions.agents.agent_import import import_graph
+from executions.agents.save import Storing
+from executions.engine import run_attempt
+from executions.engine.dependencies import EngineDependencies
+from executions.generator.build import build
+from executions.generator.requests import AgentRequest, Built
 from executions.models import Execution
-from executions.starting import start
-from tests.executions.engine.conftest import InlineCrew
+from executions.start import start
+from tests.executions.engine.conftest import InlineThreads
 from tests.executions.generator.askers import OfflineAsker, Shop
 
 CASES: dict[str, tuple[dict[str, Any], dict[str, list[Any]]]] = {
@@ -53,12 +53,12 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, list[Any]]]] = {
 @pytest.mark.parametrize("goal", list(CASES))
 def test_an_agent_does_what_its_goal_says(shop: Shop, ada: User, goal: str, redis_server: object) -> None:
     inputs, outputs = CASES[goal]
-    made = build(Wish(goal=goal), shop.with_asker(OfflineAsker()))
+    made = build(AgentRequest(goal=goal), shop.with_asker(OfflineAsker()))
     assert isinstance(made, Built)
     agent = import_graph(ada, made.graph, source="generated", how=Storing()).agent
     execution = start(ada, agent, inputs).execution
     lease = jobs.claim(Execution, execution.pk, owner="a worker of a test")
     assert lease is not None
-    running.run(lease, Equipment(crew=InlineCrew()))
+    run_attempt.run(lease, EngineDependencies(threads=InlineThreads()))
     execution.refresh_from_db()
     assert (execution.status, execution.error, execution.outputs) == (Execution.COMPLETED, "", outputs)

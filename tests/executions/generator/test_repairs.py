@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from durable import limits
+from executions import limits
 from executions.agents.validation import Scope
-from executions.generator.answers import read_object
-from executions.generator.building import build
+from executions.generator.build import build
 from executions.generator.errors import BadDraft, NotBuilt
-from executions.generator.patching import change_graph
-from executions.generator.wishes import Built, Wish
+from executions.generator.json_answers import read_object
+from executions.generator.patch import change_graph
+from executions.generator.requests import AgentRequest, Built
 from executions.graph import parse_graph
 from tests.executions.generator.askers import Scripted, Shop
 from tests.executions.generator.goals import GOALS, Goal
@@ -26,7 +26,7 @@ ENOUGH = 0.9
 
 def attempt(shop: Shop, goal: Goal, *drawn: Any) -> Built | None:
     try:
-        made = build(Wish(goal=goal.words), shop.with_asker(Scripted([PLAN, *drawn])))
+        made = build(AgentRequest(goal=goal.words), shop.with_asker(Scripted([PLAN, *drawn])))
     except NotBuilt:
         return None
     return made if isinstance(made, Built) else None
@@ -79,7 +79,7 @@ def test_most_mistakes_need_no_second_question(shop: Shop) -> None:
 @pytest.mark.django_db
 def test_the_model_is_told_each_problem_and_which_blocks_come_near(shop: Shop) -> None:
     asker = Scripted([PLAN, spoil(GOALS[0].draw(), invented_block, "seed"), GOALS[0].draw()])
-    made = build(Wish(goal=GOALS[0].words), shop.with_asker(asker))
+    made = build(AgentRequest(goal=GOALS[0].words), shop.with_asker(asker))
     assert isinstance(made, Built) and made.rounds == 1
     told = asker.asked[2][-1]["content"]
     assert "Super" in told and "Blocks near" in told and "whole corrected JSON" in told
@@ -89,14 +89,14 @@ def test_the_model_is_told_each_problem_and_which_blocks_come_near(shop: Shop) -
 def test_after_a_few_rounds_it_gives_up_with_the_last_draft(shop: Shop) -> None:
     asker = Scripted([PLAN, spoil(GOALS[0].draw(), invented_block, "seed")])
     with pytest.raises(NotBuilt) as failed:
-        build(Wish(goal=GOALS[0].words), shop.with_asker(asker))
+        build(AgentRequest(goal=GOALS[0].words), shop.with_asker(asker))
     assert len(asker.asked) == 2 + limits.MAX_REPAIR_ROUNDS
     assert failed.value.draft is not None and failed.value.problems
 
 
 @pytest.mark.django_db
 def test_a_plan_that_cannot_be_read_is_no_reason_to_stop(shop: Shop) -> None:
-    made = build(Wish(goal="x"), shop.with_asker(Scripted(["no plan", GOALS[0].draw()])))
+    made = build(AgentRequest(goal="x"), shop.with_asker(Scripted(["no plan", GOALS[0].draw()])))
     assert isinstance(made, Built)
 
 
@@ -105,7 +105,7 @@ def test_blocks_that_may_not_be_used_are_not_built_with(shop: Shop) -> None:
     scope = Scope(may_use=lambda block: block.name != "AI Text Summarizer")
     asker = Scripted([PLAN, GOALS[0].draw()])
     with pytest.raises(NotBuilt):
-        build(Wish(goal=GOALS[0].words), shop.with_asker(asker, scope))
+        build(AgentRequest(goal=GOALS[0].words), shop.with_asker(asker, scope))
     assert "AI Text Summarizer |" not in asker.asked[1][0]["content"]
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from accounts.models import User
+from blocks.ports import ReviewDecision, ReviewQuestion
 from executions.models import Execution, Review
-from executions.ports import ReviewDecision, ReviewQuestion
-from executions.reviews.asking import Asker, PersonReviews
-from executions.reviews.signals import review_decided
+from executions.reviews.questions import PersonReviews, ReviewContext
+from executions.signals import review_decided
 from tests.executions.people import ada, as_ada, bob, make_agent, make_execution, operator
 
 __all__ = ["ada", "as_ada", "bob", "operator"]
@@ -38,7 +38,7 @@ def heard() -> Iterator[list[tuple[str, str]]]:
 
 
 def port_of(execution: Execution, **more: Any) -> PersonReviews:
-    return PersonReviews(Asker(user_id=execution.user_id, execution_id=execution.pk, **more))
+    return PersonReviews(ReviewContext(user_id=execution.user_id, execution_id=execution.pk, **more))
 
 
 def ask(

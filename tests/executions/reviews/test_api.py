@@ -9,8 +9,8 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
-from durable import doorbell
-from executions.blocks.errors import ParkedForReview
+from blocks.errors import ParkedForReview
+from durable import client_push
 from executions.models import Execution, NodeExecution, Review
 from tests.executions.people import logged_in
 from tests.executions.reviews.conftest import ask
@@ -21,7 +21,7 @@ URL = "/api/reviews"
 
 @pytest.fixture
 def review(execution: Execution) -> Review:
-    node = NodeExecution.objects.create(execution=execution, node_id="n1", block_id="b", status="REVIEW")
+    node = NodeExecution.objects.create(execution=execution, node_id="n1", block_id="b", status="WAITING")
     with pytest.raises(ParkedForReview):
         ask(execution, node_execution_id=node.pk, block_id="b")
     return Review.objects.get()
@@ -92,7 +92,7 @@ def test_devices_hear_that_somebody_is_needed_and_when_nobody_is(
     django_capture_on_commit_callbacks: Any,
 ) -> None:
     rings: list[tuple[object, str, dict[str, Any]]] = []
-    monkeypatch.setattr(doorbell, "ring", lambda owner, kind, **data: rings.append((owner, kind, data)))
+    monkeypatch.setattr(client_push, "push", lambda owner, kind, **data: rings.append((owner, kind, data)))
     with django_capture_on_commit_callbacks(execute=True):
         for _ in range(2):
             with pytest.raises(ParkedForReview):

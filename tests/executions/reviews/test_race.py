@@ -11,10 +11,10 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from accounts.models import User
-from executions import cancelling
-from executions.blocks.errors import ParkedForReview
+from blocks.errors import ParkedForReview
+from executions import cancellation
 from executions.models import Execution, Review
-from executions.reviews.deciding import decide, expire, withdraw
+from executions.reviews.decisions import decide, expire, withdraw
 from executions.reviews.errors import AlreadyDecided
 from tests.accounts.conftest import race
 from tests.durable.test_concurrency import together
@@ -86,7 +86,7 @@ def test_a_decision_and_a_cancel_at_once_do_not_wait_for_each_other(
 ) -> None:
     """The cancel holds the execution and is about to withdraw the review, which is being decided."""
     review = asked(execution, "k")
-    Execution.objects.filter(pk=execution.pk).update(status=Execution.WAITING)
+    Execution.objects.filter(pk=execution.pk).update(status=Execution.WAITING, asks_person=True)
     if approve is None:
         Review.objects.filter(pk=review.pk).update(expires_at=timezone.now())
     holding, stopped = threading.Event(), []
@@ -96,7 +96,7 @@ def test_a_decision_and_a_cancel_at_once_do_not_wait_for_each_other(
             Execution.objects.select_for_update(no_key=True).get(pk=execution.pk)
             holding.set()
             time.sleep(0.5)  # by now the decision stands in line
-            stopped.append(cancelling.stop(execution.pk))
+            stopped.append(cancellation.stop(execution.pk))
         connection.close()
 
     other = threading.Thread(target=cancel)

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from executions.models import Agent, Schedule
-from executions.schedules.keeping import NewSchedule, create
+from executions.schedules.actions import NewSchedule, create
 from tests.executions.people import ada, as_ada, bob, greeter_graph, import_valid, operator
 
 __all__ = ["ada", "as_ada", "bob", "operator"]

@@ -13,7 +13,7 @@ from django.utils import timezone
 from accounts.models import User
 from executions.agents.library import remove_agent
 from executions.models import Agent, Execution, Schedule
-from executions.triggers import keeping as triggers
+from executions.triggers import actions as triggers
 from tests.executions.people import greeter_graph, import_valid, logged_in
 from tests.executions.schedules.conftest import make
 

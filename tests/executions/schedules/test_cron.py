@@ -13,9 +13,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pytest_django import Settings
 
+from executions.schedules.celery_beat import tick_fields
 from executions.schedules.cron import Cron, parse_cron
 from executions.schedules.errors import BadCron
-from executions.schedules.ticking import tick_fields
 from tests.executions.schedules.conftest import utc
 from tests.tiers import examples
 
@@ -205,7 +205,7 @@ def test_nonsense_is_refused_with_an_example(text: str) -> None:
 def test_a_time_zone_that_is_none_is_named(zone: str) -> None:
     with pytest.raises(BadCron, match=r"is not a time zone\. Use an IANA name") as caught:
         parse_cron("0 9 * * *", zone)
-    assert "timezone" in caught.value.get_full_details()
+    assert "timezone" in caught.value.fields
 
 
 @pytest.mark.parametrize("text", ["* * * * *", "*/5 * * * *", "0,1 9 1 1 *", "59 23 * * *"])

@@ -15,7 +15,7 @@ from standardwebhooks import Webhook
 
 from accounts.models import User
 from executions.models import Agent
-from executions.triggers.keeping import NewTrigger, Shown, create
+from executions.triggers.actions import NewTrigger, TriggerSecrets, create
 from tests.executions.people import (
     ada,
     as_ada,
@@ -42,12 +42,12 @@ def greeter(ada: User) -> Agent:
     return import_valid(ada, greeter_graph())
 
 
-def make(agent: Agent, **more: Any) -> Shown:
+def make(agent: Agent, **more: Any) -> TriggerSecrets:
     return create(agent.user, NewTrigger(agent=agent, name="Orders", **more))
 
 
 def call(
-    shown: Shown,
+    shown: TriggerSecrets,
     body: Any = BODY,
     headers: dict[str, str] | None = None,
     content_type: str = "application/json",

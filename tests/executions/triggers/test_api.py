@@ -10,8 +10,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from accounts.encryption import unseal
 from accounts.models import User
-from accounts.sealing import unseal
 from executions.models import Agent, Execution, Trigger, TriggerDelivery
 from tests.executions.people import logged_in
 from tests.executions.triggers.conftest import call, make
@@ -121,7 +121,7 @@ def test_address_and_secret_can_be_changed(as_ada: Client, called: Agent) -> Non
 def test_there_is_a_last_one_a_person_may_have(
     as_ada: Client, called: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("durable.limits.MAX_TRIGGERS_PER_USER", 1)
+    monkeypatch.setattr("executions.limits.MAX_TRIGGERS_PER_USER", 1)
     assert new(as_ada, called).status_code == 201
     assert new(as_ada, called).status_code == 409
 

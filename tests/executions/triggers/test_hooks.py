@@ -13,13 +13,14 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from accounts.models import User
-from durable import limits, rates
+from durable import rate_limit
 from durable.signals import swept
+from executions import limits
 from executions.agents.versions import save_graph
 from executions.models import Agent, Execution, Trigger, TriggerDelivery
-from executions.triggers import receiving
-from executions.triggers.delivering import forget_old, start_delivery, start_late
-from executions.triggers.keeping import Shown, change, rotate_address, rotate_secret
+from executions.triggers import receive
+from executions.triggers.actions import TriggerSecrets, change, rotate_address, rotate_secret
+from executions.triggers.dispatch import forget_old, start_delivery, start_late
 from tests.accounts.conftest import race
 from tests.executions.people import greeter_graph, import_valid, link, node
 from tests.executions.triggers.conftest import call, github, make, standard
@@ -122,6 +123,9 @@ def test_it_follows_the_newest_version_unless_pinned(called: Agent) -> None:
         ("Grüße".encode(), "text/plain; charset=utf-8", {"body": "Grüße"}),
         (b"<a/>", "application/xml", {"body": "<a/>"}),
         (b'{"a": "\\u0000"}', "application/json", {"a": "\ufffd"}),
+        (b'{"\\ud800": ["\\udc00x"]}', "application/json", {"\ufffd": ["\ufffdx"]}),
+        (b"a%00=b%00", "application/x-www-form-urlencoded", {"a\ufffd": "b\ufffd"}),
+        (b"a\x00b", "text/plain", {"body": "a\ufffdb"}),
     ],
 )
 def test_json_forms_and_text_become_an_object(
@@ -137,6 +141,7 @@ def test_json_forms_and_text_become_an_object(
         (b"{", "application/json", "not valid JSON"),
         (b'{"a": NaN}', "application/json", "NaN"),
         (b"[" * 100_000, "application/json", "nesting"),
+        (b"[" * 400 + b"]" * 400, "application/json", "nested too deeply"),
         (b"\xff\xfe", "text/plain", "UTF-8"),
         (b"\xff", "application/json", "UTF-8"),
         (b"x", "multipart/form-data; boundary=x", "Forms with files"),
@@ -314,9 +319,9 @@ def test_a_signed_body_may_be_sent_anew_when_the_window_is_over(
     assert call(shown, body, headers).status_code == 202
     window = timedelta(seconds=limits.HOOK_REPLAY_SECONDS)
     start = timezone.now()
-    monkeypatch.setattr(receiving, "database_now", lambda: start + window - timedelta(seconds=1))
+    monkeypatch.setattr(receive, "database_now", lambda: start + window - timedelta(seconds=1))
     assert call(shown, body, headers).status_code == 200
-    monkeypatch.setattr(receiving, "database_now", lambda: start + window + timedelta(seconds=60))
+    monkeypatch.setattr(receive, "database_now", lambda: start + window + timedelta(seconds=60))
     assert call(shown, body, headers).status_code == 202
     assert call(shown, body, headers).status_code == 200
 
@@ -373,19 +378,19 @@ def test_an_agent_that_cannot_run_fails_the_call_with_the_reason(greeter: Agent)
     greeter.versions.update(input_schema={"properties": {"age": {}}, "required": ["age"]})
     answer = call(shown)
     assert (answer.status_code, answer.json()["state"]) == (202, "failed")
-    assert "needed" in only().error
+    assert "required" in only().error
     Agent.objects.update(deleted_at=timezone.now())
     call(shown)
     assert "was deleted" in TriggerDelivery.objects.latest("received_at").error
 
 
 def test_over_a_limit_it_waits_and_is_tried_again(called: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("durable.limits.MAX_LIVE_EXECUTIONS_PER_USER", 0)
+    monkeypatch.setattr("executions.limits.MAX_LIVE_EXECUTIONS_PER_USER", 0)
     assert call(make(called)).json()["state"] == "stored"
     delivery = only()
     assert "too many" in delivery.error and delivery.due_at is not None
     assert delivery.due_at > timezone.now()
-    monkeypatch.setattr("durable.limits.MAX_LIVE_EXECUTIONS_PER_USER", 5)
+    monkeypatch.setattr("executions.limits.MAX_LIVE_EXECUTIONS_PER_USER", 5)
     TriggerDelivery.objects.update(due_at=timezone.now())
     start_late()
     assert (only().state, only().tries, only().error) == ("started", 2, "")
@@ -401,19 +406,19 @@ def test_what_nobody_foresaw_is_tried_some_times_and_then_left(
         TriggerDelivery.objects.update(due_at=timezone.now())
         start_late()
     assert (only().state, only().tries) == ("failed", limits.HOOK_TRIES)
-    assert "nobody foresaw" in only().error and "could not be started" in caplog.text
+    assert "error on our side" in only().error and "could not be started" in caplog.text
 
 
 def test_an_address_called_too_often_says_when_to_come_back(
     called: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("durable.limits.HOOK_CALLS_PER_MINUTE", 2)
-    monkeypatch.setattr("durable.rates.time.time", lambda: 1_000_000_000.0)
+    monkeypatch.setattr("executions.limits.HOOK_CALLS_PER_MINUTE", 2)
+    monkeypatch.setattr("durable.rate_limit.time.time", lambda: 1_000_000_000.0)
     shown = make(called)
     assert [call(shown).status_code for _ in range(3)] == [202, 202, 429]
     assert int(call(shown)["Retry-After"]) > 0
     assert call(make(called)).status_code == 202, "another trigger has room of its own"
-    assert rates.seconds_to_wait("hook-of-nobody", most=1) == 0
+    assert rate_limit.seconds_to_wait("hook-of-nobody", most=1) == 0
 
 
 def test_a_flood_of_refused_calls_is_no_flood_of_rows(called: Agent) -> None:
@@ -445,7 +450,7 @@ def test_the_address_itself_is_neither_stored_nor_logged(
     called: Agent, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
     caplog.set_level("DEBUG")
-    shown: Shown = make(called, scheme="standard_webhooks")
+    shown: TriggerSecrets = make(called, scheme="standard_webhooks")
     token = shown.url.rpartition("/")[2]
     assert call(shown).status_code == 401
     assert call(shown, headers=standard(shown.secret)).status_code == 202
@@ -480,5 +485,5 @@ def test_a_late_call_that_cannot_even_be_noted_keeps_no_other_one_waiting_and_en
         TriggerDelivery.objects.update(due_at=timezone.now())
         start_late()
     bad.refresh_from_db()
-    assert bad.state == "failed" and "nobody foresaw" in bad.error
+    assert bad.state == "failed" and "error on our side" in bad.error
     assert Execution.objects.count() == 1

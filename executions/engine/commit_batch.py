@@ -1,0 +1,101 @@
+"""A commit batch: what one commit writes of runs that ended or emitted, and the events that follow from it."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from decimal import Decimal
+
+from accounts.ledger import Charge, charge_all
+from blocks.base import Effects
+from executions import limits
+from executions.engine import billing, node_rows
+from executions.engine.dataflow import Event, RunEmitted, RunEnded
+from executions.engine.node_rows import NodeUpdate
+from executions.engine.node_run import NodeRun, RunOutcome
+from executions.models import Execution
+from executions.models.status import Status
+
+
+class CommitBatch:
+    """Gathers entries, events and charges; every event takes the next number in the order of the execution."""
+
+    def __init__(self, seq: int, attempt: int) -> None:
+        self.seq = seq
+        self.attempt = attempt
+        self.entries: list[NodeUpdate] = []
+        self.events: list[Event] = []
+        self.charges: list[Charge] = []
+        self.cost = Decimal(0)
+        self._forgotten: list[uuid.UUID] = []
+
+    def save(self, execution: Execution) -> None:
+        """Write all of it, inside the caller's transaction; may be called again after a rollback."""
+        node_rows.save(execution.pk, self.attempt, self.entries)
+        if self.charges:
+            charge_all(self.charges, user_id=execution.user_id, job_id=execution.pk)
+        node_rows.forget_stored(execution.user_id, self._forgotten)
+
+    # --- what happened to a run -------------------------------------------------------------------
+
+    def end(self, run: NodeRun) -> None:
+        """Add a run that came to an outcome of its own."""
+        match run.outcome:
+            case RunOutcome.COMPLETED:
+                self._close(run, Status.COMPLETED, seq=self._add_end(run, ""))
+            case RunOutcome.FAILED:
+                self._close(run, Status.FAILED, seq=self._add_end(run, run.error))
+            case RunOutcome.STOPPED:
+                run.error = run.error or f"{run.node.name} was stopped."
+                self._close(run, Status.FAILED, seq=self._add_end(run, run.error))
+            case RunOutcome.OVER_BUDGET:
+                self._close(run, Status.FAILED, seq=None)
+            case RunOutcome.PARKED:
+                self._pass_on(run)
+                self.entries.append(NodeUpdate(run=run, status=Status.WAITING, count=len(run.outputs)))
+            case _:
+                raise AssertionError(f"a run does not end as {run.outcome}")
+
+    def go_on(self, run: NodeRun) -> None:
+        """Add the outputs of a run that has been at work for so long that they are passed on before its end."""
+        if time.monotonic() - run.began > limits.EARLY_OUTPUT_SECONDS and self._pass_on(run):
+            self.entries.append(NodeUpdate(run=run, status=Status.RUNNING, count=run.early[-1][1]))
+
+    def cut_off(self, run: NodeRun) -> None:
+        """Add a run that is at work when the execution ends; what it has used is charged."""
+        cost = billing.price_of(run)
+        self.entries.append(NodeUpdate(run=run, status=Status.TERMINATED, count=run.passed, cost=cost))
+        self._charge(run, cost, cut_off=True)
+
+    def _close(self, run: NodeRun, status: Status, *, seq: int | None) -> None:
+        cost = billing.price_of(run)
+        self.entries.append(NodeUpdate(run=run, status=status, count=len(run.outputs), seq=seq, cost=cost))
+        self._charge(run, cost)
+        if run.node.block.effects is not Effects.PURE or run.node.block.nondeterministic:
+            self._forgotten.append(run.id)
+
+    def _charge(self, run: NodeRun, cost: Decimal, *, cut_off: bool = False) -> None:
+        if cost:
+            self.charges.append(billing.charge_for(run, cost, attempt=self.attempt, cut_off=cut_off))
+            self.cost += cost
+
+    # --- events -----------------------------------------------------------------------------------
+
+    def _add_end(self, run: NodeRun, error: str) -> int | None:
+        """Add the event of its end and return its number; a tool call has none, it answers its caller."""
+        if run.key is None:
+            return None
+        self.events.append(RunEnded(run.key, run.outputs[run.passed :], error))
+        return self._next_seq()
+
+    def _pass_on(self, run: NodeRun) -> bool:
+        count = len(run.outputs)
+        if run.key is None or count == run.passed:
+            return False
+        run.early.append((self._next_seq(), count))
+        self.events.append(RunEmitted(run.key, run.outputs[run.passed : count]))
+        return True
+
+    def _next_seq(self) -> int:
+        self.seq += 1
+        return self.seq

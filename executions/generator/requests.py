@@ -1,0 +1,95 @@
+"""What is wished for, and what can come of it: an agent, questions, or a better goal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from executions.agents.repair import AppliedFix
+from executions.agents.validation import ValidationReport
+from executions.graph import Graph
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReusableAgent:
+    """A saved agent that may be used as a building block."""
+
+    id: str
+    version: int
+    name: str
+    description: str
+    input_schema: Mapping[str, Any]
+    output_schema: Mapping[str, Any]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "graph_id": self.id,
+            "graph_version": self.version,
+            "name": self.name,
+            "description": self.description[:300],
+            "input_schema": dict(self.input_schema),
+            "output_schema": dict(self.output_schema),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentRequest:
+    """A goal in words; with `base` it is a change of that graph."""
+
+    goal: str
+    context: str = ""
+    parts: tuple[ReusableAgent, ...] = ()
+    base: Graph | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClarifyingQuestion:
+    """Something the person must say before the agent can be built."""
+
+    question: str
+    keyword: str = ""
+    options: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        shown: dict[str, Any] = {"question": self.question, "keyword": self.keyword}
+        return {**shown, "options": list(self.options)} if self.options else shown
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClarifyingQuestions:
+    """The goal lacks something."""
+
+    questions: tuple[ClarifyingQuestion, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BetterGoal:
+    """The goal is vague or cannot be reached; this one could be."""
+
+    goal: str
+    reason: str
+    kind: str  # vague, unachievable
+
+
+@dataclass(frozen=True, kw_only=True)
+class Steps:
+    """The goal taken apart."""
+
+    steps: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Built:
+    """A graph that can run, and what it took to get there."""
+
+    graph: Graph
+    report: ValidationReport
+    fixes: tuple[AppliedFix, ...] = ()
+    rounds: int = 0  # of repair by the model
+    notes: tuple[str, ...] = field(default=())
+
+
+Plan: TypeAlias = Steps | ClarifyingQuestions | BetterGoal
+Result: TypeAlias = Built | ClarifyingQuestions | BetterGoal
+Tell: TypeAlias = Callable[[float, str], None]

@@ -1,0 +1,109 @@
+"""Actions on schedules: create, change, delete."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from accounts.models import User
+from blocks.ports import JSON
+from durable.clock import database_now
+from durable.ids import new_id
+from durable.transactions import in_transaction
+from executions import limits
+from executions.graph import parse_graph
+from executions.inputs import fit_inputs
+from executions.models import Agent, Schedule
+from executions.schedules.celery_beat import keep_ticking
+from executions.schedules.cron import Cron, parse_cron, read_cron
+from executions.schedules.errors import TooManySchedules
+from executions.start import ExecutionRequest, check_graph, find_version
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewSchedule:
+    """What to run when; an empty time zone is the user's own, no version means the newest at each run."""
+
+    agent: Agent
+    name: str
+    cron: str
+    timezone: str = ""
+    inputs: Mapping[str, JSON] = field(default_factory=dict)
+    version: int | None = None
+    enabled: bool = True
+    session_id: uuid.UUID | None = None
+    permissions: Mapping[str, JSON] = field(default_factory=dict)
+    id: uuid.UUID | None = None  # the same id again is refused by the database
+
+
+def create(user: User, new: NewSchedule) -> Schedule:
+    """Create a schedule; raises BadCron, TooManySchedules, CannotRun or BadInputs."""
+    cron = parse_cron(new.cron, new.timezone or user.time_zone)
+    check_agent(new.agent, new.version, new.inputs)
+
+    @in_transaction
+    def insert() -> Schedule:
+        User.objects.select_for_update(no_key=True).get(pk=user.pk)  # two at once cannot both be the last
+        if Schedule.objects.filter(user=user).count() >= limits.MAX_SCHEDULES_PER_USER:
+            raise TooManySchedules
+        schedule = Schedule(
+            id=new.id or new_id(),
+            user=user,
+            agent=new.agent,
+            version=new.version,
+            name=new.name,
+            inputs=dict(new.inputs),
+            enabled=new.enabled,
+            session_id=new.session_id,
+            permissions=dict(new.permissions),
+        )
+        follow(schedule, cron)
+        schedule.save()
+        return schedule
+
+    return insert()
+
+
+def change(schedule: Schedule, **values: Any) -> Schedule:
+    """Change name, cron, timezone, inputs, version or enabled; raises as `create` does."""
+    for name, value in values.items():
+        setattr(schedule, name, value)
+    moved = {"cron", "timezone"} & values.keys()
+    cron = (parse_cron if moved else read_cron)(schedule.cron, schedule.timezone)
+    if {"inputs", "version"} & values.keys():
+        check_agent(schedule.agent, schedule.version, schedule.inputs)
+
+    @in_transaction
+    def update() -> None:
+        Schedule.objects.select_for_update(no_key=True).get(pk=schedule.pk)
+        if moved or "enabled" in values:
+            follow(schedule, cron)
+        else:
+            keep_ticking(schedule, cron)
+        changed = {*values, "cron", "timezone", "next_run_at", "periodic_task", "last_error"}
+        schedule.last_error = ""
+        schedule.save(update_fields=changed)
+
+    update()
+    return schedule
+
+
+def follow(schedule: Schedule, cron: Cron) -> None:
+    """Set the next run from now on: runs due before it was created or enabled are not made up for."""
+    schedule.cron, schedule.timezone = cron.expression, cron.timezone
+    schedule.next_run_at = cron.next_after(database_now()) if schedule.enabled else None
+    keep_ticking(schedule, cron)
+
+
+def delete(schedule: Schedule) -> None:
+    """Delete a schedule; executions it has started go on."""
+    schedule.delete()
+
+
+def check_agent(agent: Agent, number: int | None, inputs: Mapping[str, JSON]) -> None:
+    """Raise now what would fail at every run."""
+    version = find_version(agent, number)
+    check_graph(parse_graph(version.graph), agent, ExecutionRequest())
+    fit_inputs(inputs, version.input_schema)
