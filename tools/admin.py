@@ -1,4 +1,4 @@
-"""Tool calls, operations, learned facts and wishes, as operators see them."""
+"""Admin pages of tool calls, operations, feature requests and facts about users."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from durable.admin_acting import asks_first
-from durable.admin_jobs import CANCEL_QUESTION, Age, Ended, JobActions, Stuck
+from durable.admin_actions import asks_first
+from durable.admin_jobs import CANCEL_QUESTION, AgeFilter, EndedFilter, JobActions, StuckFilter
 from durable.poke import poke
 from durable.redaction import redact
 from tools.models import FeatureRequest, FeatureSupport, Operation, ToolCall, Understanding
-from tools.operations import cancelling
+from tools.operations import cancellation
 
 SHOWN_CHARACTERS = 20_000
 
 
 @admin.register(ToolCall)
 class ToolCallAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """What the model asked for and what came of it. Read only: the rows are the memory of what happened."""
+    """Tool calls with their arguments and results; read-only, because they record what happened."""
 
     list_display = ["name", "state", "effect", "user", "turn_id", "step", "attempt", "started_at", "ended_at"]
     list_filter = ["state", "effect", "name"]
@@ -68,7 +68,7 @@ class ToolCallAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
 @admin.register(Operation)
 class OperationAdmin(JobActions, admin.ModelAdmin):  # type: ignore[type-arg]
-    """Long work: what it is at, and stopping it or having another worker take it."""
+    """Operations can be cancelled, requeued, released and marked as failed."""
 
     list_display = [
         "tool_name",
@@ -86,9 +86,9 @@ class OperationAdmin(JobActions, admin.ModelAdmin):  # type: ignore[type-arg]
     list_filter = [
         "status",
         "end_reason",
-        Stuck,
-        Age,
-        Ended,
+        StuckFilter,
+        AgeFilter,
+        EndedFilter,
         ("user", admin.RelatedOnlyFieldListFilter),
         "tool_name",
         "external",
@@ -136,24 +136,24 @@ class OperationAdmin(JobActions, admin.ModelAdmin):  # type: ignore[type-arg]
     @admin.action(description="Cancel: stop it for good", permissions=["change"])
     @asks_first(CANCEL_QUESTION)
     def cancel(self, request: HttpRequest, operations: QuerySet[Operation]) -> None:
-        stopped = [operation for operation in operations if cancelling.stop(operation.pk)]
+        stopped = [operation for operation in operations if cancellation.stop(operation.pk)]
         for operation in stopped:
             self.log_change(request, operation, "Cancelled.")
         self.message_user(
-            request, f"{len(stopped)} asked to stop; operations that had ended stay as they ended."
+            request, f"Cancellation requested for {len(stopped)}; operations that had ended were not changed."
         )
 
     @admin.action(description="Requeue: let another worker take it now", permissions=["change"])
     def requeue(self, request: HttpRequest, operations: QuerySet[Operation]) -> None:
-        """Its present worker, should there be one, is fenced by the next claim."""
+        """Let another worker claim the operations; the current worker is fenced by the next claim."""
         count = 0
         for operation in operations.filter(status__in=[Operation.QUEUED, Operation.RUNNING]):
             given_back = Operation.objects.filter(pk=operation.pk, status=Operation.RUNNING)
             given_back.update(lease_until=None, owner="")
             poke(Operation, operation.pk)
-            self.log_change(request, operation, "Given to another worker.")
+            self.log_change(request, operation, "Requeued.")
             count += 1
-        self.message_user(request, f"{count} requeued; waiting and ended operations were left alone.")
+        self.message_user(request, f"{count} requeued; waiting and ended operations were not changed.")
 
     @admin.display(description="arguments")
     def shown_arguments(self, operation: Operation) -> str:
@@ -187,7 +187,7 @@ class FeatureSupportAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
 @admin.register(Understanding)
 class UnderstandingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Facts can be seen and deleted, so that a person's wish to be forgotten can be met."""
+    """Facts can be viewed and deleted, so that a user's request to be forgotten can be fulfilled."""
 
     list_display = ["user", "updated_at"]
     list_select_related = ["user"]
@@ -198,7 +198,7 @@ class UnderstandingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
 
 def shown(value: Any) -> str:
-    """JSON with secrets blotted out. Text that could not be read as JSON is not shown: it may hold anything."""
+    """Return JSON without secrets. Text that is not JSON is not shown, because it may contain anything."""
     if isinstance(value, str):
         return f"[{len(value):,} characters that are not JSON]"
     return json.dumps(redact(value), indent=2, ensure_ascii=False)[:SHOWN_CHARACTERS]

@@ -1,39 +1,44 @@
-"""Calls that wait for a person because of what the model had read from outside."""
+"""Calls that a person must approve because the model had read third-party content."""
 
 from __future__ import annotations
 
-from typing import assert_never
+import uuid
+from typing import Any, assert_never
 
+from blocks.ports import ReviewQuestion
 from boundary import taint
 from durable import crashpoints
 from executions.models import Review
-from executions.ports import ReviewQuestion
-from executions.reviews.asking import Asker, ask_once
+from executions.reviews.questions import ReviewContext, ask_once
 from tools.base import Effect, Tool
 from tools.context import ToolContext
 from tools.errors import ApprovalNeeded, Interrupted, ToolError
-from tools.running import RunningCall
+from tools.running_call import RunningCall
 
 State = Review.State
-REJECTED = "The user did not approve it, so it was not done."
+CONTINUE = (
+    "The review is shown to the user: tell them, end your answer, and when they have decided call "
+    "continue_run_block with review_id={review_id}."
+)
+REJECTED = "It was not approved, so it was not done."
 
 
-def hold(call: RunningCall) -> None:
-    """Let a call pass, or raise what the model is told instead.
+def check_tainted_call(call: RunningCall) -> None:
+    """Let a call pass, or raise ApprovalNeeded or ToolError.
 
-    Asked once per call: its key is the review's, so a worker that died between the question and the answer leaves
-    one question. A decision that came meanwhile counts.
+    Asks once per call: the review has the call's key, so a worker that dies in between leaves one review, and a
+    decision made meanwhile counts.
     """
     sources = call.context.outside_sources
     policy = taint.current_policy()
-    if not sources or policy is taint.Policy.ALLOW or not call.tool.holds(call.args, call.context):
+    if not sources or policy is taint.TaintPolicy.ALLOW or not call.tool.holds(call.args, call.context):
         return
-    if policy is taint.Policy.DENY or call.context.user_id is None:
+    if policy is taint.TaintPolicy.DENY or call.context.user_id is None:
         raise ToolError(f"{taint.explain(sources)} {taint.DENIED}", code="outside_content")
     question = ReviewQuestion(
         name=call.tool.name, data=call.arguments, editable=False, outside_sources=sources
     )
-    asker = Asker(user_id=call.context.user_id, session_id=call.context.session_id)
+    asker = ReviewContext(user_id=call.context.user_id, session_id=call.context.session_id)
     review = ask_once(asker, question, f"call:{call.key}")
     crashpoints.reached("approval_asked")
     if State(review.state) is State.WAITING:
@@ -44,9 +49,8 @@ def hold(call: RunningCall) -> None:
 def approval_needed(call: RunningCall, review: Review) -> ApprovalNeeded:
     sources = list(review.outside_sources)
     return ApprovalNeeded(
-        f"{call.tool.name} was not done: a person must approve it first. {taint.explain(sources)} It is shown to the "
-        "user: tell them, end your answer, and when they have decided call continue_run_block with "
-        f"review_id={review.pk}.",
+        f"{call.tool.name} needs your approval first. {taint.explain(sources)}",
+        next_step=CONTINUE.format(review_id=review.pk),
         review_id=str(review.pk),
         tool_name=call.tool.name,
         outside_sources=sources,
@@ -54,15 +58,16 @@ def approval_needed(call: RunningCall, review: Review) -> ApprovalNeeded:
 
 
 def check_approved(review: Review) -> None:
-    """Raise what the model is told while nobody has approved, or when somebody has refused."""
+    """Raise ToolError unless the review was approved."""
     state = State(review.state)
     match state:
         case State.APPROVED:
             return
         case State.WAITING:
             raise ToolError(
-                "The user has not decided yet. Tell them that it waits for them, and call again when they have.",
+                "The review has not been decided yet.",
                 code="review_waiting",
+                next_step="Tell the user that it is waiting for them, and call again when they have decided.",
                 review_id=str(review.pk),
             )
         case State.REJECTED | State.EXPIRED | State.WITHDRAWN:
@@ -71,16 +76,41 @@ def check_approved(review: Review) -> None:
             assert_never(state)
 
 
-def take(review: Review, tool: Tool, context: ToolContext) -> None:
-    """Make this call the one that does what was approved; raises when another has, or when it may have happened.
+def claim_approval(review: Review, tool: Tool, context: ToolContext) -> None:
+    """Let this call do what was approved; raises ToolError when another call has it or its outcome is unknown.
 
-    Once: of many calls one gets it, and after a crash it is the same one again. An operation begins with the answer
-    that says so, so there is no doubt about it then.
+    Once: only one call gets it, and after a crash the same call gets it again. An operation starts in the transaction
+    of the call's result, so its outcome is always known.
     """
     if Review.objects.filter(pk=review.pk, continued_by="").update(continued_by=context.key):
         return
     review.refresh_from_db(fields=["continued_by"])
     if review.continued_by != context.key:
-        raise ToolError("This was done already; its result stands where that was.", code="already_done")
+        raise ToolError(
+            "This was done already; its result is earlier in the conversation.", code="already_done"
+        )
     if tool.effect is Effect.FOREIGN and not tool.long_running:
         raise Interrupted
+
+
+# --- finding reviews ------------------------------------------------------------------------------
+
+
+def review_id_in(result: Any) -> str | None:
+    """Return the id of the first review that a tool result is waiting for, or None."""
+    if not isinstance(result, dict):
+        return None
+    if result.get("type") == "review_required":
+        return str(result["review_id"])
+    waiting = result.get("reviews") or (result.get("execution") or {}).get("reviews")
+    return str(waiting[0]["review_id"]) if waiting else None
+
+
+def find_review(review_id: str, context: ToolContext) -> Review:
+    try:
+        found = Review.objects.filter(pk=uuid.UUID(review_id), user=context.user).first()
+    except ValueError:
+        found = None
+    if found is None:
+        raise ToolError(f"There is no review {review_id!r}.", code="not_found")
+    return found

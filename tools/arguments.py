@@ -1,4 +1,4 @@
-"""Reading what the model wrote as arguments: never trusted, never fatal."""
+"""Parse and validate the arguments that a model wrote."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any, NoReturn
 
 from pydantic import ValidationError
 
-from durable import limits, storable
+from durable import storable
+from tools import limits
 from tools.base import Tool, ToolArgs
 from tools.errors import ModelRetry
 
@@ -17,36 +18,40 @@ BRACKETS = re.compile(r"[\[\]{}]")
 
 
 class InvalidArguments(ModelRetry):
-    """The arguments do not fit the tool's schema. Fix them and try again."""
+    """The arguments do not match the tool's schema."""
 
     code = "invalid_arguments"
+    next_step = "Correct the arguments and try again."
 
 
 def parse(text: str) -> dict[str, Any]:
-    """The arguments as an object; raises InvalidArguments when they are too big, too deep, or not JSON."""
+    """Return the arguments as an object; raises InvalidArguments if they are too large, too deep, or not JSON."""
     if len(text) > limits.MAX_TOOL_ARGUMENT_CHARACTERS:
         raise InvalidArguments(
             f"The arguments have {len(text):,} characters; at most {limits.MAX_TOOL_ARGUMENT_CHARACTERS:,} are "
-            "allowed. Put large content into a workspace file in pieces and refer to it."
+            "allowed.",
+            next_step="Write large content to a workspace file in pieces and refer to it.",
         )
     if not text.strip():
         return {}
     if _depth(text) > limits.MAX_TOOL_ARGUMENT_DEPTH:
         raise InvalidArguments(
-            f"The arguments are nested more than {limits.MAX_TOOL_ARGUMENT_DEPTH} levels deep. Make them flatter."
+            f"The arguments are nested more than {limits.MAX_TOOL_ARGUMENT_DEPTH} levels deep."
         )
     try:
         value = json.loads(text, parse_constant=_refuse_constant)
     except ValueError as error:
         where = f" ({error.msg} at character {error.pos})" if isinstance(error, json.JSONDecodeError) else ""
-        raise InvalidArguments(f"The arguments are not valid JSON{where}. Send one JSON object.") from None
+        raise InvalidArguments(
+            f"The arguments are not valid JSON{where}. They must be one JSON object."
+        ) from None
     if not isinstance(value, dict):
         raise InvalidArguments("The arguments must be one JSON object.")
     return value
 
 
 def validate(tool: Tool, arguments: dict[str, Any]) -> ToolArgs:
-    """The typed arguments; raises InvalidArguments with every field that is wrong. Values are not repeated."""
+    """Return the typed arguments; raises InvalidArguments naming every invalid field, without its value."""
     try:
         return tool.args.model_validate(storable.nearest_json(arguments))
     except ValidationError as error:
@@ -58,13 +63,13 @@ def validate(tool: Tool, arguments: dict[str, Any]) -> ToolArgs:
     more = len(problems) - len(fields)
     words = "; ".join(f"{item['field'] or 'arguments'}: {item['problem']}" for item in fields)
     raise InvalidArguments(
-        f"The arguments of {tool.name} are not right: {words}{f'; and {more} more' if more else ''}.",
+        f"The arguments of {tool.name} are not valid: {words}{f'; and {more} more' if more else ''}.",
         fields=fields,
     )
 
 
 def _depth(text: str) -> int:
-    """How deep the brackets go, without recursion; quoted brackets do not count."""
+    """Return the nesting depth of brackets outside strings, without recursion."""
     depth = deepest = 0
     for bracket in BRACKETS.finditer(STRINGS.sub("", text)):
         depth += 1 if bracket[0] in "[{" else -1

@@ -12,28 +12,29 @@ from typing import Annotated, Any, TypeAlias, get_type_hints
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from durable import limits
+from executions import limits as executions_limits
+from tools import limits
 from tools.context import ToolContext
 from tools.errors import BadTool
-from tools.outside import OutsideAnswer
+from tools.external_results import OutsideAnswer
 
 NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]{0,63}")  # what model providers accept as a function's name
 
 
 class Effect(enum.StrEnum):
-    """What a call leaves behind, and so what happens to one that was cut off by a crash."""
+    """What effect a call has, which decides whether it is repeated after a crash."""
 
-    PURE = "pure"  # nothing: run again
-    IDEMPOTENT = "idempotent"  # the same thing when done twice with one key: run again
-    EFFECTFUL = "effectful"  # a row of our own that can be looked up by key: run only if it is not there
-    FOREIGN = "foreign"  # something outside that cannot be looked up: never run again, say so
+    PURE = "pure"  # none: run again
+    IDEMPOTENT = "idempotent"  # the same effect when run twice with one key: run again
+    EFFECTFUL = "effectful"  # a row that can be looked up by key: run again only if it is missing
+    FOREIGN = "foreign"  # an effect elsewhere that cannot be looked up: never run again, report it
 
 
 class Reads(enum.StrEnum):
-    """Whether a tool puts before the model what strangers wrote."""
+    """Whether a tool's result contains content written by third parties."""
 
-    NOTHING = "nothing"  # only what this site or the user wrote
-    PERHAPS = "perhaps"  # the tool says where from with `context.read_outside`
+    NOTHING = "nothing"  # only content of this site or of the user
+    PERHAPS = "perhaps"  # the tool names its sources with `context.read_outside`
     ALWAYS = "always"
 
 
@@ -44,26 +45,30 @@ class ToolArgs(BaseModel):
 
 
 class ToolResult(BaseModel):
-    """Base of every tool's result; a subclass gives `type` its name."""
+    """Base of every tool's result; a subclass sets `type`.
+
+    People are shown `message`. `next_step` tells only the model what to do with the result.
+    """
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True, defer_build=True)
 
     type: str
     message: str
+    next_step: str = ""
     session_id: str | None = None
 
 
 def clamp_wait(value: object) -> object:
-    """Models ask for waits of -1, 1e9 or NaN; the nearest wait we allow is what they get."""
+    """Return the nearest allowed wait: models ask for -1, 1e9 or NaN seconds."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return value
     if math.isnan(value):
         return 0.0
-    return min(limits.MAX_TOOL_WAIT_SECONDS, max(0.0, value))
+    return min(executions_limits.MAX_TOOL_WAIT_SECONDS, max(0.0, value))
 
 
 WaitSeconds: TypeAlias = Annotated[
-    float, Field(ge=0, le=limits.MAX_TOOL_WAIT_SECONDS), BeforeValidator(clamp_wait)
+    float, Field(ge=0, le=executions_limits.MAX_TOOL_WAIT_SECONDS), BeforeValidator(clamp_wait)
 ]
 
 Run: TypeAlias = Callable[[Any, Any], ToolResult]  # a long-running tool is given an OperationContext
@@ -75,7 +80,7 @@ Holds: TypeAlias = Callable[[Any, Any], bool]
 
 @dataclass(frozen=True, kw_only=True)
 class Tool:
-    """A tool as the registry knows it; calling it calls its function."""
+    """A registered tool; calling it calls its function."""
 
     name: str
     description: str
@@ -111,34 +116,36 @@ def tool(
 ) -> Callable[[Run], Tool]:
     """Make a tool of a function `(args: Args, context: ToolContext) -> Result`.
 
-    The docstring is what the model reads. `available` says whether this machine can offer it. An effectful tool
-    gives `lookup`, which finds the result of an earlier run by `context.key` or answers None. A `long_running` tool
-    becomes an operation: it runs on its own queue and comes back to the conversation with its result. `receive(args,
-    answer, context)` makes the tool's result of what an outside service answered, when the tool had raised
-    AcceptedElsewhere; without it the answer itself is the result.
+    The model reads the docstring. `available` says whether this machine can offer the tool. An effectful tool needs
+    `lookup`, which returns the result of an earlier run by `context.key`, or None. A `long_running` tool becomes an
+    operation: it runs on its own queue and continues the conversation with its result. When the tool has raised
+    AcceptedElsewhere, `receive(args, answer, context)` turns the outside service's answer into the tool's result;
+    without it the answer itself is the result.
 
-    `reads` says whether the result may be a stranger's words; unsaid, it is taken for that. `holds`, yes or no or by
-    `(args, context)`, says whether the call must be approved by a person once such words were read: because something
-    leaves the site, or because it lasts. Unsaid, it is held when its effect is foreign.
+    `reads` says whether the result may contain third-party content; the default assumes that it does. `holds`, a
+    bool or a function of `(args, context)`, says whether a person must approve the call once third-party content was
+    read, because it sends data out or has a lasting effect. By default calls with a foreign effect are held.
     """
 
     def make(function: Run) -> Tool:
         known_as = name or function.__name__
         if not NAME.fullmatch(known_as):
-            raise BadTool(f"{known_as!r} is no name for a tool. Use 1 to 64 letters, digits, _ and -.")
+            raise BadTool(f"{known_as!r} is not a valid tool name. Use 1 to 64 letters, digits, _ and -.")
         description = inspect.cleandoc(function.__doc__ or "")
         if not description:
             raise BadTool(
                 f"The tool {known_as} has no docstring. The model reads it to know what the tool does."
             )
         if (effect is Effect.EFFECTFUL) != (lookup is not None):
-            raise BadTool(f"The tool {known_as}: an effectful tool, and only such a tool, needs `lookup`.")
+            raise BadTool(
+                f"The tool {known_as}: `lookup` is required for effectful tools and not allowed for others."
+            )
         if receive is not None and not long_running:
-            raise BadTool(f"The tool {known_as}: only a long-running tool can `receive` an outside answer.")
-        most = limits.MAX_OPERATION_SECONDS if long_running else limits.STREAM_IDLE_SECONDS
+            raise BadTool(f"The tool {known_as}: only a long-running tool can have `receive`.")
+        most = executions_limits.MAX_OPERATION_SECONDS if long_running else limits.STREAM_IDLE_SECONDS
         cap = cap_seconds
         if cap is None:
-            cap = limits.MAX_OPERATION_SECONDS if long_running else limits.TOOL_SECONDS
+            cap = executions_limits.MAX_OPERATION_SECONDS if long_running else limits.TOOL_SECONDS
         if not 0 < cap <= most:
             raise BadTool(f"The tool {known_as}: cap_seconds must be at most {most:.0f}.")
         must_hold = effect is Effect.FOREIGN if holds is None else holds
@@ -163,17 +170,17 @@ def tool(
 
 
 def _argument_model(name: str, function: Run) -> type[ToolArgs]:
-    """The annotation of the function's first parameter."""
+    """Return the annotation of the function's first parameter; raises BadTool for a wrong signature."""
     parameters = list(inspect.signature(function).parameters)
     hints = get_type_hints(function)
     model = hints.get(parameters[0]) if len(parameters) == 2 else None
     if not (isinstance(model, type) and issubclass(model, ToolArgs)):
         raise BadTool(
-            f"The tool {name} must look like: def {name}(args: Args, context: ToolContext), Args a ToolArgs."
+            f"The tool {name} must be defined as {name}(args: Args, context: ToolContext); Args extends ToolArgs."
         )
     result = hints.get("return")
     if not (isinstance(result, type) and issubclass(result, ToolResult)) and not _is_union_of_results(result):
-        raise BadTool(f"The tool {name} must say that it returns a ToolResult.")
+        raise BadTool(f"The tool {name} must be annotated to return a ToolResult.")
     return model
 
 

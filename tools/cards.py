@@ -1,4 +1,4 @@
-"""What the model sees of agents and blocks: a card each."""
+"""Short descriptions of agents and blocks in tool results."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from executions.blocks.base import Block
+from blocks.base import Block
 from executions.models import Agent, AgentVersion, StoreListing
 
 MAX_DESCRIPTION_CHARACTERS = 400
 
 
 class Card(BaseModel):
-    """Base of what is listed in a result."""
+    """Base of items listed in a result."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class AgentCard(Card):
-    """An agent of the library, or one of the store."""
+    """An agent in the library or the store."""
 
     name: str
     description: str
@@ -53,7 +53,7 @@ def agent_link(agent_id: object) -> str:
     return f"/library/agents/{agent_id}"
 
 
-def card_of_agent(agent: Agent, version: AgentVersion) -> AgentCard:
+def agent_card(agent: Agent, version: AgentVersion) -> AgentCard:
     return AgentCard(
         name=agent.name,
         description=agent.description[:MAX_DESCRIPTION_CHARACTERS],
@@ -68,7 +68,7 @@ def card_of_agent(agent: Agent, version: AgentVersion) -> AgentCard:
     )
 
 
-def card_of_listing(listing: StoreListing, copy: Agent | None) -> AgentCard:
+def listing_card(listing: StoreListing, copy: Agent | None) -> AgentCard:
     published = listing.published
     return AgentCard(
         name=listing.name,
@@ -83,7 +83,7 @@ def card_of_listing(listing: StoreListing, copy: Agent | None) -> AgentCard:
     )
 
 
-def card_of_block(block: Block) -> BlockCard:
+def block_card(block: Block) -> BlockCard:
     need = block.credentials
     return BlockCard(
         id=block.id,
@@ -104,13 +104,13 @@ def slug_of(listing: StoreListing) -> str:
 
 
 def brief(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Names and types of a schema's properties."""
+    """Return the names and types of a schema's properties."""
     properties = schema.get("properties") or {}
     return {name: kind_of(value) for name, value in properties.items()}
 
 
 def brief_inputs(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The same for inputs: which are needed, and what the others are without a word."""
+    """Return the same for inputs, with which are required and the defaults of the others."""
     properties = schema.get("properties") or {}
     required = set(schema.get("required") or ())
     return {name: brief_input(value, needed=name in required) for name, value in properties.items()}

@@ -1,4 +1,4 @@
-"""The system check that tells at start when a tool cannot be used."""
+"""The system check for tools that cannot be used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a tool knows about the call it serves, and how it speaks while it works."""
+"""The context of a tool call: who and what it is for, and how it reports progress."""
 
 from __future__ import annotations
 
@@ -11,33 +11,28 @@ from typing import Any, Protocol
 
 from accounts.models import User
 from boundary import taint
-from durable.stop import StopReason
-from tools.errors import Cancelled, NeedLogin
+from durable.stop_signal import StopReason
+from llm.types import CancelSignal
+from tools.errors import NeedLogin, ToolCancelled
 from tools.permissions import Permissions
 
 
-class CancelSignal(Protocol):
-    """Tells a running tool that nobody wants its answer any more."""
+class ToolCancelSignal(CancelSignal, Protocol):
+    """Tells a running tool to stop, and why."""
 
     @property
     def reason(self) -> StopReason | None:
-        """Why; a call that was lost or handed over goes on elsewhere with the same key."""
+        """Why it was set; a call that was lost or handed over continues elsewhere with the same key."""
         ...
-
-    def is_set(self) -> bool: ...
 
     def wait(self, seconds: float) -> bool:
-        """Sleep at most that long; True when the signal came."""
-        ...
-
-    def add_callback(self, callback: Callable[[], None], /) -> Callable[[], None]:
-        """Call back once when set, from any thread, at once when it is set already; the answer removes it."""
+        """Wait at most that long; return whether the signal was set."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class WatchedExecution:
-    """How far an execution is that a call waits for; the last state of each node that has begun."""
+    """The progress of an execution that a call waits for: the last state of each node that has started."""
 
     id: str
     status: str
@@ -45,7 +40,7 @@ class WatchedExecution:
 
 
 class Channel(Protocol):
-    """Where a running tool's words go."""
+    """Takes the reports of a running tool."""
 
     def preliminary(self, output: dict[str, Any]) -> None: ...
 
@@ -69,57 +64,57 @@ class ToolContext:
     call_id: str
     key: str
     permissions: Permissions
-    cancelled: CancelSignal
+    cancelled: ToolCancelSignal
     deadline: float
     channel: Channel
     said: Callable[[], Iterable[str]] = tuple
-    outside_sources: taint.Sources = ()  # what the model had read from outside when it made the call
+    outside_sources: taint.Sources = ()  # of third-party content the model had read before the call
 
     @property
     def user(self) -> User:
-        """The person the call is for; raises NeedLogin when there is none."""
+        """The user of the session; raises NeedLogin for visitors."""
         found = User.objects.filter(pk=self.user_id).first() if self.user_id is not None else None
         if found is None:
             raise NeedLogin
         return found
 
     def progress(self, fraction: float | None, message: str) -> None:
-        """Tell everybody who watches how far the tool is: 0..1, or None when that is not known."""
+        """Show progress to watching clients: 0..1, or None if unknown."""
         share = None if fraction is None else min(1.0, max(0.0, fraction))
         self.preliminary({"type": "progress", "progress": share, "message": message})
 
     def preliminary(self, output: dict[str, Any]) -> None:
-        """Show an output that a later one replaces. Too frequent ones are left out."""
+        """Show an output that a later one replaces. Too frequent ones are skipped."""
         self.channel.preliminary(output)
 
     def watched(self, execution: WatchedExecution) -> None:
-        """Show how far an execution is; a passing note."""
+        """Show the progress of an execution."""
         self.channel.watched(execution)
 
     def with_result(self, work: Callable[[], object]) -> None:
-        """Run `work` in the very transaction that saves this call's result: both happen, or neither."""
+        """Run `work` in the transaction that saves this call's result."""
         self.channel.with_result(work)
 
     def said_by_person(self) -> Iterable[str]:
-        """What the person themselves wrote in this conversation."""
+        """Return what the user wrote in this conversation."""
         return self.said()
 
     def read_outside(self, *sources: str) -> None:
-        """Say that the result holds what strangers wrote, and where it came from."""
+        """Declare that the result contains third-party content from these sources."""
         self.channel.read_outside(sources)
 
     def waiting(self, job_id: uuid.UUID | None = None) -> AbstractContextManager[None]:
-        """While inside, the call only waits, so its turn leaves its place among the user's running turns to others.
+        """Give up the turn's slot among the user's running turns while inside, because the call only waits.
 
-        `job_id` names the turn it waits for: when this turn is stopped meanwhile, that one is stopped too.
+        `job_id` names the turn that it waits for: stopping this turn stops that one too.
         """
         return self.channel.waiting(job_id)
 
     def remaining_seconds(self) -> float:
-        """Time left until the tool's cap."""
+        """Return the time left until the tool's time limit."""
         return max(0.0, self.deadline - time.monotonic())
 
     def stop_if_cancelled(self) -> None:
-        """Raise Cancelled when the call is no longer wanted. Long tools ask this between pieces of work."""
+        """Raise ToolCancelled if the call was stopped. Long tools call this between pieces of work."""
         if self.cancelled.is_set():
-            raise Cancelled
+            raise ToolCancelled

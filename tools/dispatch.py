@@ -1,4 +1,4 @@
-"""Running the tool calls of one step: all at once, each written down before and after."""
+"""Run the tool calls of one step in parallel, each recorded before and after."""
 
 from __future__ import annotations
 
@@ -11,49 +11,49 @@ from typing import Any, assert_never
 from django.db import InterfaceError, OperationalError, close_old_connections
 from django.db.models.functions import Now
 
-from durable import crashpoints, limits, storable
+from durable import crashpoints, storable
 from durable.clock import current_time
 from durable.errors import HandOver, LeaseLost
-from durable.stop import StopReason
+from durable.stop_signal import StopReason
 from llm.types import ToolCallRequest
-from tools import approvals, arguments, gates, registry
+from tools import approvals, arguments, limits, preconditions, registry
 from tools.arguments import InvalidArguments
 from tools.base import Effect, Tool
-from tools.errors import Cancelled, Interrupted, ModelRetry, TimedOut, ToolError, ToolOutcome
+from tools.errors import Interrupted, ModelRetry, ToolCancelled, ToolError, ToolOutcome, ToolTimedOut
 from tools.journal import CallScope, FinishedCall, Journal
 from tools.models import ToolCall, call_key, calls_of
-from tools.operations.starting import start
-from tools.running import UNREPEATABLE, Crashed, Inbox, Outcome, RunningCall, find_running
+from tools.operations.start import start
+from tools.running_call import UNREPEATABLE, CallOutcome, Crashed, RunningCall, StepInbox, find_running
 
 __all__ = ["CallScope", "FinishedCall", "Journal", "cancel_call", "run_calls"]
 
 log = logging.getLogger(__name__)
 
-MAX_KEPT_TEXT = 10_000  # of arguments that could not be read
+MAX_KEPT_TEXT = 10_000  # of arguments that could not be parsed
 MAX_KEPT_NAME = 128
-DATABASE_AWAY = (OperationalError, InterfaceError)  # for the owner of the turn to wait out, not for the model
+DATABASE_AWAY = (OperationalError, InterfaceError)  # handled by the owner of the turn, not shown to the model
 
 
 def run_calls(calls: Sequence[ToolCallRequest], scope: CallScope, journal: Journal) -> list[FinishedCall]:
-    """Run all calls of one step in parallel and answer in the order of the calls.
+    """Run all calls of one step in parallel and return their results in the order of the calls.
 
-    Called again for the same step after a crash, it runs nothing that finished: the key of a call is
-    turn, step and call id. Every answer passes through `journal.commit(finished=...)` once per run.
+    Called again for the same step after a crash, it repeats nothing that finished: the key of a call is turn, step
+    and call id. Every result passes through `journal.commit(finished=...)` once per run.
     """
     step = _Step(scope, journal)
-    stop_listening = scope.cancelled.add_callback(step.inbox.wake)
+    remove_callback = scope.cancelled.add_callback(step.inbox.wake)
     try:
         step.plan(calls)
         step.write_intents()
         step.run()
     finally:
-        stop_listening()
-        step.let_go()
+        remove_callback()
+        step.abandon()
     return [step.finished[call_key(scope.turn_id, scope.step, call.id)] for call in calls]
 
 
 def cancel_call(key: str) -> bool:
-    """Ask one call to stop while its turn goes on; False when it is not running. Asking twice is harmless."""
+    """Cancel one call while its turn continues; False when it is not running. Idempotent."""
     open_states = [ToolCall.State.PENDING, ToolCall.State.STARTED]
     found = ToolCall.objects.filter(key=key, state__in=open_states).update(cancel_requested_at=Now())
     call = find_running(key)
@@ -64,20 +64,20 @@ def cancel_call(key: str) -> bool:
 
 
 class _Step:
-    """The calls of one step on their way from asked to answered."""
+    """The calls of one step, from request to result."""
 
     def __init__(self, scope: CallScope, journal: Journal) -> None:
         self.scope = scope
         self.journal = journal
-        self.inbox = Inbox()
+        self.inbox = StepInbox()
         self.running: list[RunningCall] = []
         self.finished: dict[str, FinishedCall] = {}
         self.next_check_at = time.monotonic() + limits.TOOL_CANCEL_CHECK_SECONDS
 
-    # --- what is to be done -----------------------------------------------------------------------
+    # --- planning ---------------------------------------------------------------------------------
 
     def plan(self, calls: Sequence[ToolCallRequest]) -> None:
-        """Decide for each call: answered already, refused, or to be run."""
+        """Decide for each call: finished already, refused, or to be run."""
         rows = {row.key: row for row in calls_of(self.scope.turn_id, self.scope.step)}
         close_old_connections()
         uses = Counter(call.id for call in calls)
@@ -93,11 +93,11 @@ class _Step:
             try:
                 if uses[call.id] > 1:
                     raise InvalidArguments(
-                        f"Several calls of this step share the id {call.id[:100]!r}. None was run."
+                        f"Several calls of this step have the id {call.id[:100]!r}, so none of them was run."
                     )
                 if index >= limits.MAX_CALLS_PER_STEP:
                     raise ModelRetry(
-                        f"At most {limits.MAX_CALLS_PER_STEP} calls fit in one step. This one was not run."
+                        f"At most {limits.MAX_CALLS_PER_STEP} calls are allowed in one step, so this one was not run."
                     )
                 admitted = self._admit(planned)
             except ToolOutcome as error:
@@ -111,25 +111,24 @@ class _Step:
                 self._take(planned, admitted)
 
     def _take(self, planned: _Planned, call: RunningCall) -> None:
-        """Run it with the others; a long-running tool is only started here, and answered at once."""
+        """Queue the call to run with the others; a long-running tool is started and answered at once."""
         if not call.tool.long_running:
             self.running.append(call)
             return
         started = start(call.tool, call.arguments, call.context)
         state = ToolCall.State.SUCCEEDED
-        self._answer(planned, Outcome(state=state, output=started.answer, works=(started.save,)))
+        self._answer(planned, CallOutcome(state=state, output=started.answer, works=(started.save,)))
         crashpoints.reached("operation_started")
         started.after_commit()
 
     def _admit(self, planned: _Planned) -> RunningCall:
-        """The call, ready to run; raises a ToolOutcome when it must not."""
+        """Return the call ready to run; raises ToolOutcome when it must not run."""
         planned.arguments = storable.nearest_json(arguments.parse(planned.call.arguments))
         tool = planned.tool = self._tool(planned.call.name)
         planned.refuse_if_stopped(self.scope)
         if planned.in_doubt and tool.effect is Effect.FOREIGN:
             raise Interrupted(
-                f"{tool.name} was interrupted while it ran: it may or may not have happened. It was not run again. "
-                "Check, or ask the user, before you try again."
+                f"{tool.name} was interrupted while it ran, so it may or may not have happened. It was not repeated."
             )
         args = arguments.validate(tool, planned.arguments)
         call = RunningCall(
@@ -145,9 +144,9 @@ class _Step:
             journal=self.journal,
             inbox=self.inbox,
         )
-        gates.check(tool, call.context)
-        if not planned.in_doubt:  # what had begun was not to be held
-            approvals.hold(call)
+        preconditions.check(tool, call.context)
+        if not planned.in_doubt:  # a call that had started was not held
+            approvals.check_tainted_call(call)
         return call
 
     def _tool(self, name: str) -> Tool:
@@ -160,16 +159,16 @@ class _Step:
         return tool
 
     def _replay(self, row: ToolCall, call: ToolCallRequest) -> None:
-        """Finished before a crash: its answer stands, and is only shown again."""
+        """Show the result of a call that finished before a crash again."""
         finished = FinishedCall.of(row, call_id=call.id)
         self.journal.commit(lambda: None, finished=finished)
         self.finished[row.key] = finished
 
     def _refuse(self, planned: _Planned, error: ToolOutcome) -> None:
         """Answer a call without running it."""
-        self._answer(planned, Outcome.of(error, self.scope.session_id))
+        self._answer(planned, CallOutcome.of(error, self.scope.session_id))
 
-    def _answer(self, planned: _Planned, outcome: Outcome) -> None:
+    def _answer(self, planned: _Planned, outcome: CallOutcome) -> None:
         finished = planned.finished(outcome)
         now = current_time()
 
@@ -178,17 +177,17 @@ class _Step:
                 work()
             ToolCall.objects.update_or_create(
                 key=planned.key,
-                defaults=_ended(outcome) | {"attempt": self.scope.attempt},
-                create_defaults=planned.fields(self.scope) | _ended(outcome) | {"started_at": now},
+                defaults=_result_fields(outcome) | {"attempt": self.scope.attempt},
+                create_defaults=planned.fields(self.scope) | _result_fields(outcome) | {"started_at": now},
             )
 
         self.journal.commit(write, finished=finished)
         self.finished[planned.key] = finished
 
-    # --- written down before ----------------------------------------------------------------------
+    # --- recording intents ------------------------------------------------------------------------
 
     def write_intents(self) -> None:
-        """One transaction for all calls: from here on a crash leaves them in doubt, never unknown."""
+        """Record all calls in one transaction: from here on a crash leaves them in doubt, never unknown."""
         if not self.running:
             return
         self.journal.commit(self._save_intents)
@@ -218,7 +217,7 @@ class _Step:
             if not call.recorded
         )
 
-    # --- run ----------------------------------------------------------------------------------------
+    # --- running ------------------------------------------------------------------------------------
 
     def run(self) -> None:
         for call in self.running:
@@ -228,16 +227,16 @@ class _Step:
             ended = self.inbox.next(self._next_wake_at() - time.monotonic())
             if ended is not None:
                 self._end(*ended)
-            self._leave_behind()
+            self._end_unresponsive()
 
-    def let_go(self) -> None:
-        """Whatever still runs is told to stop, and nothing it says counts any more."""
+    def abandon(self) -> None:
+        """Stop every call that still runs, and ignore what it does from now on."""
         for call in self.running:
             call.stop.set(self.scope.cancelled.reason or StopReason.LOST)
             call.close()
 
     def _pass_on_stops(self) -> None:
-        """From the turn, from a person, from the clock, to the calls they concern."""
+        """Stop the calls that the turn, a person or a deadline wants stopped; raises LeaseLost or HandOver."""
         match self.scope.cancelled.reason:
             case None:
                 pass
@@ -247,22 +246,26 @@ class _Step:
                 raise HandOver
             case StopReason.CANCELLED | StopReason.TIMED_OUT as reason:
                 for call in self.running:
-                    call.tell_to_stop(Cancelled("The turn was stopped while this call ran."), reason)
+                    call.request_stop(ToolCancelled("The turn was stopped while the call ran."), reason)
             case never:
                 assert_never(never)
         now = time.monotonic()
         requested = self._requested_cancels(now)
         for call in self.running:
             if call.cancel_requested or call.key in requested:
-                call.tell_to_stop(Cancelled("The user stopped this call. Go on without it, or ask them why."))
+                call.request_stop(
+                    ToolCancelled(
+                        "The call was stopped by the user.", next_step="Continue without it, or ask them why."
+                    )
+                )
             elif now >= call.context.deadline:
                 text = (
-                    f"{call.tool.name} was stopped after {call.tool.cap_seconds:.0f} seconds, its time cap."
+                    f"{call.tool.name} was stopped after {call.tool.cap_seconds:.0f} seconds, its time limit."
                 )
-                call.tell_to_stop(TimedOut(text), StopReason.TIMED_OUT)
+                call.request_stop(ToolTimedOut(text), StopReason.TIMED_OUT)
 
     def _requested_cancels(self, now: float) -> set[str]:
-        """Keys of calls that another process asked to stop; looked up about once a second."""
+        """Return the keys of calls that another process wants cancelled; queries about once a second."""
         if now < self.next_check_at:
             return set()
         self.next_check_at = now + limits.TOOL_CANCEL_CHECK_SECONDS
@@ -272,21 +275,21 @@ class _Step:
         return keys
 
     def _next_wake_at(self) -> float:
-        ends = [call.give_up_at if call.told_why else call.context.deadline for call in self.running]
+        ends = [call.give_up_at if call.stopped_by else call.context.deadline for call in self.running]
         return min(self.next_check_at, *ends)
 
-    def _leave_behind(self) -> None:
-        """A tool that ignores the signal is answered for."""
+    def _end_unresponsive(self) -> None:
+        """End the calls whose tools ignore the stop signal."""
         now = time.monotonic()
-        for call in [call for call in self.running if call.told_why is not None and now >= call.give_up_at]:
-            assert call.told_why is not None
+        for call in [call for call in self.running if call.stopped_by is not None and now >= call.give_up_at]:
+            assert call.stopped_by is not None
             log.warning("A tool did not stop in time", extra={"tool": call.tool.name, "call": call.key})
-            self._end(call, Outcome.of(call.told_why, self.scope.session_id))
+            self._end(call, CallOutcome.of(call.stopped_by, self.scope.session_id))
 
-    # --- written down after -------------------------------------------------------------------------
+    # --- recording results --------------------------------------------------------------------------
 
-    def _end(self, call: RunningCall, outcome: Outcome) -> None:
-        """Save and show one call's answer. A late answer of a call left behind is dropped."""
+    def _end(self, call: RunningCall, outcome: CallOutcome) -> None:
+        """Save and show one call's result. The late result of an abandoned call is dropped."""
         if call not in self.running:
             return
         crashpoints.reached("after_effect")
@@ -297,12 +300,12 @@ class _Step:
             log.error(
                 "A tool's result could not be saved", exc_info=error.__cause__, extra={"call": call.key}
             )
-            finished = self._save(call, Outcome.of(Crashed(), self.scope.session_id))
+            finished = self._save(call, CallOutcome.of(Crashed(), self.scope.session_id))
         self.running.remove(call)
         self.finished[call.key] = finished
         crashpoints.reached("after_result")
 
-    def _save(self, call: RunningCall, outcome: Outcome) -> FinishedCall:
+    def _save(self, call: RunningCall, outcome: CallOutcome) -> FinishedCall:
         finished = FinishedCall(
             call_id=call.call_id,
             name=call.tool.name,
@@ -316,14 +319,16 @@ class _Step:
         def write() -> None:
             for work in outcome.works:
                 _run_work(work)
-            ToolCall.objects.filter(key=call.key, state=ToolCall.State.STARTED).update(**_ended(outcome))
+            ToolCall.objects.filter(key=call.key, state=ToolCall.State.STARTED).update(
+                **_result_fields(outcome)
+            )
 
         self.journal.commit(write, finished=finished)
         return finished
 
 
 class _Planned:
-    """A call as the model asked for it, as far as it could be understood."""
+    """A requested call, parsed as far as possible."""
 
     def __init__(self, call: ToolCallRequest, index: int, key: str, row: ToolCall | None) -> None:
         self.call = call
@@ -335,14 +340,14 @@ class _Planned:
         self.tool: Tool | None = None
 
     def refuse_if_stopped(self, scope: CallScope) -> None:
-        """Nothing starts after a stop; what may have started before a crash is not repeated."""
+        """Raise ToolCancelled when the call or its turn was stopped, whether or not it had started."""
         asked = self.row is not None and self.row.cancel_requested_at is not None
         if not asked and scope.cancelled.reason not in (StopReason.CANCELLED, StopReason.TIMED_OUT):
             return
         assert self.tool is not None
         if self.in_doubt and self.tool.effect in UNREPEATABLE:
-            raise Cancelled("This call was stopped. It may have happened.", may_have_happened=True)
-        raise Cancelled("This call was stopped before it ran.")
+            raise ToolCancelled("The call was stopped. It may have happened.", may_have_happened=True)
+        raise ToolCancelled("The call was stopped before it ran.")
 
     @property
     def shown_arguments(self) -> dict[str, Any] | str:
@@ -368,7 +373,7 @@ class _Planned:
             "attempt": scope.attempt,
         }
 
-    def finished(self, outcome: Outcome) -> FinishedCall:
+    def finished(self, outcome: CallOutcome) -> FinishedCall:
         return FinishedCall(
             call_id=self.call.id,
             name=storable.text(self.call.name),
@@ -380,7 +385,7 @@ class _Planned:
 
 
 class _WorkFailed(Exception):
-    """What should be saved together with a result could not be saved."""
+    """The work that belongs to a result could not be saved."""
 
 
 def _run_work(work: Callable[[], object]) -> None:
@@ -392,7 +397,7 @@ def _run_work(work: Callable[[], object]) -> None:
         raise _WorkFailed from error
 
 
-def _ended(outcome: Outcome) -> dict[str, Any]:
+def _result_fields(outcome: CallOutcome) -> dict[str, Any]:
     return {
         "state": outcome.state,
         "result": outcome.output,

@@ -1,29 +1,33 @@
-"""What can come of a tool call besides its result, and what is wrong with a tool's definition.
+"""How a tool call can end without a result, and errors in tool definitions.
 
-ToolOutcome              raised inside a tool or a gate; the model hears it as a typed result
-├── ModelRetry           the call was wrong: fix it and try again
+ToolOutcome              raised inside a tool or a gate; the model gets it as a typed result
+├── ModelRetry           the call was wrong: correct it and try again
 ├── ToolError            the call failed for good: adapt
 │   ├── NotPermitted     this session may not use the tool
-│   ├── TimedOut         the tool's time cap passed
-│   ├── Cancelled        somebody stopped the call
-│   └── Interrupted      the worker died in the middle
+│   ├── ToolTimedOut     the tool ran into its time cap
+│   ├── ToolCancelled    the call was cancelled
+│   └── Interrupted      the worker died during the call
 ├── NoResults            nothing was found
 ├── ApprovalNeeded       a person must approve the call first
 ├── AcceptedElsewhere    an outside service does the work and will answer later
-└── NeedLogin            the tool works only for people with an account
+└── NeedLogin            the tool needs a user account
 
 BadTool                  a tool's definition cannot be used
-├── DuplicateTool        two tools have one name
-└── SchemasTooLarge      the tools' schemas leave too little room in the model's window
-BadPermissions           a permissions value cannot be understood
-UnknownOperation         an answer came for an operation that does not exist
+├── DuplicateTool        two tools have the same name
+└── SchemasTooLarge      the tools' schemas take too much of the model's context window
+BadPermissions           a permissions value is malformed
+UnknownOperation         a completion names no known operation
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
-from durable import limits, storable
+from durable import storable
+from durable.refusals import Refusal
+from tools import limits
 
 
 class ToolOutcome(Exception):
@@ -31,26 +35,31 @@ class ToolOutcome(Exception):
 
     type: ClassVar[str] = "error"
     code: ClassVar[str] = "failed"
+    next_step: str = ""
 
-    def __init__(self, message: str = "", **details: Any) -> None:
+    def __init__(self, message: str = "", *, next_step: str = "", **details: Any) -> None:
+        """`message` is shown to people as well, `next_step` tells only the model what to do."""
         self.message = storable.text(message) or " ".join((type(self).__doc__ or "").split())
+        self.next_step = storable.text(next_step) or self.next_step
         self.details = details
         super().__init__(self.message)
 
     def reply(self) -> dict[str, Any]:
-        """What the model is told."""
+        """Return the result that the model gets."""
         error = {"error": self.code} if self.type == "error" else {}
-        return {"type": self.type, "message": self.message, **error, **self.details}
+        advice = {"next_step": self.next_step} if self.next_step else {}
+        return {"type": self.type, "message": self.message, **error, **advice, **self.details}
 
 
 class ModelRetry(ToolOutcome):
-    """The call was not right. Fix it and try again."""
+    """The call was not valid."""
 
     code = "try_again"
+    next_step = "Correct the call and try again."
 
 
 class ToolError(ToolOutcome):
-    """The tool could not do it."""
+    """The tool failed."""
 
     def __init__(self, message: str = "", *, code: str = "", **details: Any) -> None:
         super().__init__(message, **details)
@@ -60,28 +69,39 @@ class ToolError(ToolOutcome):
         return super().reply() | {"error": self._code}
 
 
+@contextmanager
+def as_tool_errors() -> Iterator[None]:
+    """Turn a Refusal raised inside into a ToolError with the same text and code."""
+    try:
+        yield
+    except Refusal as refusal:
+        raise ToolError(refusal.advice, code=refusal.code) from refusal
+
+
 class NotPermitted(ToolError):
-    """This session is not permitted to use this tool. Tell the user, and go on without it."""
+    """This session may not use this tool."""
 
     code = "not_permitted"
+    next_step = "Tell the user, and continue without it."
 
 
-class TimedOut(ToolError):
-    """The tool took too long and was stopped."""
+class ToolTimedOut(ToolError):
+    """The tool ran into its time limit and was stopped."""
 
     code = "timed_out"
 
 
-class Cancelled(ToolError):
-    """The call was stopped on request."""
+class ToolCancelled(ToolError):
+    """The call was cancelled."""
 
     code = "cancelled"
 
 
 class Interrupted(ToolError):
-    """The call was interrupted and its outcome is unknown. It was not repeated. Check before you try again."""
+    """The call was interrupted, so its outcome is unknown. It was not repeated."""
 
     code = "interrupted"
+    next_step = "Find out whether it happened, or ask the user, before you try again."
 
     def __init__(self, message: str = "", *, may_have_happened: bool = True) -> None:
         super().__init__(message, may_have_happened=may_have_happened)
@@ -103,7 +123,7 @@ class ApprovalNeeded(ToolOutcome):
 
 
 class AcceptedElsewhere(ToolOutcome):
-    """An outside service has accepted the work. Its answer comes later."""
+    """An outside service accepted the work and will answer later."""
 
     type = "operation_accepted"
 
@@ -113,9 +133,10 @@ class AcceptedElsewhere(ToolOutcome):
 
 
 class NeedLogin(ToolOutcome):
-    """This needs an account. Ask the user to log in, then try again."""
+    """This needs an account. Please log in."""
 
     type = "need_login"
+    next_step = "Ask the user to log in, then try again."
 
 
 class BadTool(Exception):
@@ -127,11 +148,11 @@ class DuplicateTool(BadTool):
 
 
 class SchemasTooLarge(BadTool):
-    """The schemas of all tools together are too large."""
+    """The schemas of all tools together are too large for the model's context window."""
 
 
 class BadPermissions(ValueError):
-    """The permissions cannot be understood."""
+    """The permissions are malformed."""
 
 
 class UnknownOperation(LookupError):

@@ -1,4 +1,4 @@
-"""The values and the port between whoever runs a turn and the dispatch of its tool calls."""
+"""The interface between the owner of a turn and the dispatch of its tool calls."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from boundary import taint
-from durable.stop import StopSignal
+from durable.stop_signal import StopSignal
 from tools.context import WatchedExecution
 from tools.models import ToolCall
 from tools.permissions import Permissions
@@ -28,13 +28,13 @@ class CallScope:
     attempt: int
     permissions: Permissions
     cancelled: StopSignal
-    outside_sources: taint.Sources = ()  # what the model has read from outside so far
-    said: Callable[[], Iterable[str]] = tuple  # what the person wrote, looked up only when it matters
+    outside_sources: taint.Sources = ()  # of third-party content the model has read so far
+    said: Callable[[], Iterable[str]] = tuple  # what the user wrote, queried only when needed
 
 
 @dataclass(frozen=True, kw_only=True)
 class FinishedCall:
-    """A call with its answer. `error_text` is None when the output is for showing, whatever it says."""
+    """A call with its result. `error_text` is None unless clients should show it as an error."""
 
     call_id: str
     name: str
@@ -42,7 +42,7 @@ class FinishedCall:
     state: ToolCall.State
     output: dict[str, Any]
     error_text: str | None
-    sources: taint.Sources = ()  # of the content from outside it brings, to be remembered with it
+    sources: taint.Sources = ()  # of third-party content in the output
 
     @classmethod
     def of(cls, row: ToolCall, *, call_id: str) -> FinishedCall:
@@ -57,12 +57,12 @@ class FinishedCall:
 
 
 class Journal(Protocol):
-    """Where dispatch writes; filled in by the owner of the turn. All methods may be called from any thread."""
+    """Records tool calls; implemented by the owner of the turn. All methods may be called from any thread."""
 
     def commit(self, work: Callable[[], T], *, finished: FinishedCall | None = None) -> T:
-        """Run `work` in one transaction fenced by the turn's attempt; raise LeaseLost when the turn is not ours.
+        """Run `work` in one transaction fenced by the turn's attempt; raises LeaseLost if another worker owns it.
 
-        The work may be run again when the database failed. When a call finished, its event goes out after it.
+        The work may run again if the database failed. The event of a finished call is sent after the commit.
         """
         ...
 
@@ -71,9 +71,9 @@ class Journal(Protocol):
         ...
 
     def watched(self, execution: WatchedExecution) -> None:
-        """Show how far an execution is that a call waits for."""
+        """Show the progress of an execution that a call waits for."""
         ...
 
     def waiting(self, key: str, job_id: uuid.UUID | None) -> AbstractContextManager[None]:
-        """Whatever is inside only waits, for that job if one is named."""
+        """Give up the turn's slot while inside, where the call only waits, for that job if one is named."""
         ...

@@ -1,4 +1,4 @@
-"""What a session may use: allow and deny lists of tools and blocks, which a child can only narrow."""
+"""Allow and deny lists of the tools and blocks that a session may use; a child session can only narrow them."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class NameList:
     deny: frozenset[str] = frozenset()
 
     def allows(self, *names: str) -> bool:
-        """Whether a thing known under any of these names may be used: none is denied, and one is allowed."""
+        """Whether something with these names may be used: no name is denied, and one is allowed."""
         if any(name in self.deny for name in names):
             return False
         return self.allow is None or any(name in self.allow for name in names)
 
     def narrowed(self, child: NameList) -> NameList:
-        """What both allow."""
+        """Return the names that both allow."""
         if self.allow is None or child.allow is None:
             allow = child.allow if self.allow is None else self.allow
         else:
@@ -46,7 +46,7 @@ class Permissions:
 
     @classmethod
     def parse(cls, value: object) -> Permissions:
-        """Read the JSON form; None means everything is allowed. Raises BadPermissions with the place that is wrong."""
+        """Parse the JSON form; None allows everything. Raises BadPermissions naming the invalid field."""
         if value is None:
             return cls()
         found = _mapping(value, "permissions", {"tools", "blocks"})
@@ -76,42 +76,42 @@ class Known(Protocol):
 
 
 def block_rule(permissions: Permissions) -> Callable[[Known], bool]:
-    """Whether a block may be used, as a question that can be passed on."""
+    """Return a function that says whether a block may be used."""
     return lambda block: permissions.allows_block(block.id, block.name)
 
 
 def narrow(parent: Permissions, child: Permissions) -> Permissions:
-    """The permissions of a child session: what it asks for, as far as its parent has it."""
+    """Return the permissions of a child session: what both it and its parent allow."""
     return Permissions(tools=parent.tools.narrowed(child.tools), blocks=parent.blocks.narrowed(child.blocks))
 
 
-def _name_list(value: object, place: str) -> NameList:
+def _name_list(value: object, field: str) -> NameList:
     if value is None:
         return NameList()
-    found = _mapping(value, place, {"allow", "deny"})
+    found = _mapping(value, field, {"allow", "deny"})
     allow, deny = found.get("allow"), found.get("deny")
     return NameList(
-        allow=None if allow is None else _names(allow, f"{place}.allow"),
-        deny=frozenset() if deny is None else _names(deny, f"{place}.deny"),
+        allow=None if allow is None else _names(allow, f"{field}.allow"),
+        deny=frozenset() if deny is None else _names(deny, f"{field}.deny"),
     )
 
 
-def _mapping(value: object, place: str, keys: set[str]) -> Mapping[str, object]:
+def _mapping(value: object, field: str, keys: set[str]) -> Mapping[str, object]:
     if not isinstance(value, Mapping):
-        raise BadPermissions(f"{place} must be an object with {' and '.join(sorted(keys))}.")
+        raise BadPermissions(f"{field} must be an object with {' and '.join(sorted(keys))}.")
     unknown = sorted(str(key) for key in value if key not in keys)
     if unknown:
-        raise BadPermissions(f"{place} has the unknown key {unknown[0]!r}. Known: {', '.join(sorted(keys))}.")
+        raise BadPermissions(f"{field} has the unknown key {unknown[0]!r}. Known: {', '.join(sorted(keys))}.")
     return value
 
 
-def _names(value: object, place: str) -> frozenset[str]:
+def _names(value: object, field: str) -> frozenset[str]:
     if not isinstance(value, list | tuple | set | frozenset) or not all(
         isinstance(name, str) for name in value
     ):
-        raise BadPermissions(f"{place} must be a list of names.")
+        raise BadPermissions(f"{field} must be a list of names.")
     if len(value) > MAX_NAMES or any(not 0 < len(name) <= MAX_NAME_CHARACTERS for name in value):
         raise BadPermissions(
-            f"{place} must have at most {MAX_NAMES} names of 1 to {MAX_NAME_CHARACTERS} characters."
+            f"{field} must have at most {MAX_NAMES} names of 1 to {MAX_NAME_CHARACTERS} characters."
         )
     return frozenset(value)

@@ -1,4 +1,4 @@
-"""All tools there are: the catalogue's, and those other Django apps bring in their `copilot_tools.py`."""
+"""The registry of tools: the catalog's, and those that other Django apps define in `copilot_tools.py`."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from django.apps import apps
 from django.utils.module_loading import module_has_submodule
 
 from boundary import sandbox
-from durable import limits
 from llm.types import ToolSpec
-from tools import catalog, schema
+from tools import catalog, limits, schema
 from tools.base import Tool
 from tools.errors import DuplicateTool, SchemasTooLarge
 from tools.permissions import Permissions
@@ -25,14 +24,14 @@ from tools.permissions import Permissions
 EXTENSION = "copilot_tools"
 
 
-class Session(Protocol):
-    """Whoever asks what is on offer."""
+class ToolSession(Protocol):
+    """A session with permissions."""
 
     @property
     def permissions(self) -> Permissions: ...
 
 
-class Registry:
+class ToolRegistry:
     """Tools by name."""
 
     def __init__(self, tools: Iterable[Tool] = ()) -> None:
@@ -48,7 +47,7 @@ class Registry:
             )
 
     def add_module(self, module: ModuleType) -> None:
-        """Add every tool that was defined in a module, not those it imported."""
+        """Add every tool that a module defines, but not those it imports."""
         for value in vars(module).values():
             if isinstance(value, Tool) and value.module == module.__name__:
                 self.add(value)
@@ -57,11 +56,11 @@ class Registry:
         return self._tools.get(name)
 
     def all(self) -> list[Tool]:
-        """In the order of their names, so that requests are the same from process to process."""
+        """Return all tools by name, so that requests are the same in every process."""
         return [self._tools[name] for name in sorted(self._tools)]
 
-    def offered(self, session: Session) -> list[ToolSpec]:
-        """What the model of a session is told it may call: permitted, and able to run on this machine."""
+    def offered(self, session: ToolSession) -> list[ToolSpec]:
+        """Return the tools that a session's model may call: permitted, and available on this machine."""
         return [
             schema.spec(tool)
             for tool in self.all()
@@ -69,22 +68,22 @@ class Registry:
         ]
 
     def similar(self, name: str) -> list[str]:
-        """Names close to one that does not exist."""
+        """Return names similar to one that does not exist."""
         return difflib.get_close_matches(name[:100], list(self._tools), n=3)
 
     def check_size(self) -> None:
-        """Raise SchemasTooLarge when the schemas of all tools together pass the limit."""
+        """Raise SchemasTooLarge if the schemas of all tools together exceed the limit."""
         total = sum(schema.size(tool) for tool in self.all())
         if total > limits.MAX_TOOL_SCHEMA_CHARACTERS:
             raise SchemasTooLarge(
                 f"The tools' schemas have {total:,} characters; {limits.MAX_TOOL_SCHEMA_CHARACTERS:,} are allowed. "
-                "Shorten descriptions, or bring fewer tools."
+                "Shorten descriptions, or install fewer tools."
             )
 
 
-def discover() -> Registry:
+def discover() -> ToolRegistry:
     """Import the catalogue and every installed app's `copilot_tools` module."""
-    registry = Registry()
+    registry = ToolRegistry()
     for found in pkgutil.iter_modules(catalog.__path__):
         registry.add_module(importlib.import_module(f"{catalog.__name__}.{found.name}"))
     for app in apps.get_app_configs():
@@ -94,19 +93,19 @@ def discover() -> Registry:
 
 
 class _Current:
-    """The process's registry; discovered at first use, so that start-up stays short."""
+    """The process's registry; discovered at first use to keep start-up short."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._registry: Registry | None = None
+        self._registry: ToolRegistry | None = None
 
-    def get(self) -> Registry:
+    def get(self) -> ToolRegistry:
         with self._lock:
             if self._registry is None:
                 self._registry = discover()
             return self._registry
 
-    def put(self, registry: Registry) -> None:
+    def put(self, registry: ToolRegistry) -> None:
         with self._lock:
             self._registry = registry
 
@@ -114,29 +113,29 @@ class _Current:
 _current = _Current()
 
 
-def current() -> Registry:
-    """All tools of this process."""
+def current() -> ToolRegistry:
+    """Return the registry of this process."""
     return _current.get()
 
 
-def offered(session: Session) -> list[ToolSpec]:
-    """What the model of a session may call."""
+def offered(session: ToolSession) -> list[ToolSpec]:
+    """Return the tools that a session's model may call."""
     return current().offered(session)
 
 
 def prepare() -> None:
-    """Do now what the first turn of a worker would wait for: imports, schemas and the sandbox's self-test."""
+    """Do what the first turn of a worker would otherwise wait for: imports, schemas, the sandbox's self-test."""
     for tool in current().all():
-        tool.available()  # begins the self-test, which goes on beside the rest
+        tool.available()  # starts the self-test, which runs in parallel
         schema.spec(tool)
     sandbox.wait_until_tested(limits.WARM_UP_SECONDS)
 
 
 @contextmanager
-def override(*tools: Tool, only: bool = False) -> Iterator[Registry]:
-    """For tests: these tools on top of the others, or `only` these."""
+def override(*tools: Tool, only: bool = False) -> Iterator[ToolRegistry]:
+    """Add these tools, or use `only` these, while inside; for tests."""
     before = current()
-    changed = Registry([*(() if only else before.all()), *tools])
+    changed = ToolRegistry([*(() if only else before.all()), *tools])
     _current.put(changed)
     try:
         yield changed

@@ -1,4 +1,4 @@
-"""The JSON schema the model is given for a tool, as small as it can be without losing meaning."""
+"""JSON schemas of tools for the model, made as small as possible."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ MAX_SCHEMA_DEPTH = 20
 
 
 def spec(tool: Tool) -> ToolSpec:
-    """What the model is told about a tool."""
+    """Return the tool's specification for the model."""
     return ToolSpec(name=tool.name, description=tool.description, parameters=parameters(tool.args))
 
 
 def size(tool: Tool) -> int:
-    """Characters the tool takes in a request."""
+    """Return the number of characters that the tool takes in a request."""
     found = spec(tool)
     whole = {"name": found.name, "description": found.description, "parameters": found.parameters}
     return len(json.dumps(whole, ensure_ascii=False, separators=(",", ":")))
@@ -27,7 +27,7 @@ def size(tool: Tool) -> int:
 
 @cache
 def parameters(model: type[ToolArgs]) -> dict[str, Any]:
-    """The argument model's schema: definitions inlined, titles and null alternatives dropped."""
+    """Return the schema of the argument model: definitions inlined, titles and null alternatives removed."""
     whole = model.model_json_schema()
     schema = _compact(whole, whole.pop("$defs", {}), 0)
     assert isinstance(schema, dict)
@@ -50,7 +50,7 @@ def _compact(node: Any, definitions: dict[str, Any], depth: int) -> Any:
 
 
 def _value(key: str, value: Any, definitions: dict[str, Any], depth: int) -> Any:
-    """Below `properties` the keys are names chosen by the tool; everywhere else they are words of JSON Schema."""
+    """Compact a value; below `properties` the keys are argument names, elsewhere JSON Schema keywords."""
     if key == "properties":
         return {name: _compact(schema, definitions, depth + 1) for name, schema in value.items()}
     if key in ("default", "enum", "const", "examples"):
@@ -65,7 +65,7 @@ def _keep(key: str, value: Any) -> bool:
 
 
 def _without_null(node: dict[str, Any]) -> dict[str, Any]:
-    """`X or null` becomes X: an argument that may be left out is not in `required` anyway."""
+    """Turn `X or null` into X: an optional argument is not in `required` anyway."""
     choices = node.get("anyOf")
     if not choices or {"type": "null"} not in choices:
         return node

@@ -1,4 +1,4 @@
-"""Sub-sessions as tools know them: what can be asked for, and where chat puts what does it."""
+"""The port through which tools use sub-sessions; chat installs its implementation."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
-from durable import limits
-from tools.context import CancelSignal, ToolContext
+from tools import limits
+from tools.context import ToolCancelSignal, ToolContext
 from tools.errors import ToolError
 
 Status: TypeAlias = Literal["running", "completed", "failed", "cancelled"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Task:
-    """What a sub-session is to do; with `sub_session_id` in one that is there already."""
+class SubSessionTask:
+    """A task for a sub-session; `sub_session_id` continues an existing one."""
 
     prompt: str
     system_context: str = ""
@@ -24,7 +24,7 @@ class Task:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Handle:
+class TaskHandle:
     """One task of one sub-session."""
 
     session_id: uuid.UUID
@@ -32,15 +32,15 @@ class Handle:
 
     @property
     def link(self) -> str:
-        """Where a person opens it."""
+        """The page where a person can open it."""
         return f"/c/{self.session_id}"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report:
-    """How a task stands, and what has come of it so far. `doing` says what is under way while it runs."""
+class TaskReport:
+    """The status of a task and its results so far; `doing` says what a running task does now."""
 
-    handle: Handle
+    handle: TaskHandle
     status: Status
     title: str = ""
     text: str = ""
@@ -56,77 +56,74 @@ Tell: TypeAlias = Callable[[str], None]
 
 
 class SubSessions(Protocol):
-    """Sessions for the tasks of a conversation. Whose they are is checked by `start` and `find`.
+    """Sessions for the tasks of a conversation. `start` and `find` check their owner.
 
     A sub-session may be deleted at any time; then every method raises UnknownSubSession.
     """
 
-    def start(self, task: Task, context: ToolContext) -> Handle:
+    def start(self, task: SubSessionTask, context: ToolContext) -> TaskHandle:
         """Commit the task. Once per `context.key`: the same call again finds the same session and turn.
 
-        Raises ToolError when it is too deep, over a limit, or in a sub-session that is not of this conversation.
+        Raises ToolError when it is nested too deeply, over a limit, or in a sub-session of another conversation.
         """
         ...
 
-    def find(self, sub_session_id: str, context: ToolContext) -> Handle:
-        """The newest task of a sub-session of this conversation; raises ToolError when it is not one."""
+    def find(self, sub_session_id: str, context: ToolContext) -> TaskHandle:
+        """Return the newest task of a sub-session of this conversation; raises ToolError when there is none."""
         ...
 
-    def is_over(self, handle: Handle) -> bool:
-        """Whether nothing more will come of the task; cheaper than a report."""
+    def is_over(self, handle: TaskHandle) -> bool:
+        """Whether the task has ended; cheaper than a report."""
         ...
 
-    def wait(self, handle: Handle, *, seconds: float, stop: CancelSignal, tell: Tell) -> None:
-        """Return when the task is over, the time is, or `stop` was set; `tell` hears what it does meanwhile."""
+    def wait(self, handle: TaskHandle, *, seconds: float, stop: ToolCancelSignal, tell: Tell) -> None:
+        """Return when the task has ended, the time is up, or `stop` was set; `tell` is called with its progress."""
         ...
 
-    def report(self, handle: Handle) -> Report:
-        """How it stands now."""
+    def report(self, handle: TaskHandle) -> TaskReport:
+        """Return the task's current status."""
         ...
 
-    def cancel(self, handle: Handle, *, confirm: bool) -> None:
+    def cancel(self, handle: TaskHandle, *, confirm: bool) -> None:
         """Stop everything that runs in the sub-session; with `confirm`, wait until it has stopped."""
         ...
 
-    def tell_when_over(self, handle: Handle, context: ToolContext) -> None:
-        """Have the conversation called back, once, when the task is over. Inside the transaction of the result."""
+    def tell_when_over(self, handle: TaskHandle, context: ToolContext) -> None:
+        """Continue the conversation once when the task ends. Called in the transaction of the result."""
         ...
 
 
-class _Filled:
-    """Filled once, when Django is set up."""
+class _Installed:
+    """The implementation that chat installs when Django starts."""
 
-    def __init__(self) -> None:
-        self.sub_sessions: SubSessions | None = None
-
-
-_filled = _Filled()
+    sub_sessions: SubSessions | None = None
 
 
-def fill(sub_sessions: SubSessions) -> None:
-    """For chat, when Django is set up."""
-    _filled.sub_sessions = sub_sessions
+def install(sub_sessions: SubSessions) -> None:
+    """Use this implementation; chat calls this when Django starts."""
+    _Installed.sub_sessions = sub_sessions
 
 
 def current() -> SubSessions:
-    if _filled.sub_sessions is None:
-        raise ToolError("There are no sub-sessions here: no chat is installed.", code="not_available")
-    return _filled.sub_sessions
+    if _Installed.sub_sessions is None:
+        raise ToolError("Sub-sessions are not available here.", code="not_available")
+    return _Installed.sub_sessions
 
 
 class UnknownSubSession(ToolError):
-    """There is no such sub-session of this conversation. Use the sub_session_id that run_sub_session answered."""
+    """There is no such sub-session in this conversation."""
 
     code = "unknown_sub_session"
+    next_step = "Use the sub_session_id that run_sub_session returned."
 
 
-class TooDeep(ToolError):
-    """Sub-sessions are nested too deeply. Do this part yourself."""
+class SubSessionsNestedTooDeep(ToolError):
+    """Sub-sessions are nested too deeply."""
 
     code = "too_deep"
+    next_step = "Do this part yourself."
 
     def __init__(self) -> None:
         super().__init__(
-            f"Sub-sessions can be nested {limits.MAX_SESSION_DEPTH} deep, and this is the last level. "
-            "Do this part yourself."
+            f"Sub-sessions can be nested {limits.MAX_SESSION_DEPTH} levels deep, and this is the last level."
         )

@@ -8,10 +8,10 @@ from celery import shared_task
 
 from durable.runtime import runtime
 from tools.models import Operation
-from tools.operations import running
+from tools.operations import runner
 
 
 @shared_task(name="tools.run_operation")
 def run_operation(operation_id: str) -> None:
     """Run one operation. Once: a second delivery finds the lease held and returns."""
-    runtime().run(Operation, uuid.UUID(operation_id), running.run)
+    runtime().run(Operation, uuid.UUID(operation_id), runner.run)

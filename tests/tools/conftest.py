@@ -17,7 +17,7 @@ from django.db import transaction
 from accounts.models import User
 from durable.errors import LeaseLost
 from durable.ids import new_id
-from durable.stop import StopSignal
+from durable.stop_signal import StopSignal
 from llm.types import ToolCallRequest
 from tools.base import Effect, ToolArgs, ToolResult
 from tools.context import ToolContext, WatchedExecution
@@ -159,7 +159,7 @@ class Silence:
 
 
 class NoArgs(ToolArgs):
-    """Nothing to say."""
+    """No arguments."""
 
 
 class Done(ToolResult):
@@ -171,7 +171,7 @@ def call(name: str, /, id: str = "c1", **arguments: Any) -> ToolCallRequest:
     return ToolCallRequest(id=id, name=name, arguments=json.dumps(arguments))
 
 
-def eventually(condition: Callable[[], Any], seconds: float = 20) -> None:
+def eventually(condition: Callable[[], Any], seconds: float = 120) -> None:
     """Wait until it holds; fail when it does not in time."""
     deadline = time.monotonic() + seconds
     while not condition():
@@ -213,6 +213,6 @@ def in_background() -> Iterator[Callable[[Callable[[], Any]], threading.Thread]]
 
     yield start
     for thread in threads:
-        thread.join(30)
+        thread.join(120)
         assert not thread.is_alive()
     assert failures == []

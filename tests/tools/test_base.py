@@ -9,9 +9,8 @@ from typing import Any, Literal
 import pytest
 from pydantic import BaseModel, Field
 
-from durable import limits
 from tests.tools.conftest import Bench, Done, NoArgs
-from tools import registry, schema
+from tools import limits, registry, schema
 from tools.base import Effect, Tool, ToolArgs, ToolResult, WaitSeconds, tool
 from tools.checks import check_tools
 from tools.context import ToolContext
@@ -152,13 +151,13 @@ def fine(args: NoArgs, context: ToolContext) -> Done:
     ("function", "options", "words"),
     [
         (no_docstring, {}, "no docstring"),
-        (no_context, {}, "must look like"),
-        (no_args_model, {}, "must look like"),
-        (no_result, {}, "returns a ToolResult"),
-        (fine, {"name": "not a name"}, "no name for a tool"),
-        (fine, {"name": "x" * 65}, "no name for a tool"),
-        (fine, {"effect": Effect.EFFECTFUL}, "needs `lookup`"),
-        (fine, {"lookup": lambda args, context: None}, "needs `lookup`"),
+        (no_context, {}, "must be defined as"),
+        (no_args_model, {}, "must be defined as"),
+        (no_result, {}, "to return a ToolResult"),
+        (fine, {"name": "not a name"}, "not a valid tool name"),
+        (fine, {"name": "x" * 65}, "not a valid tool name"),
+        (fine, {"effect": Effect.EFFECTFUL}, "`lookup` is required"),
+        (fine, {"lookup": lambda args, context: None}, "`lookup` is required"),
         (fine, {"cap_seconds": 0}, "cap_seconds"),
         (fine, {"cap_seconds": 10_000}, "cap_seconds"),
     ],
@@ -188,7 +187,7 @@ def test_a_tool_may_have_several_kinds_of_results() -> None:
 
 def test_two_tools_with_one_name_are_refused() -> None:
     with pytest.raises(DuplicateTool, match=r"tests\.tools\.test_base"):
-        registry.Registry([tool()(fine), tool()(fine)])
+        registry.ToolRegistry([tool()(fine), tool()(fine)])
 
 
 def test_the_offer_is_sorted_and_the_same_every_time(bench: Bench) -> None:
@@ -211,7 +210,7 @@ def test_the_offer_leaves_out_what_is_denied_and_what_this_machine_cannot_do(ben
 def test_a_tool_imported_from_another_module_is_not_added_twice() -> None:
     from tests.testtools import copilot_tools
 
-    found = registry.Registry()
+    found = registry.ToolRegistry()
     found.add_module(copilot_tools)
     found.add_module(copilot_tools)
     assert found.get("test_pure") is copilot_tools.test_pure
@@ -247,7 +246,7 @@ def test_all_schemas_together_fit_and_the_sizes_are_printed(capsys: pytest.Captu
         for name, characters in sorted(sizes.items(), key=lambda item: -item[1]):
             print(f"  {characters:6,}  {name}")
         print(f"  {sum(sizes.values()):6,}  of {limits.MAX_TOOL_SCHEMA_CHARACTERS:,}")
-    registry.Registry(tools).check_size()
+    registry.ToolRegistry(tools).check_size()
     assert all(json.dumps(schema.spec(found).parameters) for found in tools)
 
 

@@ -12,14 +12,13 @@ from typing import Any
 import pytest
 
 from accounts.models import User
-from durable import limits
 from tests.testtools.models import TestEffect
 from tests.tools.conftest import Bench, Done, NoArgs, call
-from tools import registry
+from tools import limits, registry
 from tools.base import Effect, tool
 from tools.context import ToolContext
 from tools.dispatch import FinishedCall
-from tools.handbook import Handbook, read_page
+from tools.docs_search import DocsIndex, read_page
 from tools.models import FeatureRequest, FeatureSupport, ToolCall, Understanding
 from workspace import files
 from workspace.models import WorkspaceFile
@@ -197,7 +196,7 @@ def test_bytes_are_written_as_base64_and_not_read_as_text(bench: Bench) -> None:
     )
     bench.step = 1
     refused = bench.run_one("read_workspace_file", path="a.png").output
-    assert refused["type"] == "error" and output["file"]["reference"] in refused["message"]
+    assert refused["type"] == "error" and output["file"]["reference"] in refused["next_step"]
 
 
 def test_a_name_that_is_taken_is_not_overwritten_unasked(bench: Bench) -> None:
@@ -265,7 +264,7 @@ def test_the_files_of_others_are_as_good_as_not_there(bench: Bench, other: User,
 # --- documentation ----------------------------------------------------------------------------------
 
 
-PAGES = Handbook(
+PAGES = DocsIndex(
     [
         read_page(
             "run.md",
@@ -284,6 +283,20 @@ def test_the_section_that_answers_best_comes_first() -> None:
     assert PAGES.search("zebra", 5) == [] and PAGES.search("the of and", 5) == []
 
 
+def test_a_heading_that_is_a_link_has_the_anchor_of_its_words_and_comments_are_not_text() -> None:
+    page = read_page("all.md", "<!-- generated -->\n# Blocks\n\n## [Agent](agent.md)\n\nRuns another.\n")
+    assert [(section.title, section.anchor) for section in page.sections] == [
+        ("Blocks", "blocks"),
+        ("Agent", "agent"),
+    ]
+
+
+def test_a_page_that_is_not_there_is_answered_with_those_of_similar_names() -> None:
+    assert PAGES.nearest("docs/tool.md", 1) == ["deep/tools.md"]
+    assert PAGES.nearest("running it", 1) == ["run.md"]
+    assert len(PAGES.nearest("zebra", 5)) <= 2
+
+
 def test_code_is_not_taken_for_headings() -> None:
     assert [section.title for section in PAGES.pages["run.md"].sections] == ["Running it", "Leases"]
 
@@ -294,25 +307,40 @@ def test_a_page_is_found_by_any_form_of_its_path(path: str) -> None:
     assert page is not None and page.title == "Running it"
 
 
+@pytest.mark.parametrize("path", ["deep/tools.md", "tools.md", "tools", "docs/tools.md"])
+def test_a_page_is_found_by_its_file_name_in_whichever_folder_it_is(path: str) -> None:
+    page = PAGES.page(path)
+    assert page is not None and page.path == "deep/tools.md"
+
+
+def test_a_file_name_that_several_pages_have_names_none_of_them() -> None:
+    both = DocsIndex([read_page("one/README.md", "# One"), read_page("two/README.md", "# Two")])
+    assert both.page("README.md") is None
+    assert both.page("two/README.md") is both.pages["two/README.md"]
+
+
 @pytest.mark.parametrize("path", ["../README.md", "/etc/passwd", "run.md/../../x", ""])
 def test_only_pages_of_the_documentation_exist(path: str) -> None:
     assert PAGES.page(path) is None
 
 
-def test_no_documentation_is_an_empty_handbook(tmp_path: Path) -> None:
-    assert Handbook.read(tmp_path / "missing").search("anything", 5) == []
+def test_no_documentation_is_an_empty_index(tmp_path: Path) -> None:
+    assert DocsIndex.read(tmp_path / "missing").search("anything", 5) == []
 
 
 def test_the_documentation_can_be_searched_and_read(bench: Bench) -> None:
     found = good(bench.run_one("search_docs", query="how to add a tool"), "doc_search_results")
-    assert any(item["path"].startswith("tools.md") for item in found["results"])
+    assert any(item["path"].startswith("how-to/add-a-tool.md") for item in found["results"])
     bench.step = 1
     page = good(bench.run_one("get_doc_page", path=found["results"][0]["path"]), "doc_page")
     assert page["content"]
     bench.step = 2
     assert bench.run_one("get_doc_page", path="../conftest.py").output["type"] == "no_results"
     bench.step = 3
-    assert bench.run_one("get_doc_page", path="tools.md#nothing").output["type"] == "no_results"
+    assert bench.run_one("get_doc_page", path="how-to/add-a-tool.md#nothing").output["type"] == "no_results"
+    bench.step = 4
+    missing = bench.run_one("get_doc_page", path="how-to/add-tools.md").output
+    assert missing["type"] == "no_results" and missing["suggestions"][0] == "how-to/add-a-tool.md"
 
 
 # --- large results, through dispatch and the real workspace ----------------------------------------
@@ -343,7 +371,7 @@ def test_ten_thousand_levels_through_dispatch(bench: Bench) -> None:
 
 def test_a_visitor_hears_that_the_rest_is_gone(transactional_db: None) -> None:
     output = Bench(user=None).run_one("test_big_output", characters=50_000).output
-    assert "was not kept" in output["value"] and not WorkspaceFile.objects.exists()
+    assert "was not saved" in output["value"] and not WorkspaceFile.objects.exists()
 
 
 def test_a_second_run_of_the_same_call_leaves_one_file(bench: Bench) -> None:

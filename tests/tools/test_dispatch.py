@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from durable import limits
+from durable import storable
 from durable.errors import HandOver, LeaseLost
-from durable.stop import StopReason
+from durable.stop_signal import StopReason
 from llm.types import ToolCallRequest
-from tests.testtools.copilot_tools import PureArgs
+from tests.testtools.copilot_tools import PureArgs, Value
 from tests.testtools.models import TestEffect
 from tests.tools.conftest import Bench, Done, NoArgs, call, eventually
-from tools import registry
+from tools import limits, registry
 from tools.base import Effect, tool
 from tools.context import ToolContext
 from tools.dispatch import cancel_call
@@ -172,6 +172,38 @@ def test_nul_and_lone_surrogates_do_not_reach_the_database(bench: Bench) -> None
     assert bench.row("c1").arguments == {"value": "a\ufffdb\ufffd"}
 
 
+def test_a_result_that_no_database_takes_is_repaired(bench: Bench) -> None:
+    tower: Any = []
+    for _ in range(10_000):
+        tower = [tower]
+
+    @tool()
+    def hostile(args: NoArgs, context: ToolContext) -> Value:
+        """Answer with what no database takes."""
+        return Value(message="a\0b", value={"\0": "\ud800", "tower": tower})
+
+    with registry.override(hostile):
+        finished = bench.run_one("hostile")
+    assert finished.state == State.SUCCEEDED
+    assert finished.output["message"] == "a\ufffdb" and finished.output["value"]["\ufffd"] == "\ufffd"
+    storable.check(finished.output)
+    assert bench.row("c1").result == finished.output
+
+
+def test_an_error_text_that_no_database_takes_is_repaired(bench: Bench) -> None:
+    @tool()
+    def hostile(args: NoArgs, context: ToolContext) -> Value:
+        """Fail with what no database takes."""
+        raise ToolError("a\0b\ud800", hint="\0")
+
+    with registry.override(hostile):
+        finished = bench.run_one("hostile")
+    assert finished.state == State.FAILED
+    assert finished.output["message"] == "a\ufffdb\ufffd"
+    storable.check(finished.output)
+    assert bench.row("c1").result == finished.output
+
+
 def test_calls_that_share_an_id_are_all_refused(bench: Bench) -> None:
     finished = bench.run(call("test_effect", id="x"), call("test_effect", id="x"), call("test_pure", id="y"))
     assert [item.state for item in finished] == [State.FAILED, State.FAILED, State.SUCCEEDED]
@@ -273,7 +305,7 @@ def test_one_call_is_cancelled_while_the_others_go_on(
     in_background(cancel_when_started)
     finished = bench.run(call("test_sleep", id="stop", seconds=60), call("test_sleep", id="go", seconds=0.5))
     assert [item.state for item in finished] == [State.CANCELLED, State.SUCCEEDED]
-    assert "user stopped" in finished[0].output["message"]
+    assert "stopped by the user" in finished[0].output["message"]
     assert not cancel_call(bench.key("stop"))
 
 

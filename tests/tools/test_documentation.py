@@ -12,7 +12,7 @@ from django.test import modify_settings
 
 from tests.tools.conftest import Bench
 from tools import registry
-from tools.listing import tool_list_page
+from tools.tool_list_page import tool_list_page
 
 DOCS = Path(settings.BASE_DIR) / "docs"
 
@@ -21,7 +21,7 @@ def test_an_app_that_does_what_the_page_says_has_a_tool(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The page's code, as it stands there, in the app of a stranger."""
-    code = re.findall(r"```python\n(.*?)```", (DOCS / "tools.md").read_text(), re.DOTALL)[0]
+    code = re.findall(r"```python\n(.*?)```", (DOCS / "how-to" / "add-a-tool.md").read_text(), re.DOTALL)[0]
     assert len([line for line in code.splitlines() if line.strip()]) <= 12
     app = tmp_path / "weather_app"
     app.mkdir()
@@ -45,7 +45,7 @@ def test_an_app_that_does_what_the_page_says_has_a_tool(
 
 
 def test_the_list_of_tools_is_fresh() -> None:
-    page = DOCS / "tool-list.md"
+    page = DOCS / "reference" / "tools.md"
     assert page.exists() and page.read_text() == tool_list_page(), (
         "Stale: run ./copilot docs and commit the result."
     )

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import tools.catalog
-from executions.blocks.base import Effects, Leaves
-from executions.blocks.registry import get_registry
+from blocks.base import Effects, Leaves
+from blocks.registry import get_registry
 
 FILES = sorted(Path(tools.catalog.__path__[0]).glob("[!_]*.py"))
 

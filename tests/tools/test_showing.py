@@ -16,11 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from durable import limits
 from durable.redaction import REDACTED, redact
+from workspace import limits
 from workspace.data_uris import HEADER
-from workspace.plain import json_pieces
-from workspace.showing import KeepsNothing, NotKept, show
+from workspace.json_encoding import json_pieces
+from workspace.preview import FileNotStored, KeepsNothing, show
 
 PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"0" * 40).decode()
 
@@ -108,7 +108,7 @@ def test_too_many_small_things_show_only_the_start_and_how_to_read_on() -> None:
 def test_what_cannot_be_kept_is_said_to_be_gone() -> None:
     shown = show({"page": "x" * 20_000}, KeepsNothing(), name="r")
     assert shown["page"].endswith(
-        "[… 10,000 more characters; the rest was not kept: there is no account to keep it for]"
+        "[… 10,000 more characters; the rest was not saved: there is no account to save it for]"
     )
 
 
@@ -271,12 +271,12 @@ def test_a_value_larger_than_may_be_kept_is_refused_and_the_start_is_shown(
     monkeypatch.setattr(limits, "MAX_KEPT_OUTPUT_BYTES", 100_000)
     shelf = Shelf()
     shown = show({"page": "x" * 200_000}, shelf, name="r")
-    assert "was not kept: it is larger than" in shown["page"] and shelf.files == []
+    assert "was not saved: it is larger than" in shown["page"] and shelf.files == []
 
 
 def test_a_keeper_that_is_full_does_not_lose_the_preview() -> None:
     class Full(KeepsNothing):
         def keep(self, content: BinaryIO, *, name: str, media_type: str) -> str:
-            raise NotKept("the workspace is full")
+            raise FileNotStored("the workspace is full")
 
     assert "the workspace is full" in show(list(range(500)), Full(), name="r")["preview"]

@@ -10,17 +10,16 @@ from typing import Any
 
 import pytest
 
-from durable import limits
 from durable.errors import HandOver, LeaseLost
-from durable.stop import StopReason
+from durable.stop_signal import StopReason
 from tests.tools.conftest import Bench, eventually
-from tools import sub_sessions
-from tools.catalog.sub_sessions import RunArgs, message_about, status_of
-from tools.context import CancelSignal, ToolContext
+from tools import limits, sub_sessions
+from tools.catalog.sub_sessions import RunSubSessionArgs, status_of
+from tools.context import ToolCancelSignal, ToolContext
 from tools.models import ToolCall
-from tools.sub_sessions import Handle, Report, Task, Tell, UnknownSubSession
+from tools.sub_sessions import SubSessionTask, TaskHandle, TaskReport, Tell, UnknownSubSession
 
-HANDLE = Handle(session_id=uuid.uuid4(), turn_id=uuid.uuid4())
+HANDLE = TaskHandle(session_id=uuid.uuid4(), turn_id=uuid.uuid4())
 CALL = {"tool_name": "web_fetch", "success": True, "output": {"message": "x" * 1_000}, "input": {}}
 
 
@@ -28,26 +27,28 @@ CALL = {"tool_name": "web_fetch", "success": True, "output": {"message": "x" * 1
 class Playing:
     """A sub-session that ends as soon as somebody waits for it, unless it is told to go on."""
 
-    report_: Report = field(default_factory=lambda: Report(handle=HANDLE, status="running", doing="thinks"))
+    report_: TaskReport = field(
+        default_factory=lambda: TaskReport(handle=HANDLE, status="running", doing="thinks")
+    )
     goes_on: bool = False
     waits: list[float] = field(default_factory=list)
     cancelled: list[bool] = field(default_factory=list)
-    wishes: list[Handle] = field(default_factory=list)
-    tasks: list[Task] = field(default_factory=list)
+    wishes: list[TaskHandle] = field(default_factory=list)
+    tasks: list[SubSessionTask] = field(default_factory=list)
 
-    def start(self, task: Task, context: ToolContext) -> Handle:
+    def start(self, task: SubSessionTask, context: ToolContext) -> TaskHandle:
         self.tasks.append(task)
         return HANDLE
 
-    def find(self, sub_session_id: str, context: ToolContext) -> Handle:
+    def find(self, sub_session_id: str, context: ToolContext) -> TaskHandle:
         if sub_session_id != str(HANDLE.session_id):
             raise UnknownSubSession
         return HANDLE
 
-    def is_over(self, handle: Handle) -> bool:
+    def is_over(self, handle: TaskHandle) -> bool:
         return self.report_.status != "running"
 
-    def wait(self, handle: Handle, *, seconds: float, stop: CancelSignal, tell: Tell) -> None:
+    def wait(self, handle: TaskHandle, *, seconds: float, stop: ToolCancelSignal, tell: Tell) -> None:
         self.waits.append(seconds)
         tell("uses web_fetch")
         if self.goes_on:
@@ -55,23 +56,23 @@ class Playing:
         else:
             self.report_ = replace(self.report_, status="completed", text="Done.", tool_calls=(CALL,))
 
-    def report(self, handle: Handle) -> Report:
+    def report(self, handle: TaskHandle) -> TaskReport:
         return self.report_
 
-    def cancel(self, handle: Handle, *, confirm: bool) -> None:
+    def cancel(self, handle: TaskHandle, *, confirm: bool) -> None:
         self.cancelled.append(confirm)
         self.report_ = replace(self.report_, status="cancelled")
 
-    def tell_when_over(self, handle: Handle, context: ToolContext) -> None:
+    def tell_when_over(self, handle: TaskHandle, context: ToolContext) -> None:
         self.wishes.append(handle)
 
 
 @pytest.fixture
 def playing() -> Iterator[Playing]:
     before, double = sub_sessions.current(), Playing()
-    sub_sessions.fill(double)
+    sub_sessions.install(double)
     yield double
-    sub_sessions.fill(before)
+    sub_sessions.install(before)
 
 
 @pytest.fixture
@@ -95,7 +96,7 @@ def test_the_answer_has_what_the_sub_session_said_did_and_where_it_is(quiet: Ben
     (used,) = output["tool_calls"]
     assert (used["tool_name"], used["success"]) == ("web_fetch", True)
     assert len(used["message"]) == limits.MAX_BRIEF_CHARACTERS
-    assert playing.tasks == [Task(prompt="Do it.", system_context="Be brief.", sub_session_id="s1")]
+    assert playing.tasks == [SubSessionTask(prompt="Do it.", system_context="Be brief.", sub_session_id="s1")]
     assert playing.waits == [60.0] and quiet.journal.waits == [HANDLE.turn_id]
 
 
@@ -116,7 +117,7 @@ def test_waits_are_held_between_nothing_and_five_minutes(
 
 
 def test_a_wait_that_is_no_number_is_none() -> None:
-    assert RunArgs(prompt="x", wait_for_result=float("nan")).wait_for_result == 0
+    assert RunSubSessionArgs(prompt="x", wait_for_result=float("nan")).wait_for_result == 0
 
 
 def test_what_is_over_is_not_waited_for(quiet: Bench, playing: Playing) -> None:
@@ -152,7 +153,7 @@ def test_the_model_stops_a_sub_session_and_hears_that_it_has_stopped(quiet: Benc
 
 def test_an_unknown_sub_session_is_an_error_that_says_what_to_use(quiet: Bench) -> None:
     output = run(quiet, "get_sub_session_result", sub_session_id="another")
-    assert output["error"] == "unknown_sub_session" and "run_sub_session answered" in output["message"]
+    assert output["error"] == "unknown_sub_session" and "run_sub_session returned" in output["next_step"]
 
 
 @pytest.mark.parametrize(
@@ -184,21 +185,25 @@ def test_a_stopped_wait_stops_the_child_unless_another_worker_goes_on_with_it(
 
 
 def test_without_a_chat_there_are_none(quiet: Bench, playing: Playing) -> None:
-    sub_sessions._filled.sub_sessions = None
+    sub_sessions._Installed.sub_sessions = None
     assert run(quiet)["error"] == "not_available"
 
 
 @pytest.mark.parametrize(
-    ("status", "notify", "words"),
+    ("status", "notify", "words", "advice"),
     [
-        ("completed", False, "has finished"),
-        ("failed", False, "No paper."),
-        ("cancelled", False, "was cancelled"),
-        ("running", False, "get_sub_session_result"),
-        ("running", True, "You are called again"),
+        ("completed", False, "has finished", "`response`"),
+        ("failed", False, "No paper.", ""),
+        ("cancelled", False, "was cancelled", "`response`"),
+        ("running", False, "still running", "get_sub_session_result"),
+        ("running", True, "still running", "You are called again"),
     ],
 )
-def test_the_message_says_what_to_do_next(status: Any, notify: bool, words: str) -> None:
-    report = Report(handle=HANDLE, status=status, error="No paper.")
-    assert words in message_about(report, notify=notify)
-    assert status_of(report, notify=notify).status == status
+def test_people_read_the_status_and_the_model_what_to_do_next(
+    status: Any, notify: bool, words: str, advice: str
+) -> None:
+    result = status_of(TaskReport(handle=HANDLE, status=status, error="No paper."), notify=notify)
+    assert result.status == status
+    assert words in result.message
+    assert advice in result.next_step and bool(advice) == bool(result.next_step)
+    assert "`" not in result.message and "get_sub_session" not in result.message

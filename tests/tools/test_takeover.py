@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from durable.stop import StopReason
+from durable.stop_signal import StopReason
 from llm.types import ToolCallRequest
 from tests.testtools.copilot_tools import FOREIGN_FILE
 from tests.testtools.models import TestEffect

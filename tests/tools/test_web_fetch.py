@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from pytest_django import Settings
 
-from durable import limits
+from boundary import limits
 from tests.tools.conftest import Bench
 from workspace import files
 from workspace.models import WorkspaceFile

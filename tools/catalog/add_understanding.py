@@ -1,4 +1,4 @@
-"""add_understanding: remember facts about the person and their business."""
+"""add_understanding: remember facts about the user and their business."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pydantic import Field, StringConstraints, model_validator
 from boundary.taint import in_words
 from tools.base import Effect, Reads, ToolArgs, ToolResult, tool
 from tools.context import ToolContext
-from tools.gates import login_required
 from tools.models.understanding import Facts, Understanding
+from tools.preconditions import login_required
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
 Texts = Annotated[list[Text], Field(min_length=1, max_length=20)]
@@ -42,14 +42,14 @@ class UnderstandingUpdated(ToolResult):
 
 
 def origin_of(context: ToolContext) -> str:
-    """Where facts come from that a conversation gathered after it had read content from outside."""
+    """Describe the origin of facts from a conversation that had read third-party content; empty for others."""
     sources = in_words(context.outside_sources)
     return f"approved by the person after content from {sources} was read" if sources else ""
 
 
 @tool(effect=Effect.IDEMPOTENT, gates=[login_required], reads=Reads.NOTHING, holds=True)
 def add_understanding(args: Args, context: ToolContext) -> UnderstandingUpdated:
-    """Remember facts the user told about themselves or their business. Texts replace, lists grow."""
+    """Remember facts the user told you about themselves or their business. Texts are replaced, lists extended."""
     facts: Facts = args.model_dump(exclude_none=True)
     known = Understanding.add(context.user.pk, facts, origin=origin_of(context))
     return UnderstandingUpdated(

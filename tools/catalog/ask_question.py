@@ -1,4 +1,4 @@
-"""ask_question: put questions to the person before going on."""
+"""ask_question: ask the user questions before continuing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tools.context import ToolContext
 class Question(BaseModel):
     question: str = Field(min_length=1, max_length=1000)
     options: list[str] | None = Field(default=None, max_length=10, description="Answers to choose from.")
-    keyword: str | None = Field(default=None, max_length=100, description="Short name of what is asked.")
+    keyword: str | None = Field(default=None, max_length=100, description="Short name of the topic.")
 
 
 class Args(ToolArgs):
@@ -27,7 +27,10 @@ class Clarification(ToolResult):
 
 @tool(reads=Reads.NOTHING, holds=False)
 def ask_question(args: Args, context: ToolContext) -> Clarification:
-    """Ask the user one or more questions when something needed is unclear. Afterwards end your turn and wait."""
+    """Ask the user one or more questions when something you need is unclear. Then end your turn and wait."""
     count = len(args.questions)
-    asked = "The question is" if count == 1 else f"The {count} questions are"
-    return Clarification(message=f"{asked} shown to the user. Wait for the answer.", questions=args.questions)
+    return Clarification(
+        message="One question needs an answer." if count == 1 else f"{count} questions need answers.",
+        next_step="The questions are shown to the user. End your answer and wait for theirs.",
+        questions=args.questions,
+    )

@@ -6,14 +6,15 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
+from boundary import limits as boundary_limits
 from boundary import sandbox
 from boundary.errors import SandboxError
-from durable import limits
+from tools import limits
 from tools.base import Effect, Reads, ToolArgs, ToolResult, tool
 from tools.catalog.workspace_files import FileInfo, WhichFile
 from tools.context import ToolContext
 from tools.errors import ModelRetry, ToolError
-from tools.gates import login_required
+from tools.preconditions import login_required
 from workspace import files
 from workspace.errors import WorkspaceError
 
@@ -32,11 +33,15 @@ FileId = Annotated[str, Field(max_length=100)]
 
 class Args(ToolArgs):
     command: str = Field(
-        min_length=1, max_length=50_000, description="A bash script; python3 is there, a network is not."
+        min_length=1,
+        max_length=50_000,
+        description="A bash script; python3 is available, the network is not.",
     )
-    timeout: Seconds = Field(default=limits.BASH_SECONDS, description="Seconds.")
+    timeout: Seconds = Field(default=limits.BASH_SECONDS, description="In seconds.")
     files: list[FileId] = Field(
-        default_factory=list, max_length=20, description="Workspace files to put into the working folder."
+        default_factory=list,
+        max_length=20,
+        description="Ids of workspace files to copy into the working directory.",
     )
 
 
@@ -56,13 +61,13 @@ class BashResult(ToolResult):
     effect=Effect.IDEMPOTENT,
     gates=[login_required],
     available=sandbox.available,
-    cap_seconds=limits.MAX_BASH_SECONDS + limits.SANDBOX_SLOT_WAIT_SECONDS + 10,
+    cap_seconds=limits.MAX_BASH_SECONDS + boundary_limits.SANDBOX_SLOT_WAIT_SECONDS + 10,
     reads=Reads.PERHAPS,
     holds=False,
 )
 def bash_exec(args: Args, context: ToolContext) -> BashResult:
-    """Run a command in a sandbox without network. Each call starts in an empty folder; new files in it are kept in the
-    user's workspace."""
+    """Run a command in a sandbox without network. Each call starts in an empty directory; new files in it are saved to
+    the user's workspace."""
     request = sandbox.SandboxRequest(
         command=args.command,
         files=chosen_files(args.files, context),
@@ -70,13 +75,13 @@ def bash_exec(args: Args, context: ToolContext) -> BashResult:
         owner=f"user-{context.user.pk}",
     )
     try:
-        done = sandbox.run_in_box(request, cancelled=context.cancelled.is_set)
+        done = sandbox.run_in_workdir(request, cancelled=context.cancelled.is_set)
     except SandboxError as error:
         raise ToolError(str(error), code=error.code) from None
     context.stop_if_cancelled()
     kept, left_out = keep(done, context)
     return BashResult(
-        message="It ran into its time limit." if done.timed_out else f"Exit code {done.exit_code}.",
+        message="The command ran into its time limit." if done.timed_out else f"Exit code {done.exit_code}.",
         exit_code=done.exit_code,
         stdout=done.stdout,
         stderr=done.stderr,
@@ -89,21 +94,21 @@ def bash_exec(args: Args, context: ToolContext) -> BashResult:
 
 
 def chosen_files(file_ids: list[str], context: ToolContext) -> dict[str, bytes]:
-    """The user's files by name, for the working folder."""
+    """Return the user's files by name, for the working directory."""
     found = {file.id: file for file in (WhichFile(file_id=file_id).find(context) for file_id in file_ids)}
     context.read_outside(*(source for file in found.values() for source in file.outside_sources))
-    if sum(file.size for file in found.values()) > limits.MAX_COLLECTED_BYTES:
+    if sum(file.size for file in found.values()) > boundary_limits.MAX_COLLECTED_BYTES:
         raise ModelRetry(
-            f"The files are larger than {limits.MAX_COLLECTED_BYTES:,} bytes together. Give fewer."
+            f"The files are larger than {boundary_limits.MAX_COLLECTED_BYTES:,} bytes together. Give fewer."
         )
     try:
         return {file.name: files.read_range(file) for file in found.values()}
     except WorkspaceError as error:
-        raise ToolError(str(error.detail)) from None
+        raise ToolError(error.message) from None
 
 
 def keep(done: sandbox.SandboxResult, context: ToolContext) -> tuple[list[FileInfo], list[str]]:
-    """Save what the command left behind, once per call and place; what does not fit is named."""
+    """Save the files that the command created, once per call and file; return also those that could not be saved."""
     kept: list[FileInfo] = []
     left_out: list[str] = []
     for number, file in enumerate(done.files):
@@ -118,7 +123,7 @@ def keep(done: sandbox.SandboxResult, context: ToolContext) -> tuple[list[FileIn
                 outside_sources=context.outside_sources,
             )
         except WorkspaceError as error:
-            left_out.append(f"{file.path}: {error.detail}")
+            left_out.append(f"{file.path}: {error.message}")
         else:
             kept.append(FileInfo.of(saved))
     return kept, left_out

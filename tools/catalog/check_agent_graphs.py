@@ -1,4 +1,4 @@
-"""validate_agent_graph and fix_agent_graph: what is wrong with an agent's JSON, and mending what is safe to mend."""
+"""validate_agent_graph and fix_agent_graph: check an agent's JSON, and repair what can be repaired safely."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from executions.agents.fixing import fix_graph
-from executions.agents.validation import Report
+from executions.agents.repair import fix_graph
+from executions.agents.validation import ValidationReport
 from executions.agents.versions import validate_graph
 from executions.graph import graph_to_json
-from tools.agent_json import AgentJson, read_agent, scope_for
+from tools.agent_builder import AgentJson, read_agent, scope_for
 from tools.base import Reads, ToolArgs, ToolResult, tool
 from tools.context import ToolContext
-from tools.gates import guide_read, login_required
+from tools.preconditions import guide_read, login_required
 
 
 class Args(ToolArgs):
@@ -38,7 +38,7 @@ class FixResult(ToolResult):
 
 @tool(gates=[login_required, guide_read], reads=Reads.NOTHING, holds=False)
 def validate_agent_graph(args: Args, context: ToolContext) -> ValidationResult:
-    """Check an agent's JSON without saving it: every problem at once, with the node, the pin and what to do."""
+    """Check an agent's JSON without saving it: all problems, each with its node, its pin and what to do."""
     report = validate_graph(context.user, read_agent(args.agent_json), scope_for(context))
     shown = report.as_json()
     return ValidationResult(message=verdict(report), **shown, error_count=len(report.errors))
@@ -46,7 +46,7 @@ def validate_agent_graph(args: Args, context: ToolContext) -> ValidationResult:
 
 @tool(gates=[login_required, guide_read], reads=Reads.NOTHING, holds=False)
 def fix_agent_graph(args: Args, context: ToolContext) -> FixResult:
-    """Mend what can be mended without guessing in an agent's JSON, and tell what was done and what is left."""
+    """Repair what can be repaired in an agent's JSON without guessing, and report what was done and what is left."""
     scope = scope_for(context)
     fixed, fixes = fix_graph(read_agent(args.agent_json), scope)
     report = validate_graph(context.user, fixed, scope)
@@ -60,7 +60,7 @@ def fix_agent_graph(args: Args, context: ToolContext) -> FixResult:
     )
 
 
-def verdict(report: Report) -> str:
+def verdict(report: ValidationReport) -> str:
     if report.valid:
         return "The agent can run."
     first = report.errors[0].message

@@ -1,4 +1,4 @@
-"""check_operation_status: how far a long-running tool is."""
+"""check_operation_status: the status of a long-running tool call."""
 
 from __future__ import annotations
 
@@ -30,14 +30,15 @@ class OperationStatus(ToolResult):
 
 @tool(reads=Reads.PERHAPS, holds=False)
 def check_operation_status(args: Args, context: ToolContext) -> OperationStatus:
-    """Look how far an operation is, by operation_id or task_id. No need to repeat it: results come by themselves."""
+    """Get the status of an operation by operation_id or task_id. Do not poll: you are called again with the result."""
     if not (args.operation_id or args.task_id):
         raise ModelRetry("Give operation_id or task_id.")
     found = find_operation(operation_id=args.operation_id, task_id=args.task_id)
     if found is None or not belongs(found, context):
         raise ToolError(
-            "There is no such operation. It may have ended long ago: look for its result in the conversation.",
+            "There is no such operation.",
             code="unknown_operation",
+            next_step="It may have ended long ago: look for its result in the conversation.",
         )
     context.read_outside(*found.content_sources)
     status: Any = found.status if found.is_terminal else "running"

@@ -1,38 +1,50 @@
-"""create_agent: build a new agent from words, or save one that was drawn as JSON."""
+"""create_agent: build a new agent from a description, or save one given as JSON."""
 
 from __future__ import annotations
 
 from pydantic import Field, model_validator
 
-from durable import limits
-from executions.generator.wishes import Wish
+from executions import limits as executions_limits
+from executions.generator.requests import AgentRequest
 from executions.models import Agent
-from tools.agent_json import AgentJson, read_agent
+from tools import limits
+from tools.agent_builder import (
+    AgentJson,
+    BuildRequest,
+    BuildResult,
+    build_agent,
+    build_from_answer,
+    build_from_json,
+    decompose_and_generate,
+    find_saved,
+    read_agent,
+)
+from tools.agent_lookup import find_parts
 from tools.base import Effect, Reads, ToolArgs, tool
-from tools.building import Made, Order, find_made, make, make_of_answer, make_of_json, steps_or_result
-from tools.building_parts import gather
-from tools.built_agents import AgentPreview, AgentSaved, ClarificationNeeded, SuggestedGoal
-from tools.gates import guide_read, login_required
+from tools.builder_results import AgentPreview, AgentSaved, ClarificationNeeded, SuggestedGoal
+from tools.external_results import OutsideAnswer
 from tools.operations.context import OperationContext
-from tools.outside import OutsideAnswer
+from tools.preconditions import guide_read, login_required
 
 
 class Args(ToolArgs):
     description: str | None = Field(
-        default=None, max_length=limits.MAX_GOAL_CHARACTERS, description="What the agent should do."
+        default=None,
+        max_length=executions_limits.MAX_GOAL_CHARACTERS,
+        description="What the agent should do.",
     )
     agent_json: AgentJson | None = Field(
         default=None, description="The whole agent, instead of a description."
     )
     context: str | None = Field(
         default=None,
-        max_length=limits.MAX_GOAL_CHARACTERS,
-        description="What else is known: answers to questions.",
+        max_length=executions_limits.MAX_GOAL_CHARACTERS,
+        description="Further information, such as answers to questions.",
     )
     library_agent_ids: list[str] | None = Field(
-        default=None, max_length=limits.MAX_BUILDING_PARTS, description="Agents it may build upon."
+        default=None, max_length=limits.MAX_BUILDING_PARTS, description="Library agents it may use as parts."
     )
-    save: bool = Field(default=True, description="false: only show it.")
+    save: bool = Field(default=True, description="false: only show the agent, do not save it.")
 
     @model_validator(mode="after")
     def one_way(self) -> Args:
@@ -41,23 +53,25 @@ class Args(ToolArgs):
         return self
 
 
-def order_of(args: Args, context: OperationContext) -> Order:
-    found = gather(args.library_agent_ids or (), context)
-    return Order(
-        wish=Wish(goal=(args.description or "").strip(), context=args.context or "", parts=found.parts),
+def build_request(args: Args, context: OperationContext) -> BuildRequest:
+    found = find_parts(args.library_agent_ids or (), context)
+    return BuildRequest(
+        wish=AgentRequest(
+            goal=(args.description or "").strip(), context=args.context or "", parts=found.parts
+        ),
         save=args.save,
-        hand_over=steps_or_result,
+        external_build=decompose_and_generate,
         source=Agent.Source.CREATED if args.agent_json else Agent.Source.GENERATED,
         notes=found.notes,
     )
 
 
-def receive(args: Args, answer: OutsideAnswer, context: OperationContext) -> Made:
-    return make_of_answer(order_of(args, context), answer, context)
+def receive(args: Args, answer: OutsideAnswer, context: OperationContext) -> BuildResult:
+    return build_from_answer(build_request(args, context), answer, context)
 
 
 def lookup(args: Args, context: OperationContext) -> AgentSaved | None:
-    return find_made(context)
+    return find_saved(context)
 
 
 @tool(
@@ -72,7 +86,7 @@ def lookup(args: Args, context: OperationContext) -> AgentSaved | None:
 def create_agent(
     args: Args, context: OperationContext
 ) -> AgentSaved | AgentPreview | ClarificationNeeded | SuggestedGoal:
-    """Build a new agent from a description, or save one given as JSON. It may come back with questions."""
+    """Build a new agent from a description, or save one given as JSON. The result may be questions to the user."""
     if args.agent_json:
-        return make_of_json(order_of(args, context), read_agent(args.agent_json), context)
-    return make(order_of(args, context), context)
+        return build_from_json(build_request(args, context), read_agent(args.agent_json), context)
+    return build_agent(build_request(args, context), context)

@@ -1,23 +1,30 @@
-"""customize_agent: a new agent of one's own that starts from a published one."""
+"""customize_agent: make a new agent from a published one."""
 
 from __future__ import annotations
 
 from pydantic import Field, model_validator
 
-from durable import limits
-from executions.agents.exporting import export_version
-from executions.agents.reading import read_agent_json
-from executions.generator.wishes import Wish
+from executions import limits
+from executions.agents.agent_export import export_version
+from executions.agents.agent_json import read_agent_json
+from executions.generator.requests import AgentRequest
 from executions.graph import Graph
 from executions.models import AgentVersion
-from tools.agent_choice import listing_of
-from tools.agent_json import AgentJson, read_agent
+from tools.agent_builder import (
+    AgentJson,
+    BuildRequest,
+    BuildResult,
+    build_agent,
+    build_from_answer,
+    find_saved,
+    read_agent,
+)
+from tools.agent_lookup import listing_of
 from tools.base import Effect, Reads, ToolArgs, tool
-from tools.building import Made, Order, find_made, make, make_of_answer
-from tools.built_agents import AgentPreview, AgentSaved, ClarificationNeeded, SuggestedGoal
-from tools.gates import login_required
+from tools.builder_results import AgentPreview, AgentSaved, ClarificationNeeded, SuggestedGoal
+from tools.external_results import OutsideAnswer
 from tools.operations.context import OperationContext
-from tools.outside import OutsideAnswer
+from tools.preconditions import login_required
 
 
 class Args(ToolArgs):
@@ -27,7 +34,7 @@ class Args(ToolArgs):
         min_length=1, max_length=limits.MAX_GOAL_CHARACTERS, description="What should be different."
     )
     context: str | None = Field(default=None, max_length=limits.MAX_GOAL_CHARACTERS)
-    save: bool = Field(default=True, description="false: only show it.")
+    save: bool = Field(default=True, description="false: only show the agent, do not save it.")
 
     @model_validator(mode="after")
     def one_start(self) -> Args:
@@ -36,16 +43,16 @@ class Args(ToolArgs):
         return self
 
 
-def order_of(args: Args, context: OperationContext) -> Order:
-    return Order(
-        wish=Wish(goal=args.modifications, context=args.context or "", base=start_of(args)),
+def build_request(args: Args, context: OperationContext) -> BuildRequest:
+    return BuildRequest(
+        wish=AgentRequest(goal=args.modifications, context=args.context or "", base=start_of(args)),
         save=args.save,
-        hand_over=lambda service, wish, ticket: service.customize(wish, ticket),
+        external_build=lambda service, wish, ticket: service.customize(wish, ticket),
     )
 
 
 def start_of(args: Args) -> Graph:
-    """The agent to start from, without anything private of whoever published it."""
+    """Return the agent to start from, without private data of its publisher."""
     if args.agent_json:
         return read_agent(args.agent_json)
     listing = listing_of(args.store_slug or "")
@@ -53,12 +60,12 @@ def start_of(args: Args) -> Graph:
     return read_agent_json(export_version(version))
 
 
-def receive(args: Args, answer: OutsideAnswer, context: OperationContext) -> Made:
-    return make_of_answer(order_of(args, context), answer, context)
+def receive(args: Args, answer: OutsideAnswer, context: OperationContext) -> BuildResult:
+    return build_from_answer(build_request(args, context), answer, context)
 
 
 def lookup(args: Args, context: OperationContext) -> AgentSaved | None:
-    return find_made(context)
+    return find_saved(context)
 
 
 @tool(
@@ -73,5 +80,5 @@ def lookup(args: Args, context: OperationContext) -> AgentSaved | None:
 def customize_agent(
     args: Args, context: OperationContext
 ) -> AgentSaved | AgentPreview | ClarificationNeeded | SuggestedGoal:
-    """Make an agent of the user's own out of one of the store, with changes in words."""
-    return make(order_of(args, context), context)
+    """Make a new agent for the user from one in the store, with the changes you describe."""
+    return build_agent(build_request(args, context), context)

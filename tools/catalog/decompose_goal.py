@@ -1,4 +1,4 @@
-"""decompose_goal: show the person the steps towards a goal before they are taken."""
+"""decompose_goal: show the user a plan for approval."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tools.base import Reads, ToolArgs, ToolResult, tool
 from tools.context import ToolContext
 
 
-class Step(BaseModel):
+class GoalStep(BaseModel):
     description: str = Field(min_length=1, max_length=500)
     action: str | None = Field(default=None, max_length=100, description="e.g. add_block, connect, test.")
     block_name: str | None = Field(default=None, max_length=100)
@@ -18,10 +18,10 @@ class Step(BaseModel):
 
 class Args(ToolArgs):
     goal: str = Field(min_length=1, max_length=2000)
-    steps: list[Step] = Field(min_length=1, max_length=30, description="In order.")
+    steps: list[GoalStep] = Field(min_length=1, max_length=30, description="In order.")
 
 
-class NumberedStep(Step):
+class NumberedStep(GoalStep):
     number: int
     status: Literal["pending"] = "pending"
 
@@ -36,12 +36,13 @@ class Decomposition(ToolResult):
 
 @tool(reads=Reads.NOTHING, holds=False)
 def decompose_goal(args: Args, context: ToolContext) -> Decomposition:
-    """Show the user how you will reach a goal, step by step, for approval before you build or run anything."""
+    """Show the user your plan for a goal, step by step, for approval before you build or run anything."""
     steps = [
         NumberedStep(number=number, **step.model_dump()) for number, step in enumerate(args.steps, start=1)
     ]
     return Decomposition(
-        message=f"The plan of {len(steps)} steps is shown to the user. Go on when they approve.",
+        message=f"A plan with {len(steps)} step{'' if len(steps) == 1 else 's'}.",
+        next_step="The plan is shown to the user. Continue when they approve it.",
         goal=args.goal,
         steps=steps,
         step_count=len(steps),

@@ -10,14 +10,15 @@ from pydantic import BaseModel, Field
 
 from tools.base import Reads, ToolArgs, ToolResult, tool
 from tools.context import ToolContext
+from tools.docs_search import DocsIndex, MarkdownPage, docs_index, slug, snippet
 from tools.errors import NoResults
-from tools.handbook import Handbook, Page, handbook, slug, snippet
 
 MAX_FOUND = 8
+SUGGESTED = 10
 PAGE_CHARACTERS = 9_000
 
 
-class SearchArgs(ToolArgs):
+class SearchDocsArgs(ToolArgs):
     query: str = Field(min_length=1, max_length=100)
 
 
@@ -35,12 +36,12 @@ class DocSearchResults(ToolResult):
 
 
 @tool(reads=Reads.NOTHING, holds=False)
-def search_docs(args: SearchArgs, context: ToolContext) -> DocSearchResults:
+def search_docs(args: SearchDocsArgs, context: ToolContext) -> DocSearchResults:
     """Search this product's documentation: how it works, how to use, configure and run it."""
     found = pages().search(args.query, MAX_FOUND)
     if not found:
         raise NoResults(
-            f"The documentation says nothing about {args.query!r}.", suggestions=["Try other words."]
+            f"The documentation has nothing about {args.query!r}.", suggestions=["Try other words."]
         )
     results = [
         FoundSection(title=item.page_title, section=item.title, path=item.address, snippet=snippet(item.text))
@@ -51,7 +52,7 @@ def search_docs(args: SearchArgs, context: ToolContext) -> DocSearchResults:
 
 class PageArgs(ToolArgs):
     path: str = Field(
-        min_length=1, max_length=300, description="As found by search_docs; page.md or page.md#section."
+        min_length=1, max_length=300, description="As in search_docs: page.md or page.md#section."
     )
 
 
@@ -69,13 +70,14 @@ def get_doc_page(args: PageArgs, context: ToolContext) -> DocPage:
     path, _, anchor = args.path.partition("#")
     page = pages().page(path)
     if page is None:
-        raise NoResults(f"There is no page {path!r}.", suggestions=sorted(pages().pages)[:30])
+        raise NoResults(f"There is no page {path!r}.", suggestions=pages().nearest(path, SUGGESTED))
     content = section_text(page, anchor) if anchor else page.text
     if content is None:
         raise NoResults(f"{page.path} has no section {anchor!r}.", suggestions=addresses(page))
     cut = len(content) > PAGE_CHARACTERS
     return DocPage(
-        message="The start of the page; read the rest by section." if cut else "The whole text.",
+        message="The start of the page." if cut else "The whole text.",
+        next_step="Read the rest by section." if cut else "",
         title=page.title,
         path=page.path,
         content=content[:PAGE_CHARACTERS],
@@ -83,14 +85,14 @@ def get_doc_page(args: PageArgs, context: ToolContext) -> DocPage:
     )
 
 
-def pages() -> Handbook:
-    return handbook(Path(settings.BASE_DIR) / "docs")
+def pages() -> DocsIndex:
+    return docs_index(Path(settings.BASE_DIR) / "docs")
 
 
-def section_text(page: Page, anchor: str) -> str | None:
+def section_text(page: MarkdownPage, anchor: str) -> str | None:
     found = [item for item in page.sections if item.anchor == slug(anchor)]
     return f"{found[0].title}\n\n{found[0].text}" if found else None
 
 
-def addresses(page: Page) -> list[str]:
+def addresses(page: MarkdownPage) -> list[str]:
     return [item.address for item in page.sections if item.anchor][:60]

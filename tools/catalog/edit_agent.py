@@ -1,4 +1,4 @@
-"""edit_agent: change an agent of the library; what is not touched stays as it is."""
+"""edit_agent: save a changed version of a library agent."""
 
 from __future__ import annotations
 
@@ -6,34 +6,44 @@ from dataclasses import replace
 
 from pydantic import Field, model_validator
 
-from durable import limits
+from executions import limits as executions_limits
 from executions.agents.versions import get_version
-from executions.generator.patching import keep_unchanged
-from executions.generator.wishes import Wish
+from executions.generator.patch import keep_unchanged
+from executions.generator.requests import AgentRequest
 from executions.graph import parse_graph
-from tools.agent_choice import by_library_id
-from tools.agent_json import AgentJson, read_agent
+from tools import limits
+from tools.agent_builder import (
+    AgentJson,
+    BuildRequest,
+    BuildResult,
+    build_agent,
+    build_from_answer,
+    build_from_json,
+    find_saved,
+    read_agent,
+)
+from tools.agent_lookup import by_library_id, find_parts
 from tools.base import Effect, Reads, ToolArgs, tool
-from tools.building import Made, Order, find_made, make, make_of_answer, make_of_json
-from tools.building_parts import gather
-from tools.built_agents import AgentPreview, AgentSaved, ClarificationNeeded, SuggestedGoal
-from tools.gates import guide_read, login_required
+from tools.builder_results import AgentPreview, AgentSaved, ClarificationNeeded, SuggestedGoal
+from tools.errors import as_tool_errors
+from tools.external_results import OutsideAnswer
 from tools.operations.context import OperationContext
-from tools.outside import OutsideAnswer
-from tools.refusals import as_tool_errors
+from tools.preconditions import guide_read, login_required
 
 
 class Args(ToolArgs):
     agent_id: str = Field(min_length=1, max_length=64, description="Its id in the library.")
     changes: str | None = Field(
-        default=None, max_length=limits.MAX_GOAL_CHARACTERS, description="What should be different, in words."
+        default=None,
+        max_length=executions_limits.MAX_GOAL_CHARACTERS,
+        description="What should change, in words.",
     )
     agent_json: AgentJson | None = Field(
-        default=None, description="The whole changed agent, instead of words."
+        default=None, description="The whole changed agent, instead of changes."
     )
-    context: str | None = Field(default=None, max_length=limits.MAX_GOAL_CHARACTERS)
+    context: str | None = Field(default=None, max_length=executions_limits.MAX_GOAL_CHARACTERS)
     library_agent_ids: list[str] | None = Field(default=None, max_length=limits.MAX_BUILDING_PARTS)
-    save: bool = Field(default=True, description="false: only show it.")
+    save: bool = Field(default=True, description="false: only show the agent, do not save it.")
 
     @model_validator(mode="after")
     def one_way(self) -> Args:
@@ -42,32 +52,32 @@ class Args(ToolArgs):
         return self
 
 
-def order_of(args: Args, context: OperationContext) -> Order:
+def build_request(args: Args, context: OperationContext) -> BuildRequest:
     agent = by_library_id(args.agent_id, context)
-    found = gather(args.library_agent_ids or (), context, leave_out=agent)
+    found = find_parts(args.library_agent_ids or (), context, leave_out=agent)
     with as_tool_errors():
         version = get_version(agent)
     base = replace(parse_graph(version.graph), name=agent.name, description=agent.description)
-    return Order(
-        wish=Wish(
+    return BuildRequest(
+        wish=AgentRequest(
             goal=(args.changes or "Changed as JSON.").strip(),
             context=args.context or "",
             parts=found.parts,
             base=base,
         ),
         save=args.save,
-        hand_over=lambda service, wish, ticket: service.update(wish, ticket),
+        external_build=lambda service, wish, ticket: service.update(wish, ticket),
         agent=agent,
         notes=found.notes,
     )
 
 
-def receive(args: Args, answer: OutsideAnswer, context: OperationContext) -> Made:
-    return make_of_answer(order_of(args, context), answer, context)
+def receive(args: Args, answer: OutsideAnswer, context: OperationContext) -> BuildResult:
+    return build_from_answer(build_request(args, context), answer, context)
 
 
 def lookup(args: Args, context: OperationContext) -> AgentSaved | None:
-    return find_made(context)
+    return find_saved(context)
 
 
 @tool(
@@ -82,9 +92,11 @@ def lookup(args: Args, context: OperationContext) -> AgentSaved | None:
 def edit_agent(
     args: Args, context: OperationContext
 ) -> AgentSaved | AgentPreview | ClarificationNeeded | SuggestedGoal:
-    """Change an agent of the library, by words or by its whole JSON, as a new version of it."""
-    order = order_of(args, context)
+    """Save a new version of a library agent, from a description of the changes or from its whole JSON."""
+    request = build_request(args, context)
     if args.agent_json:
-        assert order.wish.base is not None
-        return make_of_json(order, keep_unchanged(order.wish.base, read_agent(args.agent_json)), context)
-    return make(order, context)
+        assert request.wish.base is not None
+        return build_from_json(
+            request, keep_unchanged(request.wish.base, read_agent(args.agent_json)), context
+        )
+    return build_agent(request, context)

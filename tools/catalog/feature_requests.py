@@ -1,4 +1,4 @@
-"""search_feature_requests and create_feature_request: what people wish the product could do."""
+"""search_feature_requests and create_feature_request: what users want the product to do."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from rapidfuzz import fuzz, process, utils
 from tools.base import Effect, Reads, ToolArgs, ToolResult, tool
 from tools.context import ToolContext
 from tools.errors import NoResults
-from tools.gates import login_required
 from tools.models.feature_request import FeatureRequest
+from tools.preconditions import login_required
 
 MAX_SEARCHED = 2000
 MAX_FOUND = 10
@@ -20,7 +20,7 @@ MIN_SCORE = 60
 MAX_SHOWN_DESCRIPTION = 500
 
 
-class SearchArgs(ToolArgs):
+class SearchFeatureRequestsArgs(ToolArgs):
     query: str = Field(min_length=1, max_length=100)
 
 
@@ -39,9 +39,9 @@ class FeatureRequestSearch(ToolResult):
 
 
 @tool(gates=[login_required], reads=Reads.ALWAYS, holds=False)
-def search_feature_requests(args: SearchArgs, context: ToolContext) -> FeatureRequestSearch:
-    """Look for wishes about this product that others have raised already."""
-    requests = list(FeatureRequest.objects.annotate(voices=Count("supporters"))[:MAX_SEARCHED])
+def search_feature_requests(args: SearchFeatureRequestsArgs, context: ToolContext) -> FeatureRequestSearch:
+    """Search the feature requests that users of this product have made."""
+    requests = list(FeatureRequest.objects.annotate(votes=Count("supporters"))[:MAX_SEARCHED])
     texts = [f"{request.title} {request.description[:1000]}" for request in requests]
     ranked = process.extract(
         args.query,
@@ -55,7 +55,7 @@ def search_feature_requests(args: SearchArgs, context: ToolContext) -> FeatureRe
     if not found:
         raise NoResults(
             f"No feature request is about {args.query!r}.",
-            suggestions=["Raise it with create_feature_request, if the user wants that."],
+            suggestions=["If the user wants that, make one with create_feature_request."],
         )
     results = [
         FoundRequest(
@@ -63,7 +63,7 @@ def search_feature_requests(args: SearchArgs, context: ToolContext) -> FeatureRe
             title=request.title,
             description=request.description[:MAX_SHOWN_DESCRIPTION],
             status=request.status,
-            supporters=request.voices,
+            supporters=request.votes,
         )
         for request in found
     ]
@@ -85,13 +85,13 @@ class FeatureRequestCreated(ToolResult):
 
 @tool(effect=Effect.IDEMPOTENT, gates=[login_required], reads=Reads.NOTHING, holds=True)
 def create_feature_request(args: CreateArgs, context: ToolContext) -> FeatureRequestCreated:
-    """Raise a wish about this product for the people who run it. Search first; the same title joins that wish."""
+    """Make a feature request to the people who run this product. Search first; the same title supports that request."""
     support = FeatureRequest.support(context.user.pk, args.title, args.description)
     request = support.request
     return FeatureRequestCreated(
-        message="Raised."
+        message="The feature request was made."
         if support.is_first
-        else "There was such a wish already; the user's voice counts for it.",
+        else "There was such a request already; it now counts this user's vote too.",
         request_id=str(request.id),
         title=request.title,
         is_new=support.is_first,

@@ -1,4 +1,4 @@
-"""find_agent and find_library_agent: look for agents in the store and in the user's own library."""
+"""find_agent and find_library_agent: search the store and the user's own library."""
 
 from __future__ import annotations
 
@@ -6,30 +6,34 @@ from typing import Literal
 
 from pydantic import Field
 
-from durable import limits
+from executions import limits as executions_limits
 from executions.agents import library, store
 from executions.agents.errors import AgentMissing
 from executions.models import Agent
 from executions.outside_content import OTHERS_AGENT
+from tools import limits
 from tools.base import Reads, ToolArgs, ToolResult, tool
-from tools.cards import AgentCard, card_of_agent, card_of_listing
+from tools.cards import AgentCard, agent_card, listing_card
 from tools.context import ToolContext
-from tools.errors import NoResults
-from tools.gates import login_required
-from tools.refusals import as_tool_errors
+from tools.errors import NoResults, as_tool_errors
+from tools.preconditions import login_required
 
 
 class StoreArgs(ToolArgs):
     query: str = Field(
-        min_length=1, max_length=limits.MAX_QUERY_CHARACTERS, description="Words, or username/slug."
+        min_length=1,
+        max_length=executions_limits.MAX_QUERY_CHARACTERS,
+        description="Words, or username/slug.",
     )
 
 
 class LibraryArgs(ToolArgs):
     query: str | None = Field(
-        default=None, max_length=limits.MAX_QUERY_CHARACTERS, description="Words; without any, the newest."
+        default=None,
+        max_length=executions_limits.MAX_QUERY_CHARACTERS,
+        description="Words; if empty, the newest agents.",
     )
-    agent_id: str | None = Field(default=None, max_length=64, description="Just this one.")
+    agent_id: str | None = Field(default=None, max_length=64, description="Only the agent with this id.")
 
 
 class AgentsFound(ToolResult):
@@ -45,42 +49,40 @@ def find_agent(args: StoreArgs, context: ToolContext) -> AgentsFound:
         found = store.search_store(args.query, most=limits.FOUND_IN_CHAT)
     if not found:
         raise NoResults(
-            f"No agent of the store matches {args.query!r}.",
+            f"No agent in the store matches {args.query!r}.",
             [
                 "Use fewer words.",
-                "Look in the library with find_library_agent.",
+                "Search the library with find_library_agent.",
                 "Build one with create_agent.",
             ],
         )
     context.read_outside("the store")
     user = context.user if context.user_id is not None else None
-    cards = [
-        card_of_listing(match.item, store.find_copy(user, match.item) if user else None) for match in found
-    ]
-    return answer(cards, "in the store. run_agent runs one by its username_agent_slug")
+    cards = [listing_card(match.item, store.find_copy(user, match.item) if user else None) for match in found]
+    return answer(cards, "in the store", "Run one with run_agent and its username_agent_slug.")
 
 
 @tool(gates=[login_required], reads=Reads.PERHAPS, holds=False)
 def find_library_agent(args: LibraryArgs, context: ToolContext) -> AgentsFound:
-    """Find agents in the user's own library, by words or by id, with what they take and give."""
-    agents = look(args, context)
+    """Find agents in the user's own library, by words or by id, with their inputs and outputs."""
+    agents = find(args, context)
     if not agents:
         raise NoResults(
-            f"No agent of the library matches {args.query!r}." if args.query else "The library is empty.",
+            f"No agent in the library matches {args.query!r}." if args.query else "The library is empty.",
             [
                 "Use fewer words.",
-                "Look in the store with find_agent.",
+                "Search the store with find_agent.",
                 "Build one with create_agent.",
             ],
         )
     if any(agent.listing_id for agent in agents):
         context.read_outside(OTHERS_AGENT)
     versions = library.newest_versions(agents)
-    cards = [card_of_agent(agent, versions[agent.pk]) for agent in agents if agent.pk in versions]
-    return answer(cards, "in the library. run_agent runs one by its library_agent_id")
+    cards = [agent_card(agent, versions[agent.pk]) for agent in agents if agent.pk in versions]
+    return answer(cards, "in the library", "Run one with run_agent and its library_agent_id.")
 
 
-def look(args: LibraryArgs, context: ToolContext) -> list[Agent]:
+def find(args: LibraryArgs, context: ToolContext) -> list[Agent]:
     if args.agent_id:
         try:
             return [library.get_agent(context.user, args.agent_id)]
@@ -95,6 +97,7 @@ def look(args: LibraryArgs, context: ToolContext) -> list[Agent]:
     return [match.item for match in found]
 
 
-def answer(cards: list[AgentCard], where: str) -> AgentsFound:
+def answer(cards: list[AgentCard], where: str, next_step: str) -> AgentsFound:
     count = f"{len(cards)} agent{'' if len(cards) == 1 else 's'}"
-    return AgentsFound(message=f"Found {count} {where}.", agents=cards, count=len(cards))
+    message = f"Found {count} {where}."
+    return AgentsFound(message=message, next_step=next_step, agents=cards, count=len(cards))

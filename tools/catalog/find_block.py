@@ -1,4 +1,4 @@
-"""find_block: look a block up, with all its pins."""
+"""find_block: search blocks, with their inputs and outputs."""
 
 from __future__ import annotations
 
@@ -6,41 +6,43 @@ from typing import Literal
 
 from pydantic import Field
 
-from durable import limits
+from executions import limits as executions_limits
 from executions.agents.block_search import find_blocks
+from tools import limits
 from tools.base import Reads, ToolArgs, ToolResult, tool
-from tools.cards import BlockCard, card_of_block
+from tools.cards import BlockCard, block_card
 from tools.context import ToolContext
-from tools.errors import NoResults
+from tools.errors import NoResults, as_tool_errors
 from tools.permissions import block_rule
-from tools.refusals import as_tool_errors
 
 
 class Args(ToolArgs):
     query: str = Field(
-        min_length=1, max_length=limits.MAX_QUERY_CHARACTERS, description="What it should do, or its id."
+        min_length=1,
+        max_length=executions_limits.MAX_QUERY_CHARACTERS,
+        description="What it should do, or its id.",
     )
 
 
-class BlockList(ToolResult):
+class FoundBlocks(ToolResult):
     type: Literal["block_list"] = "block_list"
     blocks: list[BlockCard]
     count: int
 
 
 @tool(reads=Reads.NOTHING, holds=False)
-def find_block(args: Args, context: ToolContext) -> BlockList:
-    """Find blocks, the parts agents are made of, by what they do or by id, with their inputs and outputs."""
+def find_block(args: Args, context: ToolContext) -> FoundBlocks:
+    """Find blocks, the building blocks of agents, by what they do or by id, with their inputs and outputs."""
     with as_tool_errors():
         found = find_blocks(args.query, may_use=block_rule(context.permissions), most=limits.FOUND_IN_CHAT)
     if not found:
         raise NoResults(
             f"No block matches {args.query!r}.",
             [
-                "Use a word for what goes in or comes out, such as list or page.",
-                "Ask a model with AI Text Generator.",
+                "Use a word for its inputs or outputs, such as list or page.",
+                "Let a model do it with the block AI Text Generator.",
             ],
         )
-    blocks = [card_of_block(match.item) for match in found]
+    blocks = [block_card(match.item) for match in found]
     count = f"{len(blocks)} block{'' if len(blocks) == 1 else 's'}"
-    return BlockList(message=f"Found {count}, the best first.", blocks=blocks, count=len(blocks))
+    return FoundBlocks(message=f"Found {count}, best match first.", blocks=blocks, count=len(blocks))

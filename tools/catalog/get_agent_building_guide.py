@@ -1,4 +1,4 @@
-"""get_agent_building_guide: what a model must have read before it builds agents."""
+"""get_agent_building_guide: the guide that a model must read before it builds agents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tools.permissions import block_rule
 
 
 class Args(ToolArgs):
-    """Nothing to say."""
+    """No arguments."""
 
 
 class BuildingGuide(ToolResult):
@@ -25,10 +25,11 @@ class BuildingGuide(ToolResult):
 
 @tool(reads=Reads.NOTHING, holds=False)
 def get_agent_building_guide(args: Args, context: ToolContext) -> BuildingGuide:
-    """Read how agents are built: format, rules, all blocks, an example. Needed once before agents are built."""
+    """Read the guide to building agents: format, rules, all blocks, an example. Read it once before building agents."""
     guide = write_guide(may_use=block_rule(context.permissions))
     return BuildingGuide(
-        message="This is how agents are built. In `blocks`, each line is: name | id | inputs (* required) | outputs.",
+        message="The guide to building agents.",
+        next_step="In `blocks`, each line is: name | id | inputs (* required) | outputs.",
         format=guide.format,
         rules=guide.rules,
         example=guide.example,

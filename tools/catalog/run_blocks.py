@@ -1,4 +1,4 @@
-"""run_block and continue_run_block: one block by itself, and after a person has approved it."""
+"""run_block and continue_run_block: run one block by itself, also after a person has approved it."""
 
 from __future__ import annotations
 
@@ -7,38 +7,43 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from blocks.base import Block
+from blocks.errors import ParkedForReview, UnknownBlock
+from blocks.registry import get_registry
 from boundary.taint import source_of
-from durable import limits
 from durable.after_commit import after_commit
+from executions import limits as executions_limits
 from executions.agents.block_search import find_blocks
-from executions.blocks.base import Block
-from executions.blocks.errors import ParkedForReview, UnknownBlock
-from executions.blocks.registry import get_registry
 from executions.errors import BadInputs
 from executions.models import Review
-from executions.single import SingleResult, SingleRun, run_single_block
-from tools import approvals, arguments, gates, registry
+from executions.run_block.run import SingleResult, SingleRun, run_single_block
+from tools import approvals, arguments, limits, preconditions, registry
+from tools.approvals import find_review
 from tools.base import Effect, Reads, Tool, ToolArgs, ToolResult, tool
-from tools.cards import BlockCard, card_of_block
+from tools.cards import BlockCard, block_card
 from tools.context import ToolContext
-from tools.credential_needs import PROVIDERS_LINK, missing_for_block
-from tools.errors import ToolError
-from tools.gates import login_required
-from tools.known_addresses import are_known, strings_in
+from tools.errors import ToolError, as_tool_errors
+from tools.known_addresses import are_known
 from tools.models import ToolCall
-from tools.needed import InputValidationError, SetupRequirements
-from tools.operations.starting import start
+from tools.operations.start import start
 from tools.permissions import block_rule
-from tools.refusals import as_tool_errors
-from tools.reviews import find_review
+from tools.preconditions import login_required
+from tools.setup_requirements import (
+    InputValidationError,
+    SetupRequirements,
+    invalid_inputs,
+    missing_for_block,
+    setup_requirements,
+)
+from workspace.nested_values import strings_in
 
-CAP_SECONDS = limits.MAX_TOOL_WAIT_SECONDS + limits.TOOL_SECONDS
+CAP_SECONDS = executions_limits.MAX_TOOL_WAIT_SECONDS + limits.TOOL_SECONDS
 
 
-class RunArgs(ToolArgs):
-    block_id: str = Field(min_length=1, max_length=100, description="As find_block shows it.")
+class RunBlockArgs(ToolArgs):
+    block_id: str = Field(min_length=1, max_length=100, description="Its id, as in find_block.")
     input_data: dict[str, Any] = Field(
-        default_factory=dict, description="Values by input name; empty: tell what it takes."
+        default_factory=dict, description="Values by input name; empty: return the block's input schema."
     )
 
 
@@ -86,25 +91,20 @@ Answer = BlockDetails | BlockOutput | SetupRequirements | InputValidationError |
     holds=False,
 )
 def run_block(
-    args: RunArgs, context: ToolContext
+    args: RunBlockArgs, context: ToolContext
 ) -> BlockDetails | BlockOutput | SetupRequirements | InputValidationError | ReviewRequired:
-    """Run one block by itself, for at most 300 seconds. With empty input_data it tells what the block takes."""
+    """Run one block by itself, for at most 300 seconds. With empty input_data it returns the block's inputs."""
     block = find(args.block_id, context)
     if not args.input_data and block.input_pins:
         return BlockDetails(
-            message=f"{block.name} takes these inputs. Call again with input_data.",
-            block=card_of_block(block),
+            message=f"{block.name} needs inputs.",
+            next_step="Call again with input_data.",
+            block=block_card(block),
             input_schema=dict(block.input_schema),
         )
     missing = missing_for_block(context.user.pk, block, args.input_data)
     if missing:
-        return SetupRequirements(
-            message=f"{block.name} needs a {missing[0]['provider']} credential that is not there. Ask the user to add "
-            f"it under {PROVIDERS_LINK}; never ask for it in the chat.",
-            name=block.name,
-            missing_credentials=missing,
-            link=PROVIDERS_LINK,
-        )
+        return setup_requirements(block.name, missing)
     return run(block, args.input_data, context.key, context)
 
 
@@ -116,7 +116,7 @@ def run_block(
     holds=False,
 )
 def continue_run_block(args: ContinueArgs, context: ToolContext) -> ToolResult:
-    """Run a block, or do another call, that had to wait for a person's approval, once they have decided."""
+    """Run a block or another call that was waiting for a person's approval, after they have decided."""
     review = find_review(args.review_id, context)
     call = asking_call(review, context)
     if call.name != run_block.name:
@@ -130,13 +130,13 @@ def continue_run_block(args: ContinueArgs, context: ToolContext) -> ToolResult:
 
 
 def continue_call(review: Review, call: ToolCall, context: ToolContext) -> ToolResult:
-    """Do what was held, once, under the key and with the arguments it was asked with."""
+    """Do what was held, once, with the key and the arguments of the original call."""
     approvals.check_approved(review)
     tool = registry.current().get(call.name)
     if tool is None or not tool.available():
-        raise ToolError(f"There is no tool named {call.name!r} any more.", code="unknown_tool")
-    gates.check(tool, context)
-    approvals.take(review, tool, context)
+        raise ToolError(f"The tool {call.name!r} no longer exists.", code="unknown_tool")
+    preconditions.check(tool, context)
+    approvals.claim_approval(review, tool, context)
     args = arguments.validate(tool, call.arguments)
     own = replace(context, key=call.key, call_id=call.call_id)
     if tool.long_running:
@@ -148,7 +148,7 @@ def continue_call(review: Review, call: ToolCall, context: ToolContext) -> ToolR
 
 
 def start_operation(tool: Tool, call: ToolCall, context: ToolContext) -> OperationBegun:
-    """A held operation begins when this call's answer is saved; its result comes to the call that was held."""
+    """Start a held operation in the transaction of this call's result; its own result goes to the held call."""
     started = start(tool, call.arguments, context)
 
     def begin() -> None:
@@ -160,32 +160,34 @@ def start_operation(tool: Tool, call: ToolCall, context: ToolContext) -> Operati
 
 
 def source_in(inputs: dict[str, Any]) -> str:
-    """The host of the first address among the inputs."""
+    """Return the host of the first URL among the inputs, or an empty string."""
     urls = (text for text in strings_in(inputs) if text.lower().startswith(("http://", "https://")))
     return next(map(source_of, urls), "")
 
 
 def find(block_id: str, context: ToolContext) -> Block:
-    """The block by its id, or by its exact name."""
+    """Return the block by its id or its exact name; raises ToolError."""
     registry = get_registry()
-    for look in (registry.get, registry.get_by_name):
+    for get in (registry.get, registry.get_by_name):
         try:
-            return look(block_id)
+            return get(block_id)
         except UnknownBlock:
             continue
     near = find_blocks(
-        block_id[: limits.MAX_QUERY_CHARACTERS], may_use=block_rule(context.permissions), most=3
+        block_id[: executions_limits.MAX_QUERY_CHARACTERS], may_use=block_rule(context.permissions), most=3
     )
     hint = (
         f" Did you mean {', '.join(f'{match.item.name} ({match.item.id})' for match in near)}?"
         if near
         else ""
     )
-    raise ToolError(f"There is no block {block_id!r}.{hint} find_block searches them.", code="unknown_block")
+    raise ToolError(
+        f"There is no block {block_id!r}.{hint}", code="unknown_block", next_step="Search with find_block."
+    )
 
 
 def run(block: Block, inputs: dict[str, Any], key: str, context: ToolContext) -> Answer:
-    """Once per key: a second attempt, and the one after a review, is the same run."""
+    """Run the block once per key: a second attempt, and the one after a review, is the same run."""
     wanted = SingleRun(
         block_id=block.id,
         inputs=inputs,
@@ -204,13 +206,13 @@ def run(block: Block, inputs: dict[str, Any], key: str, context: ToolContext) ->
         return review_required(block, parked)
     except ToolError as error:
         if isinstance(error.__cause__, BadInputs):
-            return refused(error.__cause__, block)
+            return invalid_inputs(error.__cause__, block.input_schema)
         raise
     context.stop_if_cancelled()
-    return told(block, result)
+    return output_of(block, result)
 
 
-def told(block: Block, result: SingleResult) -> BlockOutput:
+def output_of(block: Block, result: SingleResult) -> BlockOutput:
     if result.error:
         raise ToolError(
             f"{block.name}: {result.error}",
@@ -218,9 +220,8 @@ def told(block: Block, result: SingleResult) -> BlockOutput:
             outputs=result.outputs,
             cost=str(result.cost),
         )
-    pins = ", ".join(result.outputs) or "nothing"
     return BlockOutput(
-        message=f"{block.name} has run. It gave out: {pins}.",
+        message=f"{block.name} has run. Outputs: {', '.join(result.outputs) or 'none'}.",
         block_id=block.id,
         block_name=block.name,
         outputs=result.outputs,
@@ -230,26 +231,18 @@ def told(block: Block, result: SingleResult) -> BlockOutput:
 
 def review_required(block: Block, parked: ParkedForReview) -> ReviewRequired:
     return ReviewRequired(
-        message=f"{block.name} does something that a person must approve first. It is shown to the user: tell them, "
-        f"end your answer, and when they have decided call continue_run_block with review_id={parked.review_id}.",
+        message=f"{block.name} needs your approval first.",
+        next_step=approvals.CONTINUE.format(review_id=parked.review_id),
         review_id=parked.review_id,
         block_id=block.id,
         block_name=block.name,
     )
 
 
-def refused(error: BadInputs, block: Block) -> InputValidationError:
-    return InputValidationError(
-        message=f"Nothing was run, the inputs do not fit. {error}",
-        problems=error.problems,
-        input_schema=dict(block.input_schema),
-    )
-
-
 def asking_call(review: Review, context: ToolContext) -> ToolCall:
-    """The call that asked for this review: with its key and its inputs the run goes on."""
+    """Return the call that asked for this review; raises ToolError."""
     calls = ToolCall.objects.filter(user=context.user_id, result__type="review_required")
     found = calls.filter(result__review_id=str(review.pk)).order_by("-started_at").first()
     if found is None:
-        raise ToolError("This review does not belong to a call that was made in chat.", code="not_found")
+        raise ToolError("This review does not belong to a call from this chat.", code="not_found")
     return found

@@ -1,4 +1,4 @@
-"""list_schedules and delete_schedule: what runs by the clock for the user."""
+"""list_schedules and delete_schedule: the user's schedules."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any, Literal
 from pydantic import Field
 
 from executions.models import Schedule
+from executions.schedules.actions import delete
 from executions.schedules.errors import BadCron
-from executions.schedules.keeping import delete
-from executions.schedules.running import cron_of
+from executions.schedules.run_due import cron_of
 from tools.base import Effect, Reads, ToolArgs, ToolResult, tool
 from tools.cards import agent_link
 from tools.context import ToolContext
 from tools.errors import ToolError
-from tools.gates import login_required
+from tools.preconditions import login_required
 
 
 class NoArgs(ToolArgs):
-    """Nothing to say."""
+    """No arguments."""
 
 
 class DeleteArgs(ToolArgs):
@@ -48,7 +48,7 @@ def list_schedules(args: NoArgs, context: ToolContext) -> ScheduleList:
 
 
 def find_deleted(args: DeleteArgs, context: ToolContext) -> ScheduleDeleted | None:
-    """After a crash: a schedule that is not there any more was deleted by this call."""
+    """Return the result after a crash: a schedule that is gone was deleted by this call."""
     if find(args.schedule_id, context) is not None:
         return None
     return ScheduleDeleted(message="The schedule was deleted.", schedule_id=args.schedule_id, name="")
@@ -56,10 +56,12 @@ def find_deleted(args: DeleteArgs, context: ToolContext) -> ScheduleDeleted | No
 
 @tool(effect=Effect.EFFECTFUL, lookup=find_deleted, gates=[login_required], reads=Reads.NOTHING, holds=True)
 def delete_schedule(args: DeleteArgs, context: ToolContext) -> ScheduleDeleted:
-    """Delete a schedule, so that its agent no longer runs by it. What it has started goes on."""
+    """Delete a schedule, so that it starts no more runs. Runs it has started continue."""
     schedule = find(args.schedule_id, context)
     if schedule is None:
-        raise ToolError("There is no such schedule. list_schedules shows those there are.", code="not_found")
+        raise ToolError(
+            "There is no such schedule.", code="not_found", next_step="List them with list_schedules."
+        )
     delete(schedule)
     message = f"The schedule {schedule.name!r} was deleted."
     return ScheduleDeleted(message=message, schedule_id=args.schedule_id, name=schedule.name)

@@ -1,4 +1,4 @@
-"""run_sub_session and get_sub_session_result: hand a task to a session of its own, and see what came of it."""
+"""run_sub_session and get_sub_session_result: delegate a task to a sub-session, and get its result."""
 
 from __future__ import annotations
 
@@ -8,43 +8,43 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from durable import limits
-from durable.stop import StopReason
-from tools import sub_sessions
+from durable.stop_signal import StopReason
+from executions import limits as executions_limits
+from tools import limits, sub_sessions
 from tools.base import Effect, Reads, ToolArgs, ToolResult, WaitSeconds, tool
 from tools.context import ToolContext
-from tools.sub_sessions import Handle, Report, Status, Task
+from tools.sub_sessions import Status, SubSessionTask, TaskHandle, TaskReport
 
 DEFAULT_WAIT_SECONDS = 60.0
-CAP_SECONDS = limits.MAX_TOOL_WAIT_SECONDS + limits.TOOL_SECONDS
+CAP_SECONDS = executions_limits.MAX_TOOL_WAIT_SECONDS + limits.TOOL_SECONDS
 NO_LONGER_WANTED = (StopReason.CANCELLED, StopReason.TIMED_OUT)
 
 
-class RunArgs(ToolArgs):
+class RunSubSessionArgs(ToolArgs):
     prompt: str = Field(
         min_length=1,
         max_length=limits.MAX_MESSAGE_CHARACTERS,
-        description="The whole task: the sub-session does not see this conversation.",
+        description="The complete task: the sub-session does not see this conversation.",
     )
     system_context: str | None = Field(
-        default=None, max_length=limits.MAX_MESSAGE_CHARACTERS, description="What it should know first."
+        default=None, max_length=limits.MAX_MESSAGE_CHARACTERS, description="Background it should know."
     )
     sub_session_id: str | None = Field(
-        default=None, max_length=64, description="Go on in a sub-session started earlier."
+        default=None, max_length=64, description="Continue an earlier sub-session."
     )
     wait_for_result: WaitSeconds = Field(
-        default=DEFAULT_WAIT_SECONDS, description="Seconds; 0 = do not wait."
+        default=DEFAULT_WAIT_SECONDS, description="Seconds to wait; 0 = do not wait."
     )
     notify: bool = Field(
         default=False,
-        description="If it has not ended by then, be called again with the result when it does.",
+        description="If it has not ended by then, you are called again with the result when it ends.",
     )
 
 
 class ResultArgs(ToolArgs):
     sub_session_id: str = Field(min_length=1, max_length=64)
-    wait_if_running: WaitSeconds = Field(default=DEFAULT_WAIT_SECONDS, description="Seconds.")
-    cancel: bool = Field(default=False, description="Stop it.")
+    wait_if_running: WaitSeconds = Field(default=DEFAULT_WAIT_SECONDS, description="Seconds to wait.")
+    cancel: bool = Field(default=False, description="Cancel it.")
     include_progress: bool = Field(default=False, description="While it runs, show what it has done so far.")
     notify: bool = Field(default=False, description="As in run_sub_session.")
 
@@ -66,13 +66,13 @@ class SubSessionStatus(ToolResult):
 
 
 @tool(effect=Effect.IDEMPOTENT, cap_seconds=CAP_SECONDS, reads=Reads.PERHAPS, holds=False)
-def run_sub_session(args: RunArgs, context: ToolContext) -> SubSessionStatus:
-    """Give a task to a session of its own, with the same tools, and wait for its answer.
+def run_sub_session(args: RunSubSessionArgs, context: ToolContext) -> SubSessionStatus:
+    """Give a task to a sub-session, which has the same tools, and wait for its answer.
 
-    For research and other long or separate work; several at once run side by side. With wait_for_result=0 it goes on
-    in the background: set notify=true to be called again when it ends, and do not poll.
+    For research and other long or independent work; several can run in parallel. With wait_for_result=0 it runs in
+    the background: set notify=true to be called again when it ends, and do not poll.
     """
-    task = Task(
+    task = SubSessionTask(
         prompt=args.prompt,
         system_context=args.system_context or "",
         sub_session_id=args.sub_session_id or "",
@@ -83,7 +83,7 @@ def run_sub_session(args: RunArgs, context: ToolContext) -> SubSessionStatus:
 
 @tool(effect=Effect.IDEMPOTENT, cap_seconds=CAP_SECONDS, reads=Reads.PERHAPS, holds=False)
 def get_sub_session_result(args: ResultArgs, context: ToolContext) -> SubSessionStatus:
-    """Get the answer of a sub-session: wait for it, see how far it is, or cancel it."""
+    """Get the result of a sub-session: wait for it, see its progress, or cancel it."""
     handle = sub_sessions.current().find(args.sub_session_id, context)
     if args.cancel:
         sub_sessions.current().cancel(handle, confirm=True)
@@ -96,9 +96,9 @@ def get_sub_session_result(args: ResultArgs, context: ToolContext) -> SubSession
 
 
 def follow(
-    handle: Handle, seconds: float, context: ToolContext, *, notify: bool, show_progress: bool = False
+    handle: TaskHandle, seconds: float, context: ToolContext, *, notify: bool, show_progress: bool = False
 ) -> SubSessionStatus:
-    """Wait, then answer how it stands. Whoever is stopped while it waits stops what it waits for."""
+    """Wait, then return the task's status. A call that is cancelled while it waits cancels the task too."""
     port = sub_sessions.current()
     tell = partial(show_doing, context, handle)
     if seconds > 0 and not port.is_over(handle):
@@ -115,8 +115,8 @@ def follow(
     return status_of(report, notify=calls_back, show_progress=show_progress)
 
 
-def show_doing(context: ToolContext, handle: Handle, doing: str) -> None:
-    """What the child does now, on the stream of the turn that waits for it."""
+def show_doing(context: ToolContext, handle: TaskHandle, doing: str) -> None:
+    """Show what the sub-session is doing on the stream of the turn that waits for it."""
     context.preliminary(
         {
             "type": "sub_session_status",
@@ -130,8 +130,8 @@ def show_doing(context: ToolContext, handle: Handle, doing: str) -> None:
     )
 
 
-def status_of(report: Report, *, notify: bool = False, show_progress: bool = False) -> SubSessionStatus:
-    """A report as the model reads it; of one that runs, what it has done is shown only when asked for."""
+def status_of(report: TaskReport, *, notify: bool = False, show_progress: bool = False) -> SubSessionStatus:
+    """Return the report as a tool result; what a running task has done so far only with `show_progress`."""
     shown: Mapping[str, Any] = {
         "response": report.text,
         "tool_calls": [brief(call) for call in report.tool_calls],
@@ -139,7 +139,8 @@ def status_of(report: Report, *, notify: bool = False, show_progress: bool = Fal
     }
     running = report.status == "running"
     return SubSessionStatus(
-        message=message_about(report, notify=notify),
+        message=describe_status(report),
+        next_step=next_step(report, notify=notify),
         sub_session_id=str(report.handle.session_id),
         turn_id=str(report.handle.turn_id),
         status=report.status,
@@ -153,22 +154,35 @@ def status_of(report: Report, *, notify: bool = False, show_progress: bool = Fal
     )
 
 
-def message_about(report: Report, *, notify: bool) -> str:
+def describe_status(report: TaskReport) -> str:
+    """Describe the task's status for people."""
     match report.status:
         case "completed":
-            return "The sub-session has finished. Its answer is in `response`."
+            return "The sub-session has finished."
         case "failed":
-            return f"The sub-session failed: {report.error or 'it gave no reason'}"
+            return f"The sub-session failed: {report.error or 'no reason was given.'}"
         case "cancelled":
-            return "The sub-session was cancelled. What it had written is in `response`."
-    doing = f"The sub-session is still at work: it {report.doing or 'waits for its start'}."
-    if notify:
-        return f"{doing} You are called again when it ends: tell the user so, and end your answer."
-    return f"{doing} Its link opens it; get_sub_session_result waits for it or cancels it."
+            return "The sub-session was cancelled."
+        case "running":
+            return f"The sub-session is still running: it {report.doing or 'is waiting to start'}."
+
+
+def next_step(report: TaskReport, *, notify: bool) -> str:
+    """Tell the model what to do with the report."""
+    match report.status:
+        case "completed":
+            return "Its answer is in `response`."
+        case "cancelled":
+            return "What it had written so far is in `response`."
+        case "running" if notify:
+            return "You are called again when it ends: tell the user so, and end your answer."
+        case "running":
+            return "Wait for it or cancel it with get_sub_session_result; its link opens it."
+    return ""
 
 
 def brief(call: Mapping[str, Any]) -> dict[str, Any]:
-    """A tool call of the sub-session in one line: its whole result is in that session."""
+    """Return a tool call of the sub-session in short; its whole result is in that session."""
     output = call.get("output")
     said = output.get("message", "") if isinstance(output, Mapping) else output
     return {

@@ -1,4 +1,4 @@
-"""list_, read_, write_ and delete_workspace_file: the person's files."""
+"""list_, read_, write_ and delete_workspace_file: the user's files."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, Field, model_validator
 
-from durable import limits
+from tools import limits
 from tools.base import Effect, Reads, ToolArgs, ToolResult, tool
 from tools.context import ToolContext
 from tools.errors import ModelRetry, NoResults, ToolError
-from tools.gates import login_required
+from tools.preconditions import login_required
 from workspace import files
 from workspace.errors import FileMissing, PathTaken, WorkspaceError
 from workspace.models import WorkspaceFile
@@ -50,13 +50,13 @@ class WhichFile(ToolArgs):
         return self
 
     def find(self, context: ToolContext) -> WorkspaceFile:
-        """The file, when it is the user's own; what is another's is as good as not there."""
+        """Return the user's file; raises NoResults, also for a file of someone else."""
         file_id = self.file_id.removeprefix(SCHEME).partition("#")[0] if self.file_id else None
         try:
             return files.find(context.user, file_id=file_id, path=self.path)
         except FileMissing:
             named = self.file_id or self.path
-            hint = ["See what is there with list_workspace_files."]
+            hint = ["List the files with list_workspace_files."]
             raise NoResults(f"There is no file {named!r} in the workspace.", suggestions=hint) from None
 
 
@@ -64,7 +64,7 @@ class WhichFile(ToolArgs):
 
 
 class ListArgs(ToolArgs):
-    prefix: str = Field(default="", max_length=1000, description="Only paths that begin so.")
+    prefix: str = Field(default="", max_length=1000, description="Only paths that start with this.")
 
 
 class FileList(ToolResult):
@@ -79,8 +79,12 @@ def list_workspace_files(args: ListArgs, context: ToolContext) -> FileList:
     page = files.list_files(context.user, args.prefix)
     context.read_outside(*(source for file in page.files for source in file.outside_sources))
     more = page.next is not None
-    message = f"{len(page.files)} files{'; there are more, give a longer prefix' if more else ''}."
-    return FileList(message=message, files=[FileInfo.of(file) for file in page.files], more=more)
+    return FileList(
+        message=f"{len(page.files)} files{', and there are more' if more else ''}.",
+        next_step="Give a longer prefix to see the others." if more else "",
+        files=[FileInfo.of(file) for file in page.files],
+        more=more,
+    )
 
 
 # --- read -------------------------------------------------------------------------------------------
@@ -103,16 +107,18 @@ class FileContent(ToolResult):
 
 @tool(gates=[login_required], reads=Reads.PERHAPS, holds=False)
 def read_workspace_file(args: ReadArgs, context: ToolContext) -> FileContent:
-    """Read a text file of the user, page by page: go on at next_offset."""
+    """Read a text file of the user, page by page: continue at next_offset."""
     file = args.find(context)
     context.read_outside(*file.outside_sources)
     try:
         data = files.read_range(file, args.offset, args.length)
     except WorkspaceError as error:
-        raise ToolError(str(error.detail)) from None
+        raise ToolError(error.message) from None
     text, used = decode_page(data, at_end=args.offset + len(data) >= file.size)
     if text is None:
-        raise ToolError(f"{file.path} is not text but {file.media_type}. Refer to it as {file.reference}.")
+        raise ToolError(
+            f"{file.path} is not text but {file.media_type}.", next_step=f"Refer to it as {file.reference}."
+        )
     end = args.offset + used
     return FileContent(
         message=f"Bytes {args.offset} to {end} of {file.size}.",
@@ -124,7 +130,7 @@ def read_workspace_file(args: ReadArgs, context: ToolContext) -> FileContent:
 
 
 def decode_page(data: bytes, *, at_end: bool) -> tuple[str | None, int]:
-    """The text of a page and the bytes it took; None when it is not text. A character cut in two is left for later."""
+    """Return the text of a page, None if it is not text, and its bytes; a character cut in two is left for the next."""
     if b"\0" in data:
         return None, 0
     decoder = codecs.getincrementaldecoder("utf-8")()
@@ -141,10 +147,12 @@ def decode_page(data: bytes, *, at_end: bool) -> tuple[str | None, int]:
 
 
 class WriteArgs(ToolArgs):
-    filename: str = Field(min_length=1, max_length=1000, description="May have folders: reports/may.csv")
+    filename: str = Field(min_length=1, max_length=1000, description="May contain folders: reports/may.csv")
     content: str | None = Field(default=None, max_length=limits.MAX_WRITTEN_FILE_CHARACTERS)
     content_base64: str | None = Field(
-        default=None, max_length=limits.MAX_WRITTEN_FILE_CHARACTERS, description="For what is not text."
+        default=None,
+        max_length=limits.MAX_WRITTEN_FILE_CHARACTERS,
+        description="For content that is not text.",
     )
     overwrite: bool = False
 
@@ -183,10 +191,11 @@ def write_workspace_file(args: WriteArgs, context: ToolContext) -> FileWritten:
         )
     except PathTaken:
         raise ModelRetry(
-            f"There is a file {args.filename!r} already. Set overwrite, or choose another name."
+            f"There is a file {args.filename!r} already.",
+            next_step="Set overwrite, or choose another name.",
         ) from None
     except WorkspaceError as error:
-        raise ToolError(str(error.detail)) from None
+        raise ToolError(error.message) from None
     return FileWritten(message=f"Saved as {file.path}.", file=FileInfo.of(file))
 
 
@@ -200,7 +209,7 @@ class FileDeleted(ToolResult):
 
 @tool(gates=[login_required], reads=Reads.NOTHING, holds=True)
 def delete_workspace_file(args: WhichFile, context: ToolContext) -> FileDeleted:
-    """Delete a file of the user for good. Only when they asked for it."""
+    """Delete a file of the user permanently. Only when they asked for it."""
     file = args.find(context)
     context.with_result(lambda: files.delete(file))
     return FileDeleted(message=f"Deleted {file.path}.", file=FileInfo.of(file))

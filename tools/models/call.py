@@ -1,4 +1,4 @@
-"""The record of every tool call: written down before it runs, and again when it ends."""
+"""The record of every tool call, written before it runs and when it ends."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from durable import limits
 from durable.ids import new_id
+from tools import limits
 from tools.base import Effect
 
 
 class ToolCall(models.Model):
-    """One call the model asked for. `key` is unique: the same call is never written down twice."""
+    """One tool call of the model. `key` is unique: the same call is never recorded twice."""
 
     class State(models.TextChoices):
-        PENDING = "pending"  # written down, not started
+        PENDING = "pending"  # recorded, not started
         STARTED = "started"  # may be running; after a crash: in doubt
         SUCCEEDED = "succeeded"
         FAILED = "failed"
@@ -64,7 +64,7 @@ class ToolCall(models.Model):
 
 
 def call_key(turn_id: uuid.UUID, step: int, call_id: str) -> str:
-    """The idempotency key of a call; an id that is long or odd is replaced by its digest."""
+    """Return the idempotency key of a call; a long or unprintable id is replaced by its digest."""
     plain = 0 < len(call_id) <= limits.MAX_CALL_ID_CHARACTERS and call_id.isprintable()
     if not plain:
         call_id = "sha256-" + hashlib.sha256(call_id.encode(errors="surrogatepass")).hexdigest()
@@ -72,12 +72,12 @@ def call_key(turn_id: uuid.UUID, step: int, call_id: str) -> str:
 
 
 def calls_of(turn_id: uuid.UUID, step: int | None = None) -> models.QuerySet[ToolCall]:
-    """The calls of a turn, or of one of its steps, in the order the model asked for them."""
+    """Return the calls of a turn, or of one of its steps, in the order of the model's requests."""
     calls = ToolCall.objects.filter(turn_id=turn_id).order_by("step", "index")
     return calls if step is None else calls.filter(step=step)
 
 
 def was_called(session_id: uuid.UUID, name: str) -> bool:
-    """Whether this session has called that tool with success. Only recorded calls count, never text."""
+    """Whether this session has called that tool successfully; only recorded calls count, never text."""
     succeeded = ToolCall.State.SUCCEEDED
     return ToolCall.objects.filter(session_id=session_id, name=name, state=succeeded).exists()

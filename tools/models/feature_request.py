@@ -1,4 +1,4 @@
-"""What people wish the product could do."""
+"""Feature requests of users."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from django.conf import settings
 from django.db import models
 
 from durable.ids import new_id
-from durable.retrying import in_transaction
+from durable.transactions import in_transaction
 
 
 class FeatureRequest(models.Model):
-    """One wish, shared by everybody who has it. Its title in lower case is its identity."""
+    """One feature request and its supporters. Its case-folded title is its identity."""
 
     class Status(models.TextChoices):
         OPEN = "open"
@@ -34,7 +34,7 @@ class FeatureRequest(models.Model):
     @classmethod
     @in_transaction
     def support(cls, user_id: int, title: str, description: str) -> FeatureSupport:
-        """Write down a wish, or join the one with the same title. Once per user and wish."""
+        """Create a request, or support the one with the same title. Once per user and request."""
         request, made = cls.objects.get_or_create(
             folded_title=" ".join(title.casefold().split()),
             defaults={"title": title, "description": description},
@@ -48,7 +48,7 @@ class FeatureRequest(models.Model):
 
 
 class FeatureSupport(models.Model):
-    """One person's voice for a wish, in their own words."""
+    """One user's support for a request, in their own words."""
 
     request = models.ForeignKey(FeatureRequest, on_delete=models.CASCADE, related_name="supporters")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")

@@ -1,4 +1,4 @@
-"""The record of one operation, which is also its place in the queue."""
+"""Operations: long-running tool calls as jobs."""
 
 from __future__ import annotations
 
@@ -9,21 +9,17 @@ from django.conf import settings
 from django.db import models
 
 from boundary import taint
-from durable import log
 from durable.models import Job
-from tools.models.call import ToolCall
-from tools.operations import announcing
-from tools.operations.signals import operation_changed, operation_ended
 
 OUTSIDE_SERVICE = "an outside service"
 WORKER = "worker"  # completed_by: this site's own
 
 
 class Operation(Job):
-    """A long-running tool call. `key` is that of the call: the same call never becomes two operations.
+    """A long-running tool call. It has the key of the call, so that the same call never becomes two operations.
 
-    Whoever ends it (its worker, an outside service, a cancel, the sweep) does so through the job's own conditional
-    UPDATE, so `ended` happens once, whatever is delivered how often.
+    Its worker, an outside service, a cancellation or the sweep ends it through the job's conditional UPDATE, so
+    `ended` runs once, however often a completion is delivered.
     """
 
     COMPLETED: ClassVar[str] = "completed"
@@ -76,12 +72,12 @@ class Operation(Job):
 
     @property
     def content_sources(self) -> taint.Sources:
-        """Where its result came from, as far as that is not this site: its turn's content, an outside service."""
+        """The third-party sources of its result: what its turn had read, and an outside service that completed it."""
         outside = [OUTSIDE_SERVICE] if self.completed_by not in ("", WORKER) else []
         return taint.merge(self.outside_sources, outside)
 
     def answer(self) -> dict[str, Any]:
-        """What the model is told, in place of "it was started"."""
+        """Return the tool result that replaces the pending one."""
         about = {"session_id": str(self.session_id), "operation_id": str(self.pk)}
         if self.status == self.COMPLETED:
             result = self.result if isinstance(self.result, dict) else {"result": self.result}
@@ -98,45 +94,11 @@ class Operation(Job):
         known = self.result if isinstance(self.result, dict) else {}  # what a failed tool had made
         return known | failure | about
 
-    def ended_unowned(self) -> None:
-        """Cancelled before it ran, or given up: nobody has said why."""
-        if not self.error and self.status != self.COMPLETED:
-            self.error = UNOWNED_ENDS.get(self.end_reason, UNOWNED_ENDS["cancelled"])
-            self.save(update_fields=["error"])
-
-    def ended(self) -> None:
-        """Put the result in the place of the pending one, and let others write what belongs to it."""
-        state = {
-            self.COMPLETED: ToolCall.State.SUCCEEDED,
-            self.CANCELLED: ToolCall.State.CANCELLED,
-        }.get(self.status, ToolCall.State.FAILED)
-        error = "" if self.status == self.COMPLETED else self.error
-        ToolCall.objects.filter(key=self.key).update(
-            state=state, result=self.answer(), error=error, ended_at=self.clock.now()
-        )
-        operation_ended.send(sender=type(self), operation=self)
-        announcing.announce_end(self)
-
-    def after_end(self) -> None:
-        self.tell_changed()
-
-    def tell_changed(self) -> None:
-        """Let devices, and whoever watches its row, know how far it is; nobody's failure to hear it matters."""
-        log.nudge(self.pk)
-        operation_changed.send_robust(sender=type(self), operation=self)
-
-
-UNOWNED_ENDS = {
-    "cancelled": "The operation was cancelled.",
-    "operator": "An operator ended the operation. It may have happened.",
-    "worker_lost": "The operation was tried several times and its worker died each time. It may have happened.",
-}
-
 
 def find_operation(
     *, operation_id: str | uuid.UUID | None = None, task_id: str | uuid.UUID | None = None
 ) -> Operation | None:
-    """By either of its names; None also for what is no UUID at all."""
+    """Return the operation by either id; None also if neither is a UUID."""
     for field, value in (("pk", operation_id), ("task_id", task_id)):
         try:
             wanted = uuid.UUID(str(value)) if value else None

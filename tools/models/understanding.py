@@ -1,12 +1,12 @@
-"""What the copilot has learned about a person and their business."""
+"""What the copilot has learned about users and their businesses."""
 
 from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
 
-from durable import limits
-from durable.retrying import in_transaction
+from durable.transactions import in_transaction
+from tools import limits
 
 Facts = dict[str, str | list[str]]
 
@@ -15,7 +15,7 @@ FROM_PERSON = "the person, in chat"
 
 
 class Understanding(models.Model):
-    """The facts one user told us, by topic: a text, or a list of texts. Nobody else's session reads them."""
+    """Facts about one user by topic: a text, or a list of texts. Only the user's own sessions read them."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="understanding"
@@ -35,9 +35,9 @@ class Understanding(models.Model):
     @classmethod
     @in_transaction
     def add(cls, user_id: int, new: Facts, origin: str = "") -> Facts:
-        """Merge facts in: a text replaces, a list grows without doubles. Adding the same twice changes nothing.
+        """Merge new facts: a text is replaced, a list is extended without duplicates. Idempotent.
 
-        `origin` says where the new facts came from, when not from the person alone.
+        `origin` names the source of the new facts if it is not the user alone.
         """
         cls.objects.get_or_create(user_id=user_id)
         row = cls.objects.select_for_update().get(user_id=user_id)
@@ -48,13 +48,13 @@ class Understanding(models.Model):
 
     @classmethod
     def of(cls, user_id: int) -> Facts:
-        """What is known about a user; empty when nothing is."""
+        """Return what is known about a user."""
         found = cls.objects.filter(user_id=user_id).values_list("facts", flat=True).first()
         return Facts(found or {})
 
     @classmethod
-    def told(cls, user_id: int) -> dict[str, dict[str, object]]:
-        """The facts by topic, each with its source."""
+    def with_sources(cls, user_id: int) -> dict[str, dict[str, object]]:
+        """Return the facts by topic, each with its source."""
         found = cls.objects.filter(user_id=user_id).values_list("facts", "origins").first()
         facts, origins = found or ({}, {})
         return {
@@ -64,7 +64,7 @@ class Understanding(models.Model):
 
 
 def merge(known: Facts, new: Facts) -> Facts:
-    """The newest items of a list are kept when it grows past its limit."""
+    """Return the merged facts; a list that exceeds its limit keeps its newest items."""
     merged = dict(known)
     for topic, fact in new.items():
         before = merged.get(topic)

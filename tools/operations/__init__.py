@@ -1,1 +1,1 @@
-"""Operations: tool calls that take longer than an answer may; they go on by themselves and come back."""
+"""Operations: tool calls that run in the background and continue the conversation when they end."""

@@ -1,4 +1,4 @@
-"""What a long-running tool knows beyond any other tool: how the outside can answer for it."""
+"""The context of a long-running tool: how an outside service can complete its operation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class OperationContext(ToolContext):
 
     @property
     def secret(self) -> str:
-        """What an outside service signs its completion with (Standard Webhooks)."""
+        """The secret with which an outside service signs its completion (Standard Webhooks)."""
         return secrets.secret_of(self.operation_id)
 
     @property

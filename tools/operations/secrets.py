@@ -1,4 +1,4 @@
-"""The secret of each operation, with which an outside service signs its answer."""
+"""Per-operation secrets with which outside services sign completions."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ SALT = "tools.operations.completion"
 
 
 def secret_of(operation_id: uuid.UUID) -> str:
-    """Made from the site's key, so that the database holds none; of use for this operation alone."""
+    """Derive the operation's secret from the site's key, so that none is stored."""
     return _derive(operation_id, settings.SECRET_KEY)
 
 
 def is_signed(operation_id: uuid.UUID, body: bytes, headers: dict[str, str]) -> bool:
     """Whether a request carries a fresh Standard Webhooks signature of this operation.
 
-    Keys in SECRET_KEY_FALLBACKS still count: they are the grace after the site's key was changed.
+    Keys in SECRET_KEY_FALLBACKS count too, for the time after the site's key was changed.
     """
     return any(
         _verifies(_derive(operation_id, key), body, headers)
@@ -30,7 +30,7 @@ def is_signed(operation_id: uuid.UUID, body: bytes, headers: dict[str, str]) -> 
 
 
 def completion_url(operation_id: uuid.UUID) -> str:
-    """Where an outside service sends its answer."""
+    """Return the URL to which an outside service sends its completion."""
     return f"{settings.SITE_URL}{reverse('operation-complete', args=[operation_id])}"
 
 
@@ -45,6 +45,6 @@ def _verifies(secret: str, body: bytes, headers: dict[str, str]) -> bool:
     except (
         WebhookVerificationError,
         ValueError,
-    ):  # the library lets malformed headers and bodies through as such
+    ):  # the library raises ValueError for malformed headers and bodies
         return False
     return True

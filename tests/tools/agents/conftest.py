@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from accounts.models import User
+from blocks.registry import get_registry
 from durable.ids import new_id
-from durable.stop import StopSignal
-from executions.agents.importing import import_agent
-from executions.blocks.registry import get_registry
+from durable.stop_signal import StopSignal
+from executions.agents.agent_import import import_agent
 from executions.generator.example import example_graph
 from executions.graph import graph_to_json
 from executions.models import Agent

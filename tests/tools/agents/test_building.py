@@ -11,21 +11,22 @@ import pytest
 from pytest_django import Settings
 
 from accounts.models import Budget, LedgerEntry, User
-from durable import limits
+from blocks.registry import get_registry
+from boundary import limits as boundary_limits
+from executions import limits
 from executions.agents import store
-from executions.agents.diffing import compare
+from executions.agents.diff import compare
 from executions.agents.versions import save_graph
-from executions.blocks.registry import get_registry
 from executions.generator.example import example_graph
-from executions.generator.outside import allowed_outside
+from executions.generator.external import allowed_outside
 from executions.graph import graph_to_json, parse_graph
 from executions.models import Agent, AgentVersion
-from llm.offline.embedded import OfflineServer
+from tests.offline_server import OfflineServer
 from tests.tools.agents.conftest import Caller, save_greeter
 from tests.tools.agents.outside_generator import Service, running_service
 from tools import registry
 from tools.errors import AcceptedElsewhere
-from tools.outside import OutsideAnswer
+from tools.external_results import OutsideAnswer
 
 pytestmark = pytest.mark.django_db
 GREETER = graph_to_json(example_graph(get_registry()))
@@ -70,7 +71,7 @@ def test_an_agent_is_built_saved_and_linked_with_honest_progress(caller: Caller)
     told = [(shown["progress"], shown["message"]) for shown in caller.channel.shown]
     assert [share for share, _ in told] == sorted(share for share, _ in told)
     assert told[0][1] == "Taking the goal apart"
-    assert told[-1][1] == "Saving it"
+    assert told[-1][1] == "Saving the agent"
 
 
 def test_a_preview_saves_nothing_and_its_json_can_be_saved(caller: Caller) -> None:
@@ -232,18 +233,18 @@ def test_an_agent_is_not_its_own_building_block(caller: Caller, greeter: Agent, 
 
 
 def test_an_agent_somebody_changed_meanwhile_is_not_overwritten(caller: Caller, greeter: Agent) -> None:
-    from tools.building import make_of_json
-    from tools.catalog.edit_agent import Args, order_of
+    from tools.agent_builder import build_from_json
+    from tools.catalog.edit_agent import Args, build_request
     from tools.errors import ToolError
 
     context = caller.context()
-    order = order_of(Args(agent_id=str(greeter.pk), changes="x"), context)
+    order = build_request(Args(agent_id=str(greeter.pk), changes="x"), context)
     changed = json.loads(json.dumps(GREETER))
     changed["nodes"][1]["input_default"]["format"] = "Hi {{name}}"
     save_graph(greeter, changed)
     changed["nodes"][1]["input_default"]["format"] = "Ho {{name}}"
     with pytest.raises(ToolError) as refused:
-        make_of_json(order, parse_graph(changed), context)
+        build_from_json(order, parse_graph(changed), context)
     assert refused.value.reply()["error"] == "not_saved"
     assert refused.value.details["agent_json"]["nodes"][1]["input_default"]["format"] == "Ho {{name}}"
 
@@ -293,7 +294,7 @@ def test_an_answer_is_waited_for_as_long_as_the_operator_says(
     is_waited_for: bool,
 ) -> None:
     """Longer than requests to anywhere else may take."""
-    monkeypatch.setattr(limits, "MAX_FETCH_SECONDS", 0.2)
+    monkeypatch.setattr(boundary_limits, "MAX_FETCH_SECONDS", 0.2)
     settings.AGENT_GENERATOR_TIMEOUT_SECONDS = seconds
     service.thinks_for = 1.0
     service.answers = {

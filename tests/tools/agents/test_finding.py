@@ -8,16 +8,15 @@ from typing import Any
 import pytest
 
 from accounts.models import User
-from durable import limits
+from blocks.registry import get_registry
 from executions.agents import store
-from executions.blocks.registry import get_registry
 from executions.generator.example import example_graph
 from executions.graph import graph_to_json
 from executions.models import Agent
 from tests.tools.agents.conftest import Caller, save_greeter
-from tools import registry, schema
+from tools import limits, registry, schema
 from tools.permissions import Permissions
-from workspace.showing import KeepsNothing, show
+from workspace.preview import KeepsNothing, show
 
 pytestmark = pytest.mark.django_db
 SMALL_CONTEXT_CHARACTERS = 24_000

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from accounts.models import User
+from blocks.registry import get_registry
 from executions.agents import store
-from executions.agents.importing import import_agent
-from executions.blocks.registry import get_registry
+from executions.agents.agent_import import import_agent
 from executions.models import Agent, Execution, Schedule
-from executions.models.execution import Status
+from executions.models.status import Status
+from tests.executions.people import stored_as
 from tests.tools.agents.conftest import Caller, save_greeter
 from tools.permissions import Permissions
 
@@ -25,7 +26,7 @@ def started_before(agent: Agent, status: str) -> Execution:
         user=agent.user,
         agent=agent,
         version=1,
-        status=status,
+        **stored_as(status),
         client_id=f"call:{KEY}",
         outputs={"greeting": ["Hello"]} if status == Status.COMPLETED else {},
         error="the reason" if status in (Status.FAILED, Status.TERMINATED) else "",
@@ -35,18 +36,19 @@ def started_before(agent: Agent, status: str) -> Execution:
 ENDS = {
     Status.COMPLETED: ("agent_output", "completed"),
     Status.FAILED: ("error", "failed: the reason"),
-    Status.TERMINATED: ("error", "was stopped: the reason"),
-    Status.REVIEW: ("execution_started", "waits for a person"),
+    Status.TERMINATED: ("error", "was cancelled: the reason"),
+    "REVIEW": ("execution_started", "is waiting for a review"),
+    Status.WAITING: ("execution_started", "is still running"),
     Status.RUNNING: ("execution_started", "is still running"),
-    Status.QUEUED: ("execution_started", "waits for its start"),
+    Status.QUEUED: ("execution_started", "is queued"),
     Status.INCOMPLETE: ("execution_started", "is still running"),
 }
 
 
-@pytest.mark.parametrize("status", list(Status), ids=str)
+@pytest.mark.parametrize("status", list(ENDS), ids=str)
 @pytest.mark.parametrize("named", ["id", "slug"])
 def test_a_wait_ends_with_what_the_status_means(
-    caller: Caller, greeter: Agent, status: Status, named: str
+    caller: Caller, greeter: Agent, status: str, named: str
 ) -> None:
     store.publish(greeter, slug="greeter")
     which = {"library_agent_id": str(greeter.pk)} if named == "id" else {"username_agent_slug": "ada/greeter"}
@@ -55,7 +57,7 @@ def test_a_wait_ends_with_what_the_status_means(
     kind, words = ENDS[status]
     assert (found["type"], words in found["message"]) == (kind, True), found
     shown = found["execution"] if kind == "agent_output" else found
-    assert (shown["execution_id"], shown["status"]) == (str(execution.pk), status)
+    assert (shown["execution_id"], shown["status"]) == (str(execution.pk), execution.public_status)
     assert Execution.objects.count() == 1, "the same call started it twice"
     assert caller.channel.waits == 1
 
@@ -76,7 +78,7 @@ def test_without_waiting_it_answers_with_the_execution(caller: Caller, greeter: 
         caller.session_id,
         False,
     )
-    assert str(execution.pk) in found["message"]
+    assert str(execution.pk) in found["next_step"] and str(execution.pk) not in found["message"]
 
 
 @pytest.mark.parametrize("wait", [0, 0.01])
@@ -87,7 +89,7 @@ def test_the_conversation_is_told_of_the_end_when_it_asked(
         "run_agent", library_agent_id=str(greeter.pk), use_defaults=True, wait_for_result=wait, notify=True
     )
     assert Execution.objects.get().tell_session
-    assert "called again when it has ended" in found["message"]
+    assert "called again when it has ended" in found["next_step"]
 
 
 def test_a_run_that_ended_while_it_was_waited_for_tells_nobody(caller: Caller, greeter: Agent) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from accounts.models import LedgerEntry
-from durable.stop import StopReason
+from durable.stop_signal import StopReason
 from executions.models import Review
-from executions.reviews.deciding import decide
+from executions.reviews.decisions import decide
 from tests.tools.agents.conftest import Caller
 from tests.tools.conftest import Bench, call
 from tools.models import ToolCall
@@ -43,7 +43,7 @@ def test_a_block_runs_and_gives_its_outputs(bench: Bench) -> None:
             "input_validation_error",
             "no input 'c'",
         ),
-        ("Calculator", {"operation": "Add", "a": "one", "b": 2}, "input_validation_error", "takes number"),
+        ("Calculator", {"operation": "Add", "a": "one", "b": 2}, "input_validation_error", "expects number"),
         ("Agent Input", {"name": "x"}, "error", "only works inside an agent"),
         ("Agent Output", {"name": "x"}, "error", "only works inside an agent"),
         ("Agent Executor", {"graph_id": "x"}, "error", "only works inside an agent"),
@@ -58,7 +58,7 @@ def test_a_block_runs_and_gives_its_outputs(bench: Bench) -> None:
                 "config": {"smtp_server": "m", "smtp_port": 1},
             },
             "setup_requirements",
-            "needs a smtp credential",
+            "missing: smtp",
         ),
     ],
     ids=["unknown field", "wrong type", "input", "output", "executor", "autopilot", "typo", "credentials"],
@@ -106,8 +106,8 @@ PRICE = Decimal("0.25")
 @pytest.fixture
 def priced(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The word counter costs something."""
-    from executions.blocks.base import Cost
-    from executions.blocks.registry import get_registry
+    from blocks.base import Cost
+    from blocks.registry import get_registry
 
     block = get_registry().get_by_name(COUNTER)
     before = block.cost

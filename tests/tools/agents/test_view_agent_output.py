@@ -11,19 +11,21 @@ from django.utils import timezone
 from accounts.models import User
 from executions.agents import store
 from executions.models import Agent, Execution
-from executions.models.execution import Status
+from executions.models.status import Status
+from tests.executions.people import stored_as
 from tests.tools.agents.conftest import Caller, save_greeter
-from workspace.showing import KeepsNothing, show
+from workspace.preview import KeepsNothing, show
 
 pytestmark = pytest.mark.django_db
 WAITS = (0, 0.01)
 MESSAGES = {
     Status.COMPLETED: "completed. Outputs: greeting",
     Status.FAILED: "failed: the reason",
-    Status.TERMINATED: "was stopped: the reason",
-    Status.REVIEW: "waits for a person",
+    Status.TERMINATED: "was cancelled: the reason",
+    "REVIEW": "is waiting for a review",
+    Status.WAITING: "is still running",
     Status.RUNNING: "is still running",
-    Status.QUEUED: "waits for its start",
+    Status.QUEUED: "is queued",
     Status.INCOMPLETE: "is still running",
 }
 
@@ -33,7 +35,7 @@ def ran(agent: Agent, status: str, ago: timedelta = timedelta(0)) -> Execution:
         user=agent.user,
         agent=agent,
         version=1,
-        status=status,
+        **stored_as(status),
         outputs={"greeting": ["Hello"]} if status == Status.COMPLETED else {},
         error="the reason" if status in (Status.FAILED, Status.TERMINATED) else "",
     )
@@ -71,10 +73,10 @@ def times(execution: Execution) -> dict[str, tuple[str | None, bool]]:
     }
 
 
-@pytest.mark.parametrize("status", list(Status), ids=str)
+@pytest.mark.parametrize("status", list(MESSAGES), ids=str)
 @pytest.mark.parametrize("wait", WAITS)
 def test_every_name_and_time_finds_what_counts_and_says_how_it_stands(
-    caller: Caller, greeter: Agent, status: Status, wait: float
+    caller: Caller, greeter: Agent, status: str, wait: float
 ) -> None:
     execution = ran(greeter, status)
     for way, named in ways_to_name(greeter, execution).items():
@@ -127,13 +129,17 @@ def test_the_nodes_are_shown_only_when_asked_for(caller: Caller, greeter: Agent)
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        ({}, "try_again", "library_agent_id, store_slug, agent_name, or execution_id"),
-        ({"agent_name": "  "}, "try_again", "Say which agent"),
+        ({}, "try_again", "library_agent_id, store_slug, agent_name, or the execution_id"),
+        ({"agent_name": "  "}, "try_again", "No agent was named"),
         ({"library_agent_id": "no uuid"}, "not_found", "There is no agent 'no uuid'"),
         ({"store_slug": "nobody/nothing"}, "not_found", "in the store"),
         ({"store_slug": "no slash"}, "try_again", "username/slug"),
         ({"execution_id": "no uuid"}, "not_found", "There is no execution"),
-        ({"agent_name": "greeter", "run_time": "the day the music died"}, "unknown_time", "names no time"),
+        (
+            {"agent_name": "greeter", "run_time": "the day the music died"},
+            "unknown_time",
+            "is not a known time",
+        ),
         ({"agent_name": "x" * 101}, "invalid_arguments", "at most 100 characters"),
     ],
     ids=["nothing", "blank", "bad id", "no listing", "bad slug", "bad run", "nonsense time", "long name"],
@@ -144,13 +150,13 @@ def test_what_cannot_be_understood_is_said_so(
     ran(greeter, Status.COMPLETED)
     found = caller.call("view_agent_output", **arguments)
     assert (found["type"], found["error"]) == ("error", code)
-    assert words in found["message"]
+    assert words in f"{found['message']} {found.get('next_step')}"
 
 
 def test_an_agent_of_the_store_that_was_never_added_says_so(caller: Caller, bob: User) -> None:
     store.publish(save_greeter(bob), slug="greeter")
     found = caller.call("view_agent_output", store_slug="bob/greeter")
-    assert (found["error"], "not in the user's library" in found["message"]) == ("not_in_library", True)
+    assert (found["error"], "not in the library" in found["message"]) == ("not_in_library", True)
 
 
 def test_runs_and_agents_of_others_do_not_exist(caller: Caller, bob: User) -> None:

@@ -10,8 +10,8 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import User
-from durable import log
-from durable.stop import StopReason
+from durable import event_log
+from durable.stop_signal import StopReason
 from executions.models import Agent, Execution, NodeExecution
 from tests.tools.agents.conftest import save_greeter
 from tests.tools.conftest import Bench, call, eventually
@@ -30,7 +30,7 @@ def end(status: str, **fields: Any) -> None:
     """As the worker that ran it, which is not here."""
     eventually(Execution.objects.exists)
     Execution.objects.update(status=status, **fields)
-    log.nudge(Execution.objects.get().pk)
+    event_log.nudge(Execution.objects.get().pk)
 
 
 def test_a_wait_ends_when_the_run_does(bench: Bench, agent: Agent, in_background: InBackground) -> None:
@@ -53,7 +53,7 @@ def test_who_watches_a_wait_sees_how_far_the_run_is(
             NodeExecution.objects.create(
                 execution=execution, node_id=node_id, block_id="x", status=status, queued_at=timezone.now()
             )
-        log.nudge(execution.pk)
+        event_log.nudge(execution.pk)
         eventually(lambda: len(bench.journal.watches) == 2)
         end("COMPLETED")
 
@@ -67,9 +67,9 @@ def test_who_watches_a_wait_sees_how_far_the_run_is(
 def test_a_wait_ends_early_when_a_person_is_asked(
     bench: Bench, agent: Agent, in_background: InBackground
 ) -> None:
-    in_background(lambda: end("REVIEW"))
+    in_background(lambda: end("WAITING", asks_person=True))
     arguments = {"library_agent_id": str(agent.pk), "use_defaults": True, "wait_for_result": 60}
-    assert "waits for a person" in bench.run_one("run_agent", **arguments).output["message"]
+    assert "is waiting for a review" in bench.run_one("run_agent", **arguments).output["message"]
 
 
 def test_a_cancelled_wait_stops_at_once_and_the_run_goes_on(

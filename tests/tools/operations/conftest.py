@@ -12,7 +12,7 @@ from chat.models import Session
 from durable.runtime import runtime
 from tests.tools.conftest import Bench, call
 from tools.models import Operation
-from tools.operations import running
+from tools.operations import runner
 
 
 @pytest.fixture
@@ -38,6 +38,6 @@ def started(bench: Bench) -> Callable[..., Operation]:
 
 def run(operation: Operation) -> Operation:
     """As a worker that was poked."""
-    runtime().run(Operation, operation.pk, running.run)
+    runtime().run(Operation, operation.pk, runner.run)
     operation.refresh_from_db()
     return operation

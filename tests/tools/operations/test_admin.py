@@ -54,6 +54,6 @@ def test_requeue_takes_it_from_its_worker(operator: Client, started: Callable[..
     assert jobs.claim(Operation, operation.pk, owner="stuck") is not None
     act(operator, "requeue", operation)
     assert (operation.owner, operation.lease_until) == ("", None)
-    assert LogEntry.objects.get().get_change_message() == "Given to another worker."
+    assert LogEntry.objects.get().get_change_message() == "Requeued."
     assert run(operation).status == "completed"
     assert (operation.attempt, operation.crashes) == (2, 0)

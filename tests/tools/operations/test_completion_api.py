@@ -138,7 +138,7 @@ def test_a_failure_without_words_gets_some(operation: Operation) -> None:
     body = b'{"success": false}'
     assert post(operation.pk, signed(operation.pk, body), body).json()["status"] == "failed"
     operation.refresh_from_db()
-    assert "without saying why" in operation.error
+    assert "without a reason" in operation.error
 
 
 def test_the_outside_is_told_where_to_answer(operation: Operation, settings: Settings) -> None:

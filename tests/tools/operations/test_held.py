@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from executions.models import Review
-from executions.reviews.deciding import decide
+from executions.reviews.decisions import decide
 from tests.tools.conftest import Bench, call
 from tools.base import Effect
 from tools.models import Operation

@@ -16,17 +16,17 @@ from accounts.models import User
 from chat import sessions
 from chat.models import Session, Turn
 from durable import jobs
-from durable.cancelling import CancelAnswer
+from durable.cancellation import CancelAnswer
 from durable.errors import HandOver, LeaseLost
 from durable.runtime import runtime
-from durable.stop import StopReason
+from durable.stop_signal import StopReason
 from tests.testtools.copilot_tools import FOREIGN_FILE
 from tests.tools.conftest import Bench, call, eventually
 from tests.tools.operations.conftest import run
 from tools.errors import UnknownOperation
 from tools.models import Operation, ToolCall
-from tools.operations import cancelling, running
-from tools.operations.completing import complete
+from tools.operations import cancellation, runner
+from tools.operations.completion import complete
 from tools.operations.signals import operation_changed
 
 Started = Callable[..., Operation]
@@ -199,7 +199,7 @@ def test_a_worker_that_shuts_down_hands_the_operation_over(
     assert lease is not None
     threading.Timer(0.2, lease.stop.set, [StopReason.HAND_OVER]).start()
     with pytest.raises(HandOver):
-        running.run(lease)
+        runner.run(lease)
     lease.hand_over()
     operation.refresh_from_db()
     assert (operation.status, operation.owner) == ("running", "")
@@ -317,8 +317,8 @@ def test_a_queued_or_waiting_operation_is_cancelled_at_once_without_a_turn(
     bench: Bench, started: Started, session: Session
 ) -> None:
     for operation in (started(id="c1"), run(started(id="c2", accepted=True))):
-        assert cancelling.cancel(operation.pk).cancelled
-        assert cancelling.cancel(operation.pk) == CancelAnswer(cancelled=True, reason="already_cancelled")
+        assert cancellation.cancel(operation.pk).cancelled
+        assert cancellation.cancel(operation.pk) == CancelAnswer(cancelled=True, reason="already_cancelled")
     assert bench.row("c1").state == ToolCall.State.CANCELLED
     assert bench.row("c1").error == "The operation was cancelled."
     assert continuations(session) == []
@@ -330,13 +330,13 @@ def test_a_running_operation_is_cancelled(
     operation = started(seconds=60)
     thread = in_background(lambda: run(operation))
     eventually(lambda: Operation.objects.get(pk=operation.pk).begun)
-    assert cancelling.cancel(operation.pk).cancelled
+    assert cancellation.cancel(operation.pk).cancelled
     thread.join(20)
 
 
 def test_cancelling_what_has_ended_is_truthful(started: Started) -> None:
     operation = run(started())
-    assert cancelling.cancel(operation.pk) == CancelAnswer(cancelled=False, reason="already_ended")
+    assert cancellation.cancel(operation.pk) == CancelAnswer(cancelled=False, reason="already_ended")
 
 
 def test_a_deleted_session_takes_its_tool_calls_and_operations_along(
@@ -354,7 +354,7 @@ def test_a_deleted_session_takes_its_tool_calls_and_operations_along(
 
 def run_again(operation: Operation) -> None:
     """A poke that came too late."""
-    runtime().run(Operation, operation.pk, running.run)
+    runtime().run(Operation, operation.pk, runner.run)
 
 
 def test_an_operation_whose_session_is_gone_still_ends(started: Started, session: Session) -> None:
@@ -390,5 +390,5 @@ def test_check_operation_status_does_not_know_another_persons(bench: Bench, star
     operation = started()
     stranger = Bench(user=User.objects.create(username="stranger"))
     shown = stranger.run_one("check_operation_status", operation_id=str(operation.pk)).output
-    assert shown["error"] == "unknown_operation" and "conversation" in shown["message"]
+    assert shown["error"] == "unknown_operation" and "conversation" in shown["next_step"]
     assert bench.run(call("check_operation_status", id="z"))[0].output["error"] == "try_again"

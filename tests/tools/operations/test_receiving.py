@@ -22,10 +22,10 @@ from tests.tools.operations.conftest import run
 from tools.base import tool
 from tools.context import ToolContext
 from tools.errors import BadTool
+from tools.external_results import OutsideAnswer
 from tools.models import Operation, ToolCall
-from tools.operations import cancelling
-from tools.operations.completing import Completion, complete
-from tools.outside import OutsideAnswer
+from tools.operations import cancellation
+from tools.operations.completion import CompletionResult, complete
 
 Started = Callable[..., Operation]
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -36,7 +36,7 @@ def handed_over(started: Started) -> Operation:
     return run(started("test_handed_over", note="jam"))
 
 
-def answer(operation: Operation, result: Any = None, *, by: str = "webhook", **more: Any) -> Completion:
+def answer(operation: Operation, result: Any = None, *, by: str = "webhook", **more: Any) -> CompletionResult:
     given: dict[str, Any] = {"success": True, "result": {"made": 3} if result is None else result} | more
     taken = complete(operation_id=operation.pk, by=by, **given)
     operation.refresh_from_db()
@@ -141,7 +141,8 @@ def test_an_answer_before_the_tool_has_handed_over_stands(
     thread = in_background(lambda: run(operation))
     eventually(lambda: Operation.objects.get(pk=operation.pk).begun)
     assert answer(operation).effect
-    thread.join(20)
+    thread.join(120)
+    assert not thread.is_alive(), "its worker was not fenced"
     run(operation)
     assert (operation.status, TestEffect.objects.get().note) == ("completed", "early: 3")
     assert continuations(session) == 1
@@ -149,7 +150,7 @@ def test_an_answer_before_the_tool_has_handed_over_stands(
 
 def test_it_can_be_cancelled_with_the_answer_in_hand(handed_over: Operation, session: Session) -> None:
     answer(handed_over)
-    assert cancelling.cancel(handed_over.pk).cancelled
+    assert cancellation.cancel(handed_over.pk).cancelled
     run(handed_over)
     assert (handed_over.status, TestEffect.objects.exists(), continuations(session)) == (
         "cancelled",
@@ -182,14 +183,14 @@ def test_a_tool_that_no_longer_receives_fails_visibly(handed_over: Operation) ->
         tool_name="test_operation", arguments={"note": "renamed"}
     )
     assert run(handed_over).status == "failed"
-    assert "no longer takes answers" in handed_over.error
+    assert "no longer accepts answers" in handed_over.error
 
 
 def test_work_that_came_back_cannot_be_handed_over_again(started: Started) -> None:
     operation = run(started("test_handed_over", again=True))
     answer(operation)
     assert run(operation).status == "failed"
-    assert "cannot hand over work that has come back" in operation.error
+    assert "handed over work that an outside service had already answered" in operation.error
 
 
 def test_only_a_long_running_tool_can_receive() -> None:
@@ -209,7 +210,7 @@ def test_an_answer_says_why_there_is_no_result() -> None:
     kept = OutsideAnswer(success=False, error="Why.").as_json()
     with pytest.raises(Exception, match=r"Why\."):
         OutsideAnswer.parse(kept).unwrap()
-    with pytest.raises(Exception, match="without saying why"):
+    with pytest.raises(Exception, match="without a reason"):
         OutsideAnswer(success=False).unwrap()
-    with pytest.raises(Exception, match="not answered in time"):
+    with pytest.raises(Exception, match="not answer in time"):
         OutsideAnswer(success=False, late=True).unwrap()

@@ -11,17 +11,17 @@ import pytest
 from durable.models import ParkedEntry
 from durable.redis import bytes_client
 from tests.tools.operations.conftest import run
-from tools import completions
 from tools.models import Operation
+from tools.operations import completion_stream
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture(autouse=True)
 def stream(redis_server: object) -> Iterator[None]:
-    bytes_client().delete(completions.STREAM)
+    bytes_client().delete(completion_stream.STREAM)
     yield
-    bytes_client().delete(completions.STREAM)
+    bytes_client().delete(completion_stream.STREAM)
 
 
 @pytest.fixture
@@ -30,8 +30,8 @@ def operation(started: Callable[..., Operation]) -> Operation:
 
 
 def consume(fields: dict[Any, Any]) -> None:
-    bytes_client().xadd(completions.STREAM, fields)
-    completions.consumer().read_once(block_seconds=0.01)
+    bytes_client().xadd(completion_stream.STREAM, fields)
+    completion_stream.consumer().read_once(block_seconds=0.01)
 
 
 def test_one_json_object_in_the_field_data(operation: Operation) -> None:
@@ -78,4 +78,4 @@ def test_an_entry_that_makes_no_sense_is_counted_and_not_acknowledged(
 ) -> None:
     consume(fields)
     assert ParkedEntry.objects.get().tries == 1
-    assert bytes_client().xpending(completions.STREAM, completions.GROUP)["pending"] == 1
+    assert bytes_client().xpending(completion_stream.STREAM, completion_stream.GROUP)["pending"] == 1

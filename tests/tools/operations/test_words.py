@@ -10,7 +10,7 @@ import pytest
 
 from chat.engine.history import messages_for
 from chat.models import Session, Turn
-from llm.offline.conversation import Conversation
+from llm.offline.conversation import OfflineConversation
 from llm.offline.rules import answer
 from tests.tools.operations.conftest import run
 from tools.models import Operation
@@ -27,7 +27,7 @@ def asked(name: str, call_id: str, result: dict[str, Any]) -> list[dict[str, Any
 
 
 def words(*messages: dict[str, Any]) -> str:
-    return "".join(answer(Conversation({"messages": list(messages)})).pieces)
+    return "".join(answer(OfflineConversation({"messages": list(messages)})).pieces)
 
 
 def test_the_note_of_a_continuation_is_the_last_thing_the_model_reads(

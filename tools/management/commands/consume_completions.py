@@ -1,4 +1,4 @@
-"""consume_completions: read what outside services say about operations, until stopped."""
+"""consume_completions: read completions of operations from the Redis stream until stopped."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 
 from durable import limits
-from tools import completions
+from tools.operations import completion_stream
 
 
 class Command(BaseCommand):
-    help = "Read the completion stream, until stopped. As many as you like may run at once."
+    help = "Read the completion stream until stopped. Any number of consumers may run at once."
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -21,11 +21,11 @@ class Command(BaseCommand):
             "--claim-idle",
             type=float,
             default=limits.CONSUMER_CLAIM_SECONDS,
-            help="Take over entries that another consumer has held for so many seconds.",
+            help="Take over entries that another consumer has held for this many seconds.",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         stop = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stop.set())
-        completions.consumer(claim_idle_seconds=options["claim_idle"]).run(stop)
+        completion_stream.consumer(claim_idle_seconds=options["claim_idle"]).run(stop)

@@ -6,7 +6,7 @@ from calendar import monthrange
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
-from tools.moments.span import Span
+from tools.time_ranges.time_range import TimeRange
 
 DAY = timedelta(days=1)
 HOUR = timedelta(hours=1)
@@ -14,7 +14,7 @@ HOUR = timedelta(hours=1)
 
 @dataclass(frozen=True, kw_only=True)
 class Calendar:
-    """Time as it is told in `zone` at the moment `now`. A day is a day there, of 23, 24 or 25 hours."""
+    """The calendar of `zone` at the moment `now`; a day has 23, 24 or 25 hours there."""
 
     zone: tzinfo
     now: datetime
@@ -27,51 +27,51 @@ class Calendar:
         return self.today - count * DAY
 
     def at(self, day: date, clock: time) -> datetime:
-        """The moment at which the clock of that day shows this; the first one where it does so twice."""
+        """Return the moment of that wall clock time; the first one if it occurs twice."""
         return datetime.combine(day, clock, tzinfo=self.zone).astimezone(UTC)
 
-    def span(self, start: datetime, end: datetime) -> Span:
-        return Span(start=start, end=end, zone=self.zone)
+    def span(self, start: datetime, end: datetime) -> TimeRange:
+        return TimeRange(start=start, end=end, zone=self.zone)
 
-    def days(self, first: date, end: date) -> Span:
-        """All days from `first` up to, but not with, `end`."""
+    def days(self, first: date, end: date) -> TimeRange:
+        """Return all days from `first` up to but excluding `end`."""
         return self.span(self.at(first, time.min), self.at(end, time.min))
 
-    def day(self, day: date) -> Span:
+    def day(self, day: date) -> TimeRange:
         return self.days(day, day + DAY)
 
-    def since(self, first: date) -> Span:
-        """From that day up to the end of today."""
+    def since(self, first: date) -> TimeRange:
+        """Return the range from that day to the end of today."""
         return self.days(first, self.today + DAY)
 
-    def week(self, day: date) -> Span:
-        """The week, from Monday on, in which that day lies."""
+    def week(self, day: date) -> TimeRange:
+        """Return the week of that day, starting on Monday."""
         monday = day - day.weekday() * DAY
         return self.days(monday, monday + 7 * DAY)
 
-    def month(self, year: int, month: int) -> Span:
+    def month(self, year: int, month: int) -> TimeRange:
         first = date(year, month, 1)
         return self.days(first, months_after(first, 1))
 
-    def year(self, year: int) -> Span:
+    def year(self, year: int) -> TimeRange:
         return self.days(date(year, 1, 1), date(year + 1, 1, 1))
 
-    def around(self, moment: datetime) -> Span:
-        """An hour either side."""
+    def around(self, moment: datetime) -> TimeRange:
+        """Return an hour either side of the moment."""
         exact = moment.astimezone(UTC)
         return self.span(exact - HOUR, exact + HOUR)
 
-    def past(self, length: timedelta) -> Span:
-        """The time of that length up to now, and with it."""
+    def past(self, length: timedelta) -> TimeRange:
+        """Return the range of that length up to and including now."""
         return self.span(self.back(length), self.back(-datetime.resolution))
 
     def back(self, length: timedelta) -> datetime:
-        """So long before now, by a clock that is never put forward or back."""
+        """Return the moment that long before now, ignoring changes of daylight saving time."""
         return self.now.astimezone(UTC) - length
 
 
 def months_after(day: date, count: int) -> date:
-    """The same day so many months later (or earlier); the last of the month where it has no such day."""
+    """Return the same day that many months later, or the last of the month if it has no such day."""
     year, month = divmod(day.year * 12 + day.month - 1 + count, 12)
     if year < 1:
         raise OverflowError("before the first year")

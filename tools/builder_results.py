@@ -1,12 +1,12 @@
-"""What building an agent answers: saved, shown, asked back, or a better goal."""
+"""Results of the tools that build agents: saved, previewed, questions, or a better goal."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from executions.agents.fixing import Fix
-from executions.generator.wishes import BetterGoal, Built, Questions
+from executions.agents.repair import AppliedFix
+from executions.generator.requests import BetterGoal, Built, ClarifyingQuestions
 from executions.graph import graph_to_json
 from executions.models import AgentVersion
 from tools.base import ToolResult
@@ -55,12 +55,15 @@ class SuggestedGoal(ToolResult):
     goal_type: str
 
 
-def saved(version: AgentVersion, *, fixes: Sequence[Fix] = (), notes: Sequence[str] = ()) -> AgentSaved:
+def saved(
+    version: AgentVersion, *, fixes: Sequence[AppliedFix] = (), notes: Sequence[str] = ()
+) -> AgentSaved:
     agent, link = version.agent, agent_link(version.agent_id)
     known = f" as version {version.version}" if version.version > 1 else ""
     said = "".join(f" {note}" for note in notes)
     return AgentSaved(
-        message=f"The agent {agent.name!r} is saved in the library{known}. run_agent runs it.{said}",
+        message=f"The agent {agent.name!r} was saved in the library{known}.{said}",
+        next_step="Run it with run_agent.",
         agent_id=str(agent.pk),
         library_agent_id=str(agent.pk),
         agent_name=agent.name,
@@ -79,7 +82,8 @@ def saved(version: AgentVersion, *, fixes: Sequence[Fix] = (), notes: Sequence[s
 def preview(built: Built, notes: Sequence[str]) -> AgentPreview:
     graph = built.graph
     return AgentPreview(
-        message=f"This is the agent {graph.name!r}. It is not saved: call again with save=true, or with this JSON.",
+        message=f"This is a preview of the agent {graph.name!r}. It has not been saved.",
+        next_step="To save it, call again with save=true or with this JSON.",
         agent_name=graph.name,
         description=graph.description,
         agent_json=graph_to_json(graph),
@@ -90,24 +94,25 @@ def preview(built: Built, notes: Sequence[str]) -> AgentPreview:
     )
 
 
-def ask(asked: Questions) -> ClarificationNeeded:
+def ask(asked: ClarifyingQuestions) -> ClarificationNeeded:
     count = len(asked.questions)
     one = "one thing is" if count == 1 else f"{count} things are"
     return ClarificationNeeded(
-        message=f"Before the agent can be built, {one} missing. Ask the user, then call again with the answers "
-        "in `context`.",
+        message=f"Before the agent can be built, {one} missing.",
+        next_step="Ask the user, then call again with the answers in `context`.",
         questions=[question.as_json() for question in asked.questions],
     )
 
 
 def suggest(better: BetterGoal, goal: str) -> SuggestedGoal:
     why = (
-        "The goal says too little."
+        "The goal is too vague."
         if better.kind == "vague"
-        else "This cannot be built from the blocks there are."
+        else "This cannot be built from the available blocks."
     )
     return SuggestedGoal(
-        message=f"{why} {better.reason} Ask the user whether this would do: {better.goal}",
+        message=f"{why} {better.reason} Suggested instead: {better.goal}",
+        next_step="Ask the user whether the suggested goal is what they want.",
         suggested_goal=better.goal,
         reason=better.reason,
         original_goal=goal,

@@ -1,4 +1,4 @@
-"""The answer of an outside service that a tool had handed its work to."""
+"""Answers of outside services to which tools hand their work over."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tools.errors import ToolError
 
 @dataclass(frozen=True, kw_only=True)
 class OutsideAnswer:
-    """What the service said, as it said it; `late` when it said nothing in the time it had."""
+    """The unprocessed answer of a service; `late` if it did not answer in time."""
 
     success: bool
     result: Any = None
@@ -19,17 +19,15 @@ class OutsideAnswer:
     late: bool = False
 
     def unwrap(self) -> Any:
-        """The result; where there is none, a ToolError in the service's own words."""
+        """Return the result; raises ToolError with the service's error if there is none."""
         if self.success:
             return self.result
         if self.late:
-            raise ToolError(
-                "The outside service that took this over has not answered in time.", code="timed_out"
-            )
-        raise ToolError(self.error or "The outside service reported a failure without saying why.")
+            raise ToolError("The outside service did not answer in time.", code="timed_out")
+        raise ToolError(self.error or "The outside service reported a failure without a reason.")
 
     def as_json(self) -> dict[str, Any]:
-        """The form in which it is kept until the tool has seen it."""
+        """Return the form in which it is stored until the tool has processed it."""
         return {
             "success": self.success,
             "result": storable.nearest_json(self.result),

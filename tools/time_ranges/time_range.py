@@ -7,11 +7,11 @@ from datetime import UTC, datetime, time, tzinfo
 
 
 @dataclass(frozen=True, kw_only=True)
-class Span:
-    """From `start` up to, but not with, `end`. Without both it is "latest": the newest, whenever that was.
+class TimeRange:
+    """The time from `start` up to but excluding `end`. Without both it means "latest": the newest of all times.
 
-    Both are instants in UTC: Python compares two times of one zone by what the clock shows, and in the hour that
-    comes twice that is wrong. `zone` is for showing them.
+    Both are in UTC, because Python compares two times of one zone by wall clock, which is wrong in the repeated hour
+    when daylight saving time ends. `zone` is for display.
     """
 
     start: datetime | None = None
@@ -32,7 +32,7 @@ class Span:
         return {lookup: moment for lookup, moment in bounds.items() if moment is not None}
 
     def __str__(self) -> str:
-        """For messages: the day, the days, or the times from and to."""
+        """Return the day, the days, or the times from and to, for messages."""
         if self.start is None or self.end is None:
             return "latest"
         first, end = self.start.astimezone(self.zone), self.end.astimezone(self.zone)
@@ -44,4 +44,4 @@ class Span:
         return f"{first:%Y-%m-%d} to {last:%Y-%m-%d}"
 
 
-LATEST = Span()
+LATEST = TimeRange()

@@ -1,4 +1,4 @@
-"""The documentation's list of tools, written from their definitions."""
+"""The documentation page that lists the tools, generated from their definitions."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from tools import registry, schema
 from tools.base import Effect, Tool
 
 HEAD = """\
-# The tools
+# Tools
 
-What the model may call, from the definitions in `tools/catalog/`. `./copilot docs` writes this page; how to add
-a tool is on [its own page](tools.md).
+The tools that the model may call, generated from `tools/catalog/` by `./copilot docs`. To write one, see
+[add a tool](../how-to/add-a-tool.md).
 
 """
 AFTER_A_CRASH = {
     Effect.PURE: "run again",
     Effect.IDEMPOTENT: "run again with the same key",
     Effect.EFFECTFUL: "looked up by key, run only if it did not happen",
-    Effect.FOREIGN: "not run again; the model hears that it may have happened",
+    Effect.FOREIGN: "not run again; the model is told that it may have happened",
 }
 
 
 def tool_list_page() -> str:
-    """Every tool of the product; those of other apps and of the tests are not its own."""
+    """Return the page with every tool of the catalog, but not those of other apps."""
     tools = [tool for tool in registry.current().all() if tool.module.startswith("tools.catalog.")]
     return HEAD + "\n".join(section(tool) for tool in tools)
 
@@ -35,7 +35,7 @@ def section(tool: Tool) -> str:
     needs = (
         f" Needs: {', '.join(gate.__name__.replace('_', ' ') for gate in tool.gates)}." if tool.gates else ""
     )
-    crash = f"Cut off by a crash: {AFTER_A_CRASH[tool.effect]}. Time cap: {tool.cap_seconds:g} s.{needs}"
+    crash = f"After a crash: {AFTER_A_CRASH[tool.effect]}. Time limit: {tool.cap_seconds:g} s.{needs}"
     return f"## {tool.name}\n\n{' '.join(spec.description.split())}\n\n{crash}\n{table}"
 
 

@@ -1,4 +1,4 @@
-"""Running the function of a long-running tool on the operations queue."""
+"""Run long-running tools on the operations queue."""
 
 from __future__ import annotations
 
@@ -14,43 +14,44 @@ from typing import Any, TypeVar, assert_never
 
 from django.db import InterfaceError, OperationalError
 
-from durable import crashpoints, limits
+from durable import crashpoints
 from durable.errors import DurableError, HandOver, LeaseLost
 from durable.lease import Lease
-from durable.stop import StopReason
-from tools import arguments, registry
+from durable.stop_signal import StopReason
+from tools import arguments, limits, registry
 from tools.base import Effect, ToolResult
 from tools.context import WatchedExecution
-from tools.errors import AcceptedElsewhere, Cancelled, Interrupted, TimedOut, ToolError, ToolOutcome
+from tools.errors import AcceptedElsewhere, Interrupted, ToolCancelled, ToolError, ToolOutcome, ToolTimedOut
+from tools.external_results import OutsideAnswer
 from tools.journal import CallScope, FinishedCall
 from tools.models import Operation, ToolCall
 from tools.operations.context import OperationContext
-from tools.operations.starting import ACCEPTED
-from tools.outside import OutsideAnswer
+from tools.operations.lifecycle import notify_changed
+from tools.operations.start import ACCEPTED
 from tools.permissions import Permissions
-from tools.running import Crashed, Inbox, Outcome, RunningCall
+from tools.running_call import CallOutcome, Crashed, RunningCall, StepInbox
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
 def run(lease: Lease) -> None:
-    """Run one operation. May start again after a crash: then the tool's kind of effect says what is repeated."""
+    """Run one operation. May run again after a crash: the tool's effect decides what is repeated."""
     operation = Operation.objects.get(pk=lease.job_id)
-    operation.tell_changed()
-    Working(operation, lease).run()
+    notify_changed(operation)
+    OperationAttempt(operation, lease).run()
 
 
-class Working:
+class OperationAttempt:
     """One attempt at one operation."""
 
     def __init__(self, operation: Operation, lease: Lease) -> None:
         self.operation = operation
         self.lease = lease
-        self.inbox = Inbox()
+        self.inbox = StepInbox()
 
     def run(self) -> None:
-        """Every way out ends the operation or lets it wait, except a lost lease and a hand-over."""
+        """End the operation or suspend it; raises only LeaseLost, HandOver and database errors."""
         try:
             if self.waits_for_outside():
                 return None
@@ -58,32 +59,30 @@ class Working:
             self.begin()
             outcome = self.outcome_of(call)
         except ToolOutcome as error:
-            return self.end(Outcome.of(error, self.operation.session_id))
+            return self.end(CallOutcome.of(error, self.operation.session_id))
         except (DurableError, OperationalError, InterfaceError):
             raise
-        except (
-            Exception
-        ):  # the task's boundary: an unknown error ends the operation visibly and is written down
+        except Exception:  # the task's boundary: an unknown error ends the operation visibly and is logged
             logger.exception("operation failed", extra=self.operation.log_context())
-            return self.end(Outcome.of(Crashed(), self.operation.session_id))
+            return self.end(CallOutcome.of(Crashed(), self.operation.session_id))
         crashpoints.reached("operation_worked")
-        if call.accepted is not None and call.told_why is None:
+        if call.accepted is not None and call.stopped_by is None:
             return self.accept(call.accepted)
         return self.end(outcome)
 
-    # --- before -----------------------------------------------------------------------------------
+    # --- preparing --------------------------------------------------------------------------------
 
     def prepare(self) -> OperationCall:
-        """The call, ready to run; raises a ToolOutcome when it must not."""
+        """Return the call ready to run; raises ToolOutcome when it must not run."""
         operation = self.operation
         if self.lease.stop.reason is StopReason.CANCELLED:
-            raise Cancelled("The operation was cancelled.")
+            raise ToolCancelled("The operation was cancelled.")
         tool = registry.current().get(operation.tool_name)
         if tool is None or not tool.available():
-            raise ToolError(f"There is no tool named {operation.tool_name!r} any more.", code="unknown_tool")
+            raise ToolError(f"The tool {operation.tool_name!r} no longer exists.", code="unknown_tool")
         if operation.begun and tool.effect is Effect.FOREIGN:
             raise Interrupted(
-                f"{tool.name} was interrupted while it ran: it may or may not have happened. It was not run again."
+                f"{tool.name} was interrupted while it ran, so it may or may not have happened. It was not repeated."
             )
         call = OperationCall(
             tool=tool,
@@ -116,25 +115,25 @@ class Working:
         return call
 
     def begin(self) -> None:
-        """From here on a crash leaves the operation in doubt, never unknown."""
+        """Record the start: from here on a crash leaves the operation in doubt, never unknown."""
         self.lease.commit(lambda: None, begun=True)
         crashpoints.reached("operation_begun")
 
-    # --- at work ----------------------------------------------------------------------------------
+    # --- running ----------------------------------------------------------------------------------
 
-    def outcome_of(self, call: OperationCall) -> Outcome:
+    def outcome_of(self, call: OperationCall) -> CallOutcome:
         stop_listening = self.lease.stop.add_callback(self.inbox.wake)
         call.start()
         try:
             while True:
                 self.pass_on_stops(call)
-                wake_at = call.give_up_at if call.told_why else call.context.deadline
+                wake_at = call.give_up_at if call.stopped_by else call.context.deadline
                 ended = self.inbox.next(wake_at - time.monotonic())
                 if ended is not None:
                     return ended[1]
-                if call.told_why is not None and time.monotonic() >= call.give_up_at:
+                if call.stopped_by is not None and time.monotonic() >= call.give_up_at:
                     logger.warning("A tool did not stop in time", extra=self.operation.log_context())
-                    return Outcome.of(call.told_why, self.operation.session_id)
+                    return CallOutcome.of(call.stopped_by, self.operation.session_id)
         finally:
             stop_listening()
             call.stop.set(self.lease.stop.reason or StopReason.LOST)
@@ -149,31 +148,31 @@ class Working:
             case StopReason.HAND_OVER:
                 raise HandOver
             case StopReason.CANCELLED | StopReason.TIMED_OUT as reason:
-                call.tell_to_stop(Cancelled("The operation was cancelled."), reason)
+                call.request_stop(ToolCancelled("The operation was cancelled."), reason)
             case never:
                 assert_never(never)
         if time.monotonic() >= call.context.deadline:
-            text = f"{call.tool.name} was stopped after {call.tool.cap_seconds:.0f} seconds, its time cap."
-            call.tell_to_stop(TimedOut(text), StopReason.TIMED_OUT)
+            text = f"{call.tool.name} was stopped after {call.tool.cap_seconds:.0f} seconds, its time limit."
+            call.request_stop(ToolTimedOut(text), StopReason.TIMED_OUT)
 
-    # --- after ------------------------------------------------------------------------------------
+    # --- ending -----------------------------------------------------------------------------------
 
-    def end(self, outcome: Outcome) -> None:
-        """Save the result; whatever the tool wanted saved with it is in the same transaction."""
+    def end(self, outcome: CallOutcome) -> None:
+        """Save the result, and in the same transaction what the tool wants saved with it."""
         try:
             self.finish(outcome)
         except (DurableError, OperationalError, InterfaceError):
             raise
-        except Exception:  # of the tool's own work: the operation failed, and says so
+        except Exception:  # in the tool's own work: the operation fails visibly
             logger.exception("An operation's result could not be saved", extra=self.operation.log_context())
-            self.finish(Outcome.of(Crashed(), self.operation.session_id))
+            self.finish(CallOutcome.of(Crashed(), self.operation.session_id))
 
-    def finish(self, outcome: Outcome) -> None:
+    def finish(self, outcome: CallOutcome) -> None:
         message = str(outcome.output.get("message", ""))
         changes: dict[str, Any] = {
             "completed_by": self.operation.completed_by or "worker",
             "message": message,
-            "outside_answer": None,  # it has done its work, and may hold anything
+            "outside_answer": None,  # no longer needed, and may contain anything
         }
         if outcome.state == ToolCall.State.SUCCEEDED:
             status, reason, error = Operation.COMPLETED, "done", ""
@@ -184,9 +183,7 @@ class Working:
             status = Operation.CANCELLED if cancelled else Operation.FAILED
             reason, error = str(outcome.output.get("error") or "failed")[:32], message
             if outcome.output.keys() - PLAIN_REPLY:
-                changes["result"] = (
-                    outcome.output
-                )  # the error says more than a sentence: what was made so far
+                changes["result"] = outcome.output  # more than a sentence, such as partial work
 
         def work() -> None:
             for piece in outcome.works:
@@ -195,7 +192,7 @@ class Working:
         self.lease.finish(status, reason=reason, error=error, work=work, **changes)
 
     def accept(self, accepted: AcceptedElsewhere) -> None:
-        """An outside service has the work now. Its answer may have come before this: then the lease is lost."""
+        """Suspend the operation until the outside service answers; if it has answered already, the lease is lost."""
         seconds = min(accepted.wait_seconds, limits.MAX_OUTSIDE_ANSWER_SECONDS)
         self.lease.wait_until_due(
             seconds,
@@ -205,18 +202,18 @@ class Working:
             answer_due_at=Operation.clock.after(seconds),
         )
         self.operation.refresh_from_db()
-        self.operation.tell_changed()
+        notify_changed(self.operation)
 
     def show_accepted(self) -> None:
-        """Say so in the pending answer too, where those who read the conversation look."""
+        """Show the new status in the pending tool result too."""
         calls = ToolCall.objects.filter(key=self.operation.key)
         for pending in calls.values_list("result", flat=True):
             calls.update(result=(pending or {}) | {"status": ACCEPTED})
 
     def waits_for_outside(self) -> bool:
-        """Whether an outside service has the work and has time left; then this worker is freed.
+        """Suspend the operation and return True while an outside service has time left to answer.
 
-        One whose time is over has answered thereby: late, of which the tool may make the best.
+        After its deadline the tool receives a late answer instead.
         """
         operation = self.operation
         cancelled = self.lease.stop.reason is StopReason.CANCELLED
@@ -238,7 +235,7 @@ class Working:
 
 @dataclass(kw_only=True, eq=False)
 class OperationCall(RunningCall):
-    """A tool's function at work, which may also say that an outside service took over, or take that one's answer."""
+    """A call that an outside service may take over and answer later."""
 
     answer: OutsideAnswer | None = None
     accepted: AcceptedElsewhere | None = None
@@ -247,45 +244,47 @@ class OperationCall(RunningCall):
         if self.answer is None:
             return super()._call()
         if self.tool.receive is None:
-            raise ToolError(f"{self.tool.name} no longer takes answers of an outside service.")
+            raise ToolError(f"{self.tool.name} no longer accepts answers from an outside service.")
         return self.tool.receive(self.args, self.answer, self.context)
 
-    def _failed(self, error: ToolOutcome) -> Outcome:
+    def _failed(self, error: ToolOutcome) -> CallOutcome:
         if isinstance(error, AcceptedElsewhere):
             if self.answer is not None:
-                error = ToolError(f"{self.tool.name} cannot hand over work that has come back.")
+                error = ToolError(
+                    f"{self.tool.name} handed over work that an outside service had already answered."
+                )
             else:
                 self.accepted = error
         return super()._failed(error)
 
 
-PLAIN_REPLY = frozenset({"type", "message", "error", "session_id", "may_have_happened"})
+PLAIN_REPLY = frozenset({"type", "message", "next_step", "error", "session_id", "may_have_happened"})
 
 
 class Progress:
-    """Fills in `tools.journal.Journal` for an operation: its progress is columns of the row, and a ring."""
+    """Implements `tools.journal.Journal` for an operation: progress is stored in its row and pushed to clients."""
 
     def __init__(self, operation: Operation, lease: Lease) -> None:
         self._operation = operation
         self._lease = lease
-        self._told_at = -math.inf
+        self._stored_at = -math.inf
 
     def commit(self, work: Callable[[], T], *, finished: FinishedCall | None = None) -> T:
         return self._lease.commit(work)
 
     def watched(self, execution: WatchedExecution) -> None:
-        """Whoever watches an operation sees its progress; its executions tell of themselves."""
+        """Do nothing: clients of an operation see its progress, and executions report themselves."""
 
     def waiting(self, key: str, job_id: uuid.UUID | None) -> AbstractContextManager[None]:
-        """An operation has no place among its user's turns, so there is none to give up."""
+        """Do nothing: an operation takes no slot among the user's turns."""
         return nullcontext()
 
     def progress(self, call_id: str, name: str, output: dict[str, Any]) -> None:
-        """Fenced like every write. Too frequent ones are left out; one the database missed, the next makes up for."""
+        """Store the progress, fenced by the attempt; too frequent or failed writes are skipped."""
         now = time.monotonic()
-        if now - self._told_at < limits.OPERATION_PROGRESS_GAP_SECONDS:
+        if now - self._stored_at < limits.OPERATION_PROGRESS_GAP_SECONDS:
             return
-        self._told_at = now
+        self._stored_at = now
         share, message = output.get("progress"), output.get("message")
         if isinstance(share, int | float) and math.isfinite(share):
             self._operation.progress = share
@@ -296,9 +295,9 @@ class Progress:
         try:
             kept = mine.update(progress=self._operation.progress, message=self._operation.message)
         except (OperationalError, InterfaceError) as error:
-            logger.warning("Progress was not written down: %s", error)
+            logger.warning("Progress was not stored: %s", error)
             return
         if not kept:
             raise LeaseLost
         self._operation.status = Operation.RUNNING
-        self._operation.tell_changed()
+        notify_changed(self._operation)

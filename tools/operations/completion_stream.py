@@ -1,31 +1,32 @@
-"""What outside services say about operations in the Redis stream `chat:completions`."""
+"""Completions of operations that outside services send through the Redis stream `chat:completions`."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-from durable import limits
-from durable.consumers import Consumer, Fields
-from tools.operations.completing import complete
+from durable import limits as durable_limits
+from durable.stream_consumer import Consumer, Fields
+from tools import limits
+from tools.operations.completion import complete
 
-STREAM = "chat:completions"  # the names are agreed with other programs, so they carry no prefix of ours
+STREAM = "chat:completions"  # public names that other programs use, so they have no prefix
 GROUP = "chat_consumers"
 
 
 class UnreadableCompletion(ValueError):
-    """The entry is no completion: it needs operation_id or task_id, and success."""
+    """The entry is not a completion: it needs operation_id or task_id, and success."""
 
     def __init__(self, message: str = "") -> None:
         super().__init__(message or self.__doc__)
 
 
-def consumer(*, claim_idle_seconds: float = limits.CONSUMER_CLAIM_SECONDS) -> Consumer:
+def consumer(*, claim_idle_seconds: float = durable_limits.CONSUMER_CLAIM_SECONDS) -> Consumer:
     return Consumer(stream=STREAM, group=GROUP, handle=handle, claim_idle_seconds=claim_idle_seconds)
 
 
 def handle(fields: Fields) -> None:
-    """Complete the operation an entry speaks of. Once, however often the entry is read."""
+    """Complete the operation that an entry names. Once, however often the entry is read."""
     said = read(fields)
     complete(
         operation_id=said.get("operation_id"),
@@ -38,7 +39,7 @@ def handle(fields: Fields) -> None:
 
 
 def read(fields: Fields) -> dict[str, Any]:
-    """One JSON object in the field `data`, or the same names as fields of the entry, each JSON or plain text."""
+    """Read one JSON object in the field `data`, or the same names as fields of the entry, as JSON or plain text."""
     if "data" in fields:
         said = parse(fields["data"])
         if not isinstance(said, dict):
@@ -62,7 +63,7 @@ def parse(text: str) -> Any:
 
 
 def lenient(text: str) -> Any:
-    """JSON where it is JSON, else the text; an empty field says nothing."""
+    """Return the parsed JSON, the text if it is not JSON, or None if it is empty."""
     try:
         return parse(text) if text else None
     except UnreadableCompletion:

@@ -1,4 +1,4 @@
-"""The forms of words that name a time by themselves: each is a pattern and what it means."""
+"""Patterns of single time expressions, each with what it means."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Callable
 from datetime import date, datetime, time, timedelta
 from re import Match
 
-from tools.moments.calendar import DAY, Calendar, months_after
-from tools.moments.span import LATEST, Span
+from tools.time_ranges.calendar import DAY, Calendar, months_after
+from tools.time_ranges.time_range import LATEST, TimeRange
 
 NUMBERS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 WEEKDAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
@@ -35,8 +35,8 @@ ISO_MOMENT = r"\d{4}-\d\d-\d\d[t ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)? ?(?:z|[+-]\d
 LATEST_WORDS = r"(?:latest|newest|last|most recent)(?: (?:one|run|output|execution|result))?"
 
 
-def past(found: Match[str], calendar: Calendar) -> Span:
-    """Minutes and hours are counted back from now; of days and more, whole days up to the end of today."""
+def past(found: Match[str], calendar: Calendar) -> TimeRange:
+    """Count minutes and hours back from now; days and more are whole days up to the end of today."""
     said, count, unit = found.groupdict().get("number"), number_of(found), found["unit"]
     match unit:
         case "minute" | "hour":
@@ -56,8 +56,8 @@ def past(found: Match[str], calendar: Calendar) -> Span:
     return calendar.since(months_after(calendar.today, -12 * count))
 
 
-def ago(found: Match[str], calendar: Calendar) -> Span:
-    """The whole day, week, month or year so far back; an hour either side for minutes and hours."""
+def ago(found: Match[str], calendar: Calendar) -> TimeRange:
+    """Return the whole day, week, month or year that long ago; for minutes and hours, an hour either side."""
     count, unit = number_of(found), found["unit"]
     match unit:
         case "minute" | "hour":
@@ -72,7 +72,7 @@ def ago(found: Match[str], calendar: Calendar) -> Span:
     return calendar.year(calendar.today.year - count)
 
 
-def current(found: Match[str], calendar: Calendar) -> Span:
+def current(found: Match[str], calendar: Calendar) -> TimeRange:
     today = calendar.today
     match found["unit"]:
         case "week":
@@ -82,28 +82,28 @@ def current(found: Match[str], calendar: Calendar) -> Span:
     return calendar.year(today.year)
 
 
-def weekday(found: Match[str], calendar: Calendar) -> Span:
-    """The newest such day: today, if it is one and not the last one was asked for."""
+def weekday(found: Match[str], calendar: Calendar) -> TimeRange:
+    """Return the newest such weekday, which may be today unless "last" was said."""
     back = (calendar.today.weekday() - WEEKDAYS.index(found["weekday"][:3])) % 7
     return calendar.day(calendar.days_back(7 if back == 0 and found["past"] else back))
 
 
-def part_of_day(found: Match[str], calendar: Calendar) -> Span:
+def part_of_day(found: Match[str], calendar: Calendar) -> TimeRange:
     day = calendar.days_back(1 if found["which"] == "yesterday" else 0)
     first, end = PARTS_OF_DAY[found["part"]]
     until = calendar.at(day, end) if end else calendar.at(day + DAY, time.min)
     return calendar.span(calendar.at(day, first), until)
 
 
-def named_month(found: Match[str], calendar: Calendar) -> Span:
-    """Without a year, the newest one that has begun."""
+def named_month(found: Match[str], calendar: Calendar) -> TimeRange:
+    """Return the month or day; without a year, the newest one that has begun."""
     month, today = month_of(found), calendar.today
     year = today.year if month <= today.month else today.year - 1
     return calendar.month(int(found["year"] or year), month)
 
 
-def named_day(found: Match[str], calendar: Calendar) -> Span:
-    """Without a year, the newest one that has begun."""
+def named_day(found: Match[str], calendar: Calendar) -> TimeRange:
+    """Return the month or day; without a year, the newest one that has begun."""
     month, day, today = month_of(found), int(found["day"]), calendar.today
     if found["year"]:
         return calendar.day(date(int(found["year"]), month, day))
@@ -114,13 +114,13 @@ def named_day(found: Match[str], calendar: Calendar) -> Span:
     raise ValueError("no such day for years")
 
 
-def exact_moment(found: Match[str], calendar: Calendar) -> Span:
+def exact_moment(found: Match[str], calendar: Calendar) -> TimeRange:
     moment = datetime.fromisoformat(found[0].replace(" ", "T", 1).replace(" ", "").upper())
     return calendar.around(moment if moment.tzinfo else moment.replace(tzinfo=calendar.zone))
 
 
 def number_of(found: Match[str]) -> int:
-    """How many; one where no number was said."""
+    """Return the number; one if none was said."""
     words = found.groupdict().get("number") or "one"
     if words in ("a", "an"):
         return 1
@@ -131,7 +131,7 @@ def month_of(found: Match[str]) -> int:
     return MONTHS.index(found["month"][:3]) + 1
 
 
-Meaning = Callable[[Match[str], Calendar], Span]
+Meaning = Callable[[Match[str], Calendar], TimeRange]
 PATTERNS: list[tuple[str, Meaning]] = [
     (LATEST_WORDS, lambda found, calendar: LATEST),
     (r"today", lambda found, calendar: calendar.day(calendar.today)),
@@ -157,8 +157,8 @@ PATTERNS: list[tuple[str, Meaning]] = [
 FORMS = [(re.compile(pattern), meaning) for pattern, meaning in PATTERNS]
 
 
-def read_form(plain: str, calendar: Calendar) -> Span | None:
-    """What the words mean; None when no form fits. ValueError and OverflowError: no date of any calendar."""
+def read_form(plain: str, calendar: Calendar) -> TimeRange | None:
+    """Return what the words mean, or None; raises ValueError or OverflowError for impossible dates."""
     for pattern, meaning in FORMS:
         if found := pattern.fullmatch(plain):
             return meaning(found, calendar)

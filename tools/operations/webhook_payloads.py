@@ -1,21 +1,19 @@
-"""What those outside who asked for it are told of an operation that ended."""
+"""Webhook payload for `operation.finished`."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 
-from webhooks.announcing import announce
+from tools.models import Operation
+from webhooks.enqueue import announce
 from webhooks.events import EventType
-
-if TYPE_CHECKING:
-    from tools.models import Operation
 
 
 def announce_end(operation: Operation) -> None:
-    """Inside the transaction that ends the operation. Once per operation and endpoint."""
+    """Queue the webhook in the transaction that ends the operation. Once per operation and endpoint."""
     announce(
         user_id=operation.user_id,
         event_type=EventType.OPERATION_FINISHED,
@@ -25,7 +23,7 @@ def announce_end(operation: Operation) -> None:
 
 
 def describe(operation: Operation) -> dict[str, Any]:
-    """The result is what the model sees of it: files as references, long parts cut, secrets blotted out."""
+    """Return the payload; its result is what the model sees, without secrets and with long parts cut."""
     return {
         "operation_id": str(operation.pk),
         "task_id": str(operation.task_id),

@@ -1,4 +1,4 @@
-"""One tool call at work on a thread of its own."""
+"""One tool call, running on its own thread."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from typing import Any
 from django.db import connections
 
 from boundary import taint
-from durable import limits, tracing
+from durable import tracing
 from durable.connections import release
 from durable.errors import DurableError
-from durable.stop import StopReason, StopSignal
-from tools import output
+from durable.stop_signal import StopReason, StopSignal
+from tools import limits, output
 from tools.base import Effect, Reads, Tool, ToolArgs, ToolResult
 from tools.context import ToolContext, WatchedExecution
-from tools.errors import ApprovalNeeded, Cancelled, Interrupted, NoResults, ToolError, ToolOutcome
+from tools.errors import ApprovalNeeded, Interrupted, NoResults, ToolCancelled, ToolError, ToolOutcome
 from tools.journal import CallScope, Journal
 from tools.models import ToolCall
 
@@ -35,16 +35,16 @@ UNREPEATABLE = frozenset({Effect.EFFECTFUL, Effect.FOREIGN})
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """How a call ended; `works` belong into the transaction of its result."""
+class CallOutcome:
+    """How a call ended; `works` run in the transaction that saves its result."""
 
     state: ToolCall.State
     output: dict[str, Any]
     works: tuple[Callable[[], object], ...] = ()
-    sources: taint.Sources = ()  # of what it holds from outside
+    sources: taint.Sources = ()  # of third-party content in the output
 
     @classmethod
-    def of(cls, error: ToolOutcome, session_id: uuid.UUID) -> Outcome:
+    def of(cls, error: ToolOutcome, session_id: uuid.UUID) -> CallOutcome:
         return cls(state=state_of(error), output=output.reply(error, session_id))
 
     @property
@@ -55,7 +55,7 @@ class Outcome:
 def state_of(error: ToolOutcome) -> ToolCall.State:
     if isinstance(error, NoResults | ApprovalNeeded):
         return ToolCall.State.SUCCEEDED
-    if isinstance(error, Cancelled):
+    if isinstance(error, ToolCancelled):
         return ToolCall.State.CANCELLED
     if isinstance(error, Interrupted):
         return ToolCall.State.INTERRUPTED
@@ -63,25 +63,26 @@ def state_of(error: ToolOutcome) -> ToolCall.State:
 
 
 class Crashed(ToolError):
-    """The tool failed for a reason that is ours, not yours. It is logged. Try another way, or tell the user."""
+    """The tool failed because of an internal error, which was logged."""
 
     code = "internal"
+    next_step = "Try another way, or tell the user."
 
 
-class Inbox:
-    """What wakes the step: ends of calls and requests to stop, from any thread."""
+class StepInbox:
+    """Wakes the step from any thread: when a call ends, or when a stop is requested."""
 
     def __init__(self) -> None:
-        self._queue: queue.SimpleQueue[tuple[RunningCall, Outcome] | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[tuple[RunningCall, CallOutcome] | None] = queue.SimpleQueue()
 
-    def ended(self, call: RunningCall, outcome: Outcome) -> None:
+    def ended(self, call: RunningCall, outcome: CallOutcome) -> None:
         self._queue.put((call, outcome))
 
     def wake(self) -> None:
         self._queue.put(None)
 
-    def next(self, timeout: float) -> tuple[RunningCall, Outcome] | None:
-        """The next call that ended, or None when woken for another reason or when the time is over."""
+    def next(self, timeout: float) -> tuple[RunningCall, CallOutcome] | None:
+        """Return the next call that ended; None when woken for another reason or after the timeout."""
         release()
         try:
             return self._queue.get(timeout=max(0.0, timeout))
@@ -91,7 +92,7 @@ class Inbox:
 
 @dataclass(kw_only=True, eq=False)
 class RunningCall:
-    """A call that may run: its context, its stop signal and its thread."""
+    """A call with its context, its stop signal and its thread."""
 
     tool: Tool
     args: ToolArgs
@@ -103,9 +104,9 @@ class RunningCall:
     recorded: bool
     in_doubt: bool
     journal: Journal
-    inbox: Inbox
+    inbox: StepInbox
     stop: StopSignal = field(default_factory=StopSignal)
-    told_why: ToolOutcome | None = None
+    stopped_by: ToolOutcome | None = None
     give_up_at: float = 0.0
     cancel_requested: bool = False
     closed: bool = False
@@ -130,7 +131,7 @@ class RunningCall:
         )
 
     def start(self) -> None:
-        """Begin on a daemon thread: a tool that never comes back must not keep the process from ending."""
+        """Start on a daemon thread: a tool that never returns must not keep the process alive."""
         self.context = dataclasses.replace(self.context, deadline=time.monotonic() + self.tool.cap_seconds)
         with _lock:
             _running[self.key] = self
@@ -141,20 +142,22 @@ class RunningCall:
             ).start()
         except RuntimeError:
             log.exception("No thread for a tool call", extra={"tool": self.tool.name, "call": self.key})
-            self.inbox.ended(self, self._failed(ToolError("This machine is too busy now. Try again later.")))
+            self.inbox.ended(
+                self, self._failed(ToolError("This machine is too busy right now. Try again later."))
+            )
 
-    def tell_to_stop(self, why: ToolOutcome, reason: StopReason = StopReason.CANCELLED) -> None:
-        """Ask the tool to stop; the first reason stands. It has a short grace, then it is left behind."""
-        if self.told_why is not None:
+    def request_stop(self, why: ToolOutcome, reason: StopReason = StopReason.CANCELLED) -> None:
+        """Ask the tool to stop; the first reason counts. After a short grace period the call is abandoned."""
+        if self.stopped_by is not None:
             return
         if self.tool.effect in UNREPEATABLE:
             why.details["may_have_happened"] = True
-        self.told_why = why
+        self.stopped_by = why
         self.give_up_at = time.monotonic() + limits.TOOL_CANCEL_GRACE_SECONDS
         self.stop.set(reason)
 
     def close(self) -> None:
-        """Nothing this call still says counts from here on."""
+        """Ignore everything that this call does from here on."""
         self.closed = True
         with _lock:
             _running.pop(self.key, None)
@@ -184,9 +187,9 @@ class RunningCall:
         try:
             with self.journal.waiting(self.key, job_id):
                 yield
-        except DurableError:  # the turn is another worker's now, which makes the same call
+        except DurableError:  # another worker owns the turn now and makes the same call
             self.stop.set(StopReason.LOST)
-            raise Cancelled from None
+            raise ToolCancelled from None
 
     def _work(self) -> None:
         with tracing.span(f"execute_tool {self.tool.name}", self._traced()) as span:
@@ -208,24 +211,26 @@ class RunningCall:
             "ratchet.in_doubt": self.in_doubt,
         }
 
-    def _outcome(self) -> Outcome:
+    def _outcome(self) -> CallOutcome:
         try:
             result = self._result()
             if self.closed:
-                raise Cancelled
+                raise ToolCancelled
             self._name_source()
             shown = output.process(result, self.context, self.sources)
         except ToolOutcome as error:
             return self._failed(error)
         except (Exception, SystemExit):
             log.exception("A tool failed", extra={"tool": self.tool.name, "call": self.key})
-            return self._failed(Crashed(f"{self.tool.name} failed. {Crashed.__doc__}"))
-        return Outcome(
+            return self._failed(
+                Crashed(f"{self.tool.name} failed because of an internal error, which was logged.")
+            )
+        return CallOutcome(
             state=ToolCall.State.SUCCEEDED, output=shown, works=tuple(self.works), sources=self.sources
         )
 
     def _name_source(self) -> None:
-        """A tool that reads outside and does not say where is its own source."""
+        """Name the tool itself as the source when it always reads third-party content and named none."""
         if self.tool.reads is Reads.ALWAYS and not self.sources:
             self.sources = taint.merge([self.tool.name])
 
@@ -239,9 +244,9 @@ class RunningCall:
     def _call(self) -> ToolResult:
         return self.tool.run(self.args, self.context)
 
-    def _failed(self, error: ToolOutcome) -> Outcome:
-        """A tool that was told to stop and then fails, fails because of that."""
-        outcome = Outcome.of(self.told_why or error, self.scope.session_id)
+    def _failed(self, error: ToolOutcome) -> CallOutcome:
+        """Return the outcome of an error; one that follows a stop request is because of that request."""
+        outcome = CallOutcome.of(self.stopped_by or error, self.scope.session_id)
         return dataclasses.replace(outcome, sources=self.sources)
 
 
@@ -250,6 +255,6 @@ _running: weakref.WeakValueDictionary[str, RunningCall] = weakref.WeakValueDicti
 
 
 def find_running(key: str) -> RunningCall | None:
-    """The call with this key, when it runs in this process."""
+    """Return the call with this key if it runs in this process."""
     with _lock:
         return _running.get(key)

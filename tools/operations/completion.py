@@ -1,4 +1,4 @@
-"""The one way an operation is completed from outside: by webhook, by stream, or by an operator."""
+"""Complete an operation from outside: by webhook, by stream, or by an operator."""
 
 from __future__ import annotations
 
@@ -9,20 +9,22 @@ from typing import Any
 
 from django.db.models import F, Q
 
-from durable import jobs, limits
+from durable import jobs
 from durable.after_commit import after_commit
 from durable.poke import poke
-from durable.retrying import in_transaction
+from durable.transactions import in_transaction
 from tools import output, registry
 from tools.errors import UnknownOperation
+from tools.external_results import OutsideAnswer
 from tools.models import Operation, find_operation
-from tools.outside import OutsideAnswer
-from workspace.showing import KeepsNothing
+from tools.operations.lifecycle import notify_changed
+from workspace import limits
+from workspace.preview import KeepsNothing
 
 
 @dataclass(frozen=True, kw_only=True)
-class Completion:
-    """What became of a delivery; `effect` is False when the operation had ended before it."""
+class CompletionResult:
+    """The effect of a completion; `effect` is False if the operation had ended before."""
 
     operation: Operation
     effect: bool
@@ -36,12 +38,12 @@ def complete(
     result: Any = None,
     error: str = "",
     by: str,
-) -> Completion:
-    """Take an outside service's answer; raises UnknownOperation.
+) -> CompletionResult:
+    """Complete an operation with an outside service's answer; raises UnknownOperation.
 
-    It ends the operation, unless its tool wants to `receive` it: then it is kept, and a worker goes on from there.
-    Once per operation, whoever delivers how often, in whatever order and over how many channels: the first answer
-    stands. It may come before the tool's function has returned; its worker is fenced then.
+    This ends the operation, unless its tool has `receive`: then the answer is stored, and a worker continues with it.
+    Once per operation: the first answer counts, however often and over whichever channels it is delivered. It may
+    arrive before the tool's function has returned; that worker is fenced then.
     """
     operation = find_operation(operation_id=operation_id, task_id=task_id)
     if operation is None:
@@ -51,12 +53,12 @@ def complete(
     answer = OutsideAnswer(success=success, result=result, error=error)
     effect = not operation.is_terminal and take(operation, answer, by)
     operation.refresh_from_db()
-    return Completion(operation=operation, effect=effect)
+    return CompletionResult(operation=operation, effect=effect)
 
 
 @in_transaction
 def _keep(operation: Operation, answer: OutsideAnswer, by: str) -> bool:
-    """Keep the answer for the tool and put the operation back in the queue. Once: one answer is kept, the first."""
+    """Store the answer for the tool and queue the operation again. Only the first answer is stored."""
     unanswered = Operation.objects.filter(pk=operation.pk, outside_answer__isnull=True)
     kept = unanswered.filter(status__in=Operation.LIVE).update(
         outside_answer=answer.as_json(),
@@ -70,13 +72,13 @@ def _keep(operation: Operation, answer: OutsideAnswer, by: str) -> bool:
         poked_at=Operation.clock.now(),
     )
     if kept:
-        after_commit(_go_on, operation.pk)
+        after_commit(_continue, operation.pk)
     return bool(kept)
 
 
-def _go_on(operation_id: uuid.UUID) -> None:
+def _continue(operation_id: uuid.UUID) -> None:
     poke(Operation, operation_id)
-    Operation.objects.get(pk=operation_id).tell_changed()
+    notify_changed(Operation.objects.get(pk=operation_id))
 
 
 def _end(operation: Operation, answer: OutsideAnswer, by: str) -> bool:
@@ -95,7 +97,7 @@ def _end_once(operation: Operation, values: dict[str, Any], *, success: bool) ->
 
 
 def _completed(operation: Operation, result: Any) -> dict[str, Any]:
-    """Large and secret things are treated as in any tool's result."""
+    """Return the changes for a result, which is shown like any tool's result."""
     name = f"operation-{hashlib.sha256(operation.key.encode()).hexdigest()[:16]}"
     value = {"status": "completed"} if result is None else result
     keeper = output.keeper_of(operation.user_id, operation.session_id)
@@ -103,6 +105,6 @@ def _completed(operation: Operation, result: Any) -> dict[str, Any]:
 
 
 def _failed(error: str) -> dict[str, Any]:
-    text = error or "The outside service reported a failure without saying why."
+    text = error or "The outside service reported a failure without a reason."
     shown = output.show_value(text[: limits.OUTPUT_START_CHARACTERS], KeepsNothing(), name="error")
     return {"error": str(shown)}

@@ -1,4 +1,4 @@
-"""The product's own documentation, cut into sections that can be searched and read."""
+"""Full-text search in the product's documentation, by section."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
+from typing import Any
 
 from rapidfuzz import fuzz, process
 
 HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*$")
 FENCE = re.compile(r"^\s*(```|~~~)")
+LINK = re.compile(r"\[([^\[\]]*)\]\([^()]*\)")
 WORD = re.compile(r"[a-z0-9]+")
 SMALL_WORDS = frozenset(
     [
@@ -46,7 +48,7 @@ SMALL_WORDS = frozenset(
         "you",
     ]
 )
-SIMILAR = 75  # how alike, of 100, the stems of a word of the question and of the pages must be
+SIMILAR = 75  # minimal similarity, of 100, of a query word and an indexed word
 SNIPPET_CHARACTERS = 300
 SECTIONS_OF_A_PAGE = 2
 SATURATION, LENGTH_WEIGHT = 1.2, 0.75  # BM25's usual k1 and b
@@ -68,7 +70,7 @@ class Section:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Page:
+class MarkdownPage:
     """One Markdown file."""
 
     path: str
@@ -77,10 +79,10 @@ class Page:
     sections: tuple[Section, ...]
 
 
-class Handbook:
+class DocsIndex:
     """All pages below a folder, read once."""
 
-    def __init__(self, pages: Sequence[Page]) -> None:
+    def __init__(self, pages: Sequence[MarkdownPage]) -> None:
         self.pages = {page.path: page for page in pages}
         self.sections = [section for page in pages for section in page.sections]
         self.words = [_weighted_words(section) for section in self.sections]
@@ -90,7 +92,7 @@ class Handbook:
         self.rarity = {word: math.log(1 + len(self.sections) / count) for word, count in spread.items()}
 
     @classmethod
-    def read(cls, folder: Path) -> Handbook:
+    def read(cls, folder: Path) -> DocsIndex:
         found = sorted(folder.rglob("*.md")) if folder.is_dir() else []
         return cls(
             [
@@ -100,9 +102,9 @@ class Handbook:
         )
 
     def search(self, query: str, limit: int) -> list[Section]:
-        """The sections that answer best, a few of each page; typos are forgiven."""
+        """Return the best sections, at most a few per page; typos are tolerated."""
         wanted = [word for word in words_of(query) if word not in SMALL_WORDS]
-        known = {match: score / 100 for word in wanted for match, score in self._alike(word)}
+        known = {match: score / 100 for word in wanted for match, score in self._similar(word)}
         scores = [self._score(index, known) for index in range(len(self.sections))]
         best: list[Section] = []
         taken: Counter[str] = Counter()
@@ -114,43 +116,53 @@ class Handbook:
         return best
 
     def _score(self, index: int, known: Mapping[str, float]) -> float:
-        """BM25: rare words count more, the tenth time a word is said little, and long sections win nothing by it."""
+        """Return the BM25 score: rare words count more, repeated words and long sections less."""
         words, length = self.words[index], self.lengths[index] / self.usual_length
         damping = SATURATION * (1 - LENGTH_WEIGHT + LENGTH_WEIGHT * length)
         return sum(
-            alike * self.rarity[word] * words[word] * (SATURATION + 1) / (words[word] + damping)
-            for word, alike in known.items()
+            similarity * self.rarity[word] * words[word] * (SATURATION + 1) / (words[word] + damping)
+            for word, similarity in known.items()
             if word in words
         )
 
-    def _alike(self, word: str) -> list[tuple[str, float]]:
+    def _similar(self, word: str) -> list[tuple[str, float]]:
         if word in self.rarity:
             return [(word, 100.0)]
         found = process.extract(word, list(self.rarity), scorer=fuzz.ratio, score_cutoff=SIMILAR, limit=3)
         return [(match, score) for match, score, _ in found]
 
-    def page(self, path: str) -> Page | None:
-        """A page by its path, with or without `docs/` in front and `.md` behind. Only pages that were read exist."""
-        path = path.strip().removeprefix("/").removeprefix("docs/")
-        return self.pages.get(path) or self.pages.get(f"{path}.md")
+    def page(self, path: str) -> MarkdownPage | None:
+        """Return a page by its path or, where only one page has it, its file name; None for anything else.
+
+        `docs/` in front and `.md` behind may be left out.
+        """
+        path = path.strip().removeprefix("/").removeprefix("docs/").removesuffix(".md") + ".md"
+        named = [page for page in self.pages.values() if page.path.endswith(f"/{path}")]
+        return self.pages.get(path) or (named[0] if len(named) == 1 else None)
+
+    def nearest(self, path: str, limit: int) -> list[str]:
+        """Return the paths of the pages whose path or title is most like this one, best first."""
+        names = {page.path: f"{page.path} {page.title}" for page in self.pages.values()}
+        found = process.extract(path, names, scorer=fuzz.token_set_ratio, limit=limit)
+        return [path for _, _, path in found]
 
 
 @cache
-def handbook(folder: Path) -> Handbook:
-    """The pages of a folder; read once per process."""
-    return Handbook.read(folder)
+def docs_index(folder: Path) -> DocsIndex:
+    """Return the index of a folder; read once per process."""
+    return DocsIndex.read(folder)
 
 
-def read_page(path: str, text: str) -> Page:
-    """Cut a page at its headings; a `#` inside a code block is none."""
+def read_page(path: str, text: str) -> MarkdownPage:
+    """Split a page at its headings; a `#` inside a code block is not a heading."""
     sections: list[tuple[str, list[str]]] = [("", [])]
     fenced = False
     for line in text.splitlines():
         fenced ^= bool(FENCE.match(line))
         heading = None if fenced else HEADING.match(line)
         if heading:
-            sections.append((heading[2], []))
-        else:
+            sections.append((LINK.sub(r"\1", heading[2]), []))
+        elif fenced or not line.startswith("<!--"):
             sections[-1][1].append(line)
     title = next((name for name, _ in sections if name), path)
     made = [
@@ -160,26 +172,36 @@ def read_page(path: str, text: str) -> Page:
         for name, lines in sections
         if name or "".join(lines).strip()
     ]
-    return Page(path=path, title=title, text=text, sections=tuple(made))
+    return MarkdownPage(path=path, title=title, text=text, sections=tuple(made))
 
 
 def slug(title: str) -> str:
-    """The anchor of a heading, as Markdown viewers make it."""
+    """Return the anchor of a heading, as Markdown viewers make it."""
     return re.sub(r"\s+", "-", re.sub(r"[^\w\s-]", "", title.lower()).strip())
 
 
 def snippet(text: str) -> str:
-    """The beginning of a section on one line."""
+    """Return the beginning of a section on one line."""
     line = " ".join(text.split())
     return line if len(line) <= SNIPPET_CHARACTERS else line[: SNIPPET_CHARACTERS - 1].rstrip() + "…"
 
 
 def words_of(text: str) -> list[str]:
-    """Lower case and down to their stems, so that `adding tools` finds `add a tool`."""
+    """Return the lower-case stems of the words, so that `adding tools` finds `add a tool`."""
+    return [stem_of(word) for word in WORD.findall(text.lower())]
+
+
+@lru_cache(maxsize=20_000)  # stemming every word of the documentation anew takes seconds
+def stem_of(word: str) -> str:
+    stem: str = english_stemmer().stemWord(word)
+    return stem
+
+
+@cache
+def english_stemmer() -> Any:
     from snowballstemmer import stemmer  # type: ignore[import-untyped]  # brings thirty languages along
 
-    stems: list[str] = stemmer("english").stemWords(WORD.findall(text.lower()))
-    return stems
+    return stemmer("english")
 
 
 def _weighted_words(section: Section) -> Counter[str]:

@@ -1,4 +1,4 @@
-"""Making an operation of a tool call."""
+"""Start an operation for a tool call."""
 
 from __future__ import annotations
 
@@ -13,30 +13,37 @@ from durable.poke import poke
 from tools.base import Tool
 from tools.context import ToolContext
 from tools.models import Operation
+from tools.operations.lifecycle import notify_changed
 
 PENDING = "pending"
 ACCEPTED = "accepted"  # an outside service has the work
+STARTED = "Tell the user so and end your answer; you are called again with the result."
+IN_PROGRESS = "Tell the user; you are called again with the result."
 
 
 @dataclass(frozen=True, kw_only=True)
-class Start:
-    """What the model is told, what is saved with it in one transaction, and what happens after that."""
+class OperationStart:
+    """The answer to the model, what is saved in the same transaction, and what happens after the commit."""
 
     answer: dict[str, Any]
     save: Callable[[], object]
     after_commit: Callable[[], object]
 
 
-def start(tool: Tool, arguments: dict[str, Any], context: ToolContext) -> Start:
-    """A new operation for this call; where the same was asked for and still runs, only word of that one."""
+def start(tool: Tool, arguments: dict[str, Any], context: ToolContext) -> OperationStart:
+    """Return a new operation for this call, or the running one that was started with the same arguments."""
     fingerprint = fingerprint_of(arguments)
     live = Operation.live().filter(
         session_id=context.session_id, tool_name=tool.name, fingerprint=fingerprint
     )
     running = live.first()
     if running is not None:
-        text = f"{tool.name} is at work on exactly this already. Tell the user; the result comes by itself."
-        return Start(answer=about(running, "operation_in_progress", text), save=nothing, after_commit=nothing)
+        text = f"{tool.name} is already working on exactly this."
+        return OperationStart(
+            answer=about(running, "operation_in_progress", text, IN_PROGRESS),
+            save=nothing,
+            after_commit=nothing,
+        )
     operation = Operation(
         id=new_id(),
         status=Operation.QUEUED,
@@ -53,17 +60,15 @@ def start(tool: Tool, arguments: dict[str, Any], context: ToolContext) -> Start:
         outside_sources=list(context.outside_sources),
         poked_at=Operation.clock.now(),
     )
-    text = (
-        f"{tool.name} was started and goes on by itself. Tell the user so and end your answer; "
-        "you are called again with the result."
-    )
 
     def announce() -> None:
         poke(Operation, operation.pk)
-        operation.tell_changed()
+        notify_changed(operation)
 
-    return Start(
-        answer=about(operation, "operation_started", text),
+    return OperationStart(
+        answer=about(
+            operation, "operation_started", f"{tool.name} was started and runs in the background.", STARTED
+        ),
         save=lambda: operation.save(force_insert=True),
         after_commit=announce,
     )
@@ -73,12 +78,13 @@ def fingerprint_of(arguments: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(arguments, sort_keys=True).encode()).hexdigest()
 
 
-def about(operation: Operation, kind: str, message: str) -> dict[str, Any]:
-    """What stands in the conversation until the operation has ended."""
+def about(operation: Operation, kind: str, message: str, next_step: str) -> dict[str, Any]:
+    """Return the call's result until the operation has ended."""
     return {
         "type": kind,
         "status": ACCEPTED if operation.external else PENDING,
         "message": message,
+        "next_step": next_step,
         "session_id": str(operation.session_id),
         "operation_id": str(operation.pk),
         "task_id": str(operation.task_id),

@@ -8,8 +8,8 @@ from tests.tools.conftest import Bench, Done, NoArgs, call
 from tools import registry
 from tools.base import Tool, tool
 from tools.context import ToolContext
-from tools.gates import GUIDE, guide_read, login_required
 from tools.models import ToolCall
+from tools.preconditions import GUIDE, guide_read, login_required
 
 State = ToolCall.State
 
@@ -60,7 +60,7 @@ def test_a_person_with_an_account_passes(bench: Bench) -> None:
 def test_building_needs_the_guide_to_have_been_read_in_this_session(bench: Bench) -> None:
     with registry.override(*without_guide(), build, guide, only=True):
         refused = bench.run_one("build")
-        assert (refused.output["error"], GUIDE in refused.output["message"]) == ("try_again", True)
+        assert (refused.output["error"], GUIDE in refused.output["next_step"]) == ("try_again", True)
         bench.step = 1
         bench.run_one(GUIDE)
         bench.step = 2

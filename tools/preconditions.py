@@ -1,4 +1,4 @@
-"""Conditions a call must meet before it runs."""
+"""Conditions that a call must meet before it runs."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ GUIDE = "get_agent_building_guide"
 
 
 def check(tool: Tool, context: ToolContext) -> None:
-    """The session's permissions first, then the tool's own gates in their order."""
+    """Check the session's permissions, then the tool's gates in order; raises ToolOutcome."""
     if not context.permissions.allows_tool(tool.name):
-        raise NotPermitted(
-            f"This session is not permitted to use {tool.name}. Tell the user, and go on without it."
-        )
+        raise NotPermitted(f"This session is not permitted to use {tool.name}.")
     for gate in tool.gates:
         gate(context)
 
@@ -29,4 +27,7 @@ def login_required(context: ToolContext) -> None:
 def guide_read(context: ToolContext) -> None:
     """Refuse until this session has read the guide on building agents."""
     if not was_called(context.session_id, GUIDE):
-        raise ModelRetry(f"Call {GUIDE} first and read it. Then make this call again.")
+        raise ModelRetry(
+            "The guide to building agents must be read first.",
+            next_step=f"Call {GUIDE} and read its result, then make this call again.",
+        )

@@ -10,7 +10,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from accounts.time_zones import known_time_zones
-from tools.moments import Span, UnknownMoment, read_span
+from tools.time_ranges import TimeRange, UnknownTimeRange, read_span
 
 BERLIN = ZoneInfo("Europe/Berlin")
 TUESDAY = datetime(2026, 3, 31, 12, 0, tzinfo=UTC)  # 14:00 in Berlin, two days after the clocks went forward
@@ -32,7 +32,7 @@ WHOLE_DAYS = [
 ]  # fmt: skip
 
 
-def span_of(words: str, zone: tzinfo = BERLIN, now: datetime = TUESDAY) -> Span:
+def span_of(words: str, zone: tzinfo = BERLIN, now: datetime = TUESDAY) -> TimeRange:
     return read_span(words, zone=zone, now=now)
 
 
@@ -124,18 +124,18 @@ def test_latest_has_no_bounds(words: str) -> None:
     ],
 )  # fmt: skip
 def test_nonsense_is_refused_with_what_works(words: str) -> None:
-    with pytest.raises(UnknownMoment) as refused:
+    with pytest.raises(UnknownTimeRange) as refused:
         span_of(words)
     reply = refused.value.reply()
     assert reply["error"] == "unknown_time"
-    assert "last 7 days" in reply["message"] and len(reply["message"]) < 1_000
+    assert "last 7 days" in reply["next_step"] and len(reply["message"]) < 1_000
 
 
 @given(st.text(max_size=200))
 def test_any_text_is_a_range_or_refused(words: str) -> None:
     try:
         span = span_of(words)
-    except UnknownMoment:
+    except UnknownTimeRange:
         return
     assert span.is_latest or (span.start is not None and span.end is not None and span.start <= span.end)
 

@@ -1,0 +1,47 @@
+"""Limits on time, size and count in this package; spans are in seconds."""
+
+from __future__ import annotations
+
+from boundary.limits import PARSER_CPU_SECONDS, PARSER_GRACE_SECONDS, PARSER_SLOT_SECONDS
+from executions.limits import MAX_TOOL_WAIT_SECONDS
+
+# --- turns -----------------------------------------------------------------------------------------
+STREAM_IDLE_SECONDS = 2 * MAX_TOOL_WAIT_SECONDS
+MAX_MESSAGE_CHARACTERS = 64_000
+MAX_SESSION_DEPTH = 3
+MAX_BRIEF_CHARACTERS = 300  # of what one tool call of a sub-session came to
+
+# --- event log and delivery ------------------------------------------------------------------------
+WARM_UP_SECONDS = 15.0  # at most, for the first turns of a worker
+
+# --- the outside: requests, pages, sandbox ---------------------------------------------------------
+MAX_PARSER_SECONDS = PARSER_SLOT_SECONDS + PARSER_CPU_SECONDS + PARSER_GRACE_SECONDS
+
+# --- tools -----------------------------------------------------------------------------------------
+TOOL_SECONDS = 60.0
+TOOL_CANCEL_GRACE_SECONDS = 1.0
+TOOL_CANCEL_CHECK_SECONDS = 1.0
+TOOL_PROGRESS_GAP_SECONDS = 0.2
+MAX_CALLS_PER_STEP = 32
+MAX_CALL_ID_CHARACTERS = 128
+MAX_TOOL_ARGUMENT_CHARACTERS = 512 * 1024
+MAX_TOOL_ARGUMENT_DEPTH = 100
+MAX_TOOL_SCHEMA_CHARACTERS = 32_000
+MAX_REPORTED_ARGUMENT_ERRORS = 10
+READ_FILE_CHARACTERS = 8_000
+MAX_WRITTEN_FILE_CHARACTERS = 400_000
+MAX_FACTS_PER_TOPIC = 30
+WEB_FETCH_SECONDS = 30.0
+BASH_SECONDS = 30.0
+MAX_BASH_SECONDS = 120.0
+
+# --- agents in chat --------------------------------------------------------------------------------
+FOUND_IN_CHAT = 8  # agents or blocks of one answer
+MAX_BUILDING_PARTS = 20
+LISTED_EXECUTIONS = 5
+
+# --- operations ------------------------------------------------------------------------------------
+MAX_OUTSIDE_ANSWER_SECONDS = 24 * 3600.0
+OPERATION_PROGRESS_GAP_SECONDS = 0.5
+OPERATION_CANCEL_SECONDS = 5.0
+MAX_COMPLETION_BYTES = 1024 * 1024
