@@ -1,4 +1,4 @@
-"""Conversations as operators see them: who talks, what runs, where it is stuck; cancelling and requeueing."""
+"""Admin of conversations: sessions, turns, messages, steps and attempts; cancel and requeue."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from django.utils.html import format_html
 from chat import sessions, turns
 from chat.errors import NothingToRetry
 from chat.models import Attempt, Message, Session, Step, Turn
-from chat.unanswered import unanswered
-from durable.admin_acting import Acting, asks_first
-from durable.admin_jobs import CANCEL_QUESTION, Age, Ended, JobActions, Stuck
+from durable.admin_actions import ActionsMixin, asks_first
+from durable.admin_jobs import CANCEL_QUESTION, AgeFilter, EndedFilter, JobActions, StuckFilter
 from durable.redaction import redact
 
 RelatedOnly = admin.RelatedOnlyFieldListFilter
@@ -25,8 +24,8 @@ PREVIEW_CHARACTERS = 80
 LISTED_TITLE_CHARACTERS = 24
 
 
-class ReadOnly:
-    """Rows that tell what happened; they are looked at, not edited."""
+class ReadOnlyRows:
+    """Records of what happened; they can be viewed, not edited."""
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
@@ -35,35 +34,39 @@ class ReadOnly:
         return False
 
 
-class Unanswered(admin.SimpleListFilter):
-    """Failures that nobody has made good yet."""
-
-    title = "answer"
-    parameter_name = "unanswered"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("yes", "failed, and not answered since")]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Turn]) -> QuerySet[Turn]:
-        return unanswered(queryset) if self.value() == "yes" else queryset
-
-
-class Looking(ReadOnly, admin.TabularInline):  # type: ignore[type-arg]
-    extra = 0
-    can_delete = False
-    show_change_link = True
+class ViewOnlyRows(ReadOnlyRows):
+    """Rows without actions."""
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
 
-class AttemptInline(Looking):
+class Unanswered(admin.SimpleListFilter):
+    """Failed turns after which no turn of the session has completed."""
+
+    title = "answer"
+    parameter_name = "unanswered"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("yes", "failed and not answered since")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Turn]) -> QuerySet[Turn]:
+        return turns.unanswered(queryset) if self.value() == "yes" else queryset
+
+
+class ReadOnlyInline(ViewOnlyRows, admin.TabularInline):  # type: ignore[type-arg]
+    extra = 0
+    can_delete = False
+    show_change_link = True
+
+
+class AttemptInline(ReadOnlyInline):
     model = Attempt
     fields = readonly_fields = ("number", "owner", "first_step", "started_at")
     show_change_link = False
 
 
-class StepInline(Looking):
+class StepInline(ReadOnlyInline):
     model = Step
     fields = readonly_fields = (
         "number",
@@ -76,7 +79,7 @@ class StepInline(Looking):
     )
 
 
-class MessageInline(Looking):
+class MessageInline(ReadOnlyInline):
     model = Message
     fields = readonly_fields = ("seq", "role", "preview", "created_at")
     ordering = ("seq",)
@@ -86,7 +89,7 @@ class MessageInline(Looking):
         return preview_of(message)
 
 
-class TurnInline(Looking):
+class TurnInline(ReadOnlyInline):
     model = Turn
     fk_name = "session"
     fields = readonly_fields = ("status", "end_reason", "kind", "attempt", "queued_at", "ended_at")
@@ -94,7 +97,7 @@ class TurnInline(Looking):
 
 
 @admin.register(Session)
-class SessionAdmin(ReadOnly, Acting, admin.ModelAdmin):  # type: ignore[type-arg]
+class SessionAdmin(ReadOnlyRows, ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
     list_display = ("__str__", "user", "visitor_id", "pinned", "parent", "depth", "created_at", "active_at")
     list_filter = ("pinned", "active_at")
     list_select_related = ("user", "parent")
@@ -123,7 +126,7 @@ class SessionAdmin(ReadOnly, Acting, admin.ModelAdmin):  # type: ignore[type-arg
         return admin.ModelAdmin.has_delete_permission(self, request, obj)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Who may delete a conversation may delete what it is made of."""
+        """Require no separate permission for the rows of the session."""
         shown, counts, _, protected = super().get_deleted_objects(objs, request)
         return shown, counts, set(), protected
 
@@ -134,10 +137,10 @@ class SessionAdmin(ReadOnly, Acting, admin.ModelAdmin):  # type: ignore[type-arg
         for session in queryset:
             sessions.delete(session)
 
-    @admin.action(description="Cancel everything: what runs or waits in it", permissions=["change"])
+    @admin.action(description="Cancel all running and queued turns", permissions=["change"])
     @asks_first(
-        "This stops every turn of these conversations that runs or waits, for good.",
-        button="Cancel everything in {rows}",
+        "This permanently stops every running and queued turn of these conversations.",
+        button="Cancel all turns in {rows}",
     )
     def cancel_all(self, request: HttpRequest, queryset: QuerySet[Session]) -> None:
         live = Turn.live().filter(session__in=queryset)
@@ -145,7 +148,7 @@ class SessionAdmin(ReadOnly, Acting, admin.ModelAdmin):  # type: ignore[type-arg
 
 
 @admin.register(Turn)
-class TurnAdmin(JobActions, ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg]
+class TurnAdmin(JobActions, ReadOnlyRows, admin.ModelAdmin):  # type: ignore[type-arg]
     list_display = (
         "short_id",
         "story",
@@ -162,10 +165,10 @@ class TurnAdmin(JobActions, ReadOnly, admin.ModelAdmin):  # type: ignore[type-ar
     list_filter = (
         "status",
         "end_reason",
-        Stuck,
+        StuckFilter,
         Unanswered,
-        Age,
-        Ended,
+        AgeFilter,
+        EndedFilter,
         ("user", RelatedOnly),
         "kind",
         "mode",
@@ -218,9 +221,7 @@ class TurnAdmin(JobActions, ReadOnly, admin.ModelAdmin):  # type: ignore[type-ar
 
     @admin.display(description="timeline")
     def timeline(self, turn: Turn) -> str:
-        return format_html(
-            '<a href="{}">What happened, in order</a>', reverse("admin:timeline", args=[turn.pk])
-        )
+        return format_html('<a href="{}">All events in order</a>', reverse("admin:timeline", args=[turn.pk]))
 
     @admin.display(description="timeline")
     def story(self, turn: Turn) -> str:
@@ -237,7 +238,7 @@ class TurnAdmin(JobActions, ReadOnly, admin.ModelAdmin):  # type: ignore[type-ar
         cancel_turns(self, request, queryset)
 
     @admin.action(
-        description="Requeue: ended ones as a new turn, stuck ones to another worker", permissions=["change"]
+        description="Requeue: ended turns as new ones, stuck turns to another worker", permissions=["change"]
     )
     def requeue(self, request: HttpRequest, queryset: QuerySet[Turn]) -> None:
         count = 0
@@ -245,26 +246,30 @@ class TurnAdmin(JobActions, ReadOnly, admin.ModelAdmin):  # type: ignore[type-ar
             try:
                 fresh = turns.requeue(turn)
             except NothingToRetry:
-                self.message_user(request, f"Turn {turn.pk} has no input of its own.", messages.WARNING)
+                self.message_user(
+                    request,
+                    f"Turn {turn.pk} has no message of its own, so it cannot be requeued.",
+                    messages.WARNING,
+                )
                 continue
-            told = f"Requeued as turn {fresh.pk}." if fresh.pk != turn.pk else "Given to another worker."
-            self.log_change(request, turn, told)
+            change = f"Requeued as turn {fresh.pk}." if fresh.pk != turn.pk else "Given to another worker."
+            self.log_change(request, turn, change)
             count += 1
         self.message_user(request, f"{count} requeued.")
 
 
 def cancel_turns(site: Any, request: HttpRequest, queryset: QuerySet[Turn]) -> None:
-    """Ask all of them at once, without waiting for each; the page shows how they end."""
+    """Request all stops without waiting for each; the list shows how the turns end."""
     count = 0
     for turn in queryset:
         if turns.stop(turn):
             site.log_change(request, turn, "Cancelled.")
             count += 1
-    site.message_user(request, f"{count} asked to stop; turns that had ended stay as they ended.")
+    site.message_user(request, f"{count} asked to stop. Turns that had already ended are unchanged.")
 
 
 @admin.register(Message)
-class MessageAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg]
+class MessageAdmin(ViewOnlyRows, admin.ModelAdmin):  # type: ignore[type-arg]
     list_display = ("id", "role", "session", "turn", "seq", "preview", "created_at")
     list_filter = ("role", "created_at")
     list_select_related = ("session", "turn")
@@ -284,16 +289,13 @@ class MessageAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg]
         "created_at",
     )
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
     @admin.display(description="text")
     def preview(self, message: Message) -> str:
         return preview_of(message)
 
 
 @admin.register(Step)
-class StepAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg]
+class StepAdmin(ViewOnlyRows, admin.ModelAdmin):  # type: ignore[type-arg]
     list_display = ("turn", "number", "attempt", "whole", "finish_reason", "model_name", "cost", "created_at")
     list_filter = ("whole", "finish_reason", "model_name")
     list_select_related = ("turn",)
@@ -314,9 +316,6 @@ class StepAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg]
         "created_at",
     )
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
     @admin.display(description="parts")
     def shown_parts(self, step: Step) -> str:
         text = json.dumps(redact(step.parts), indent=2, ensure_ascii=False)
@@ -324,16 +323,13 @@ class StepAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg]
 
 
 @admin.register(Attempt)
-class AttemptAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg]
+class AttemptAdmin(ViewOnlyRows, admin.ModelAdmin):  # type: ignore[type-arg]
     list_display = ("turn", "number", "owner", "first_step", "started_at")
     list_select_related = ("turn",)
     search_fields = ("=turn__id", "owner")
     ordering = ("-id",)
     show_full_result_count = False
     fields = readonly_fields = ("turn", "number", "owner", "first_step", "started_at")
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
 
 def preview_of(message: Message) -> str:

@@ -1,4 +1,4 @@
-"""Django's handle on the package."""
+"""Django app of the chat: connects its signal handlers and ports."""
 
 from django.apps import AppConfig
 
@@ -10,12 +10,16 @@ class ChatConfig(AppConfig):
 
     def ready(self) -> None:
         from chat import continuations, turns  # models are not loaded before this point
-        from chat.sub_sessions import listening, port, runner
+        from chat.lifecycle import TurnLifecycle
+        from chat.models import Turn
+        from chat.sub_sessions import callbacks, port, runner
+        from durable.lifecycle import register as register_lifecycle
         from executions.turn_runners import turn_runners
         from tools import sub_sessions
 
+        register_lifecycle(Turn, TurnLifecycle())
         continuations.connect()
         swept.connect(turns.stop_interrupted, dispatch_uid="chat.stop_interrupted")
-        listening.connect()
-        sub_sessions.fill(port.ChatSubSessions())
+        callbacks.connect()
+        sub_sessions.install(port.ChatSubSessions())
         turn_runners.fill(runner.AgentTurns)

@@ -1,4 +1,4 @@
-"""Workspace files that go with a message: whose they are, and how clients name them."""
+"""Workspace files attached to messages."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from django.http import Http404
-from rest_framework.exceptions import ValidationError
 
-from chat.owners import Owner
+from chat.sessions import Owner
+from durable.refusals import InvalidFields
 from workspace import files
 from workspace.models import WorkspaceFile
 
@@ -28,29 +28,29 @@ NAMELESS = "attachment"
 
 
 def check(owner: Owner, ids: Iterable[uuid.UUID]) -> list[str]:
-    """The same ids as text, when all of them are the owner's files; Http404, also for what is another's."""
+    """Return the ids as strings, without duplicates; raise Http404 unless all are the owner's files."""
     wanted = list(dict.fromkeys(ids))
-    if len(found(owner, wanted)) < len(wanted):
+    if len(find(owner, wanted)) < len(wanted):
         raise Http404
     return [str(file_id) for file_id in wanted]
 
 
-def found(owner: Owner, ids: Sequence[uuid.UUID | str]) -> dict[str, WorkspaceFile]:
-    """Those of the files that are there and the owner's."""
+def find(owner: Owner, ids: Sequence[uuid.UUID | str]) -> dict[str, WorkspaceFile]:
+    """Return the owner's files among these ids, by id."""
     if owner.user is None or not ids:
         return {}
     rows = WorkspaceFile.objects.filter(user=owner.user, pk__in=ids)
     return {str(file.pk): file for file in rows}
 
 
-def take_in(owner: Owner, parts: Sequence[dict[str, Any]], *, key: str) -> list[uuid.UUID]:
-    """The ids of the files an AI SDK message carries: references as they are, data URLs after saving them.
+def save_all(owner: Owner, parts: Sequence[dict[str, Any]], *, key: str) -> list[uuid.UUID]:
+    """Return the ids of the files in an AI SDK message; data URLs are saved as workspace files.
 
-    Once per `key`: the same message again finds the files it made the first time.
+    Idempotent per `key`: the same message again finds the files saved the first time.
     """
     return [
-        referenced(part) or save(owner, part, key=f"message:{key}:{place}")
-        for place, part in enumerate(parts)
+        referenced(part) or save(owner, part, key=f"message:{key}:{number}")
+        for number, part in enumerate(parts)
     ]
 
 
@@ -62,23 +62,23 @@ def referenced(part: dict[str, Any]) -> uuid.UUID | None:
 def save(owner: Owner, part: dict[str, Any], *, key: str) -> uuid.UUID:
     match = DATA_URL.match(part["url"])
     if match is None:
-        message = "A file is named by workspace://id, /api/files/id/content or a data: URL. Upload it first."
-        raise ValidationError({"messages": [message]})
+        message = (
+            "A file's URL must be workspace://id, /api/files/id/content or a data: URL. Upload it first."
+        )
+        raise InvalidFields({"messages": [message]})
     if owner.user is None:
-        raise ValidationError({"messages": ["Files can be sent only with an account. Log in first."]})
+        raise InvalidFields({"messages": ["Files can be sent only with an account. Log in first."]})
     name = name_in(part) or NAMELESS + (mimetypes.guess_extension(match["type"] or "") or "")
     content = decoded(part["url"][match.end() :], is_base64=bool(match["base64"]))
-    digest = hashlib.sha256(content).hexdigest()[
-        :16
-    ]  # an edited message may bring another file in the same place
+    digest = hashlib.sha256(content).hexdigest()[:16]  # an edited message may have another file at this index
     return files.save(owner.user, name, content, number=True, key=f"{key}:{digest}").pk
 
 
 def name_in(part: dict[str, Any]) -> str:
-    """The name a client gave the file; empty without one."""
+    """Return the name the client gave the file, or an empty string."""
     name = part.get("filename") or ""
     if not isinstance(name, str):
-        raise ValidationError({"messages": ["A file's `filename` must be a text."]})
+        raise InvalidFields({"messages": ["A file's `filename` must be a string."]})
     return name
 
 
@@ -87,11 +87,11 @@ def decoded(data: str, *, is_base64: bool) -> bytes:
         raw = unquote_to_bytes(data)
         return base64.b64decode(raw, validate=True) if is_base64 else raw
     except (binascii.Error, ValueError):
-        raise ValidationError({"messages": ["A file's data: URL cannot be read."]}) from None
+        raise InvalidFields({"messages": ["A file's data: URL cannot be read."]}) from None
 
 
 def ui_part(file: WorkspaceFile) -> dict[str, Any]:
-    """The file as a part of an AI SDK message."""
+    """Return the file as a part of an AI SDK message."""
     return {
         "type": "file",
         "mediaType": file.media_type,

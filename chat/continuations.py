@@ -1,4 +1,4 @@
-"""When an operation has ended: the turn in which the model tells what came of it, and news for the devices."""
+"""Continuation turns after operations, and pushes of their progress to the devices."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 from boundary import taint
 from chat import turns
-from chat.long_work import client_id_of
 from chat.models import Session, Turn
+from chat.operation_events import client_id_of
 from chat.outside_content import mark
-from durable import doorbell
+from durable import client_push
 from durable.after_commit import after_commit
 from tools import registry
 from tools.base import Reads
@@ -19,15 +19,15 @@ from tools.operations.signals import operation_changed, operation_ended
 
 
 def connect() -> None:
-    """Listen to operations; called once when Django is set up."""
+    """Connect the signal handlers; called once when Django is set up."""
     operation_ended.connect(continue_session, dispatch_uid="chat.continue_session")
-    operation_changed.connect(ring, dispatch_uid="chat.ring_for_operation")
+    operation_changed.connect(push_progress, dispatch_uid="chat.push_operation")
 
 
 def continue_session(sender: Any, operation: Operation, **kwargs: Any) -> None:
-    """Queue one turn, inside the transaction that ends the operation. Once: its client_id names the operation.
+    """Queue the continuation turn of an operation, inside the transaction that ends it.
 
-    A person who cancelled an operation knows; no turn is spent on it.
+    Once: its client_id names the operation. A cancelled operation gets none; whoever cancelled it knows.
     """
     if operation.status == Operation.CANCELLED:
         return
@@ -37,14 +37,14 @@ def continue_session(sender: Any, operation: Operation, **kwargs: Any) -> None:
 
 
 def queue_turn(session_id: uuid.UUID, *, client_id: str, note: str) -> None:
-    """One turn without an input, behind what runs in the session. Once per client_id, which names what came back.
+    """Queue a turn without an input in the session. Idempotent per client_id.
 
-    Inside the transaction of whatever it is about, so that both happen or neither.
+    Call it inside the transaction that ends the work the turn is about, so that both happen or neither.
     """
     session = Session.objects.select_for_update(no_key=True).filter(pk=session_id).first()
     if session is None:
-        return  # deleted meanwhile: there is nobody to tell
-    turn, made = Turn.objects.get_or_create(
+        return  # deleted meanwhile
+    turn, created = Turn.objects.get_or_create(
         session=session,
         client_id=client_id,
         defaults={
@@ -55,35 +55,35 @@ def queue_turn(session_id: uuid.UUID, *, client_id: str, note: str) -> None:
             "poked_at": Turn.clock.now(),
         },
     )
-    if made:
+    if created:
         Session.objects.filter(pk=session.pk).update(active_at=Turn.clock.now())
         after_commit(turns.start, turn)
 
 
 def sources_of(operation: Operation) -> taint.Sources:
-    """What its result brings from outside before the model."""
+    """Return the outside sources of the operation's result."""
     tool = registry.current().get(operation.tool_name)
     reads = [operation.tool_name] if tool is None or tool.reads is Reads.ALWAYS else []
     return taint.merge(operation.content_sources, reads)
 
 
 def note_about(operation: Operation) -> str:
-    """Words of ours alone: what the tool said is data, and stands in its result."""
-    how = "completed" if operation.status == Operation.COMPLETED else "failed"
+    """Return the note for the model: our words only; the tool's output is data, and is in its result."""
+    status = "completed" if operation.status == Operation.COMPLETED else "failed"
     return (
-        f"The operation {operation.pk} ({operation.tool_name}), started earlier in this conversation, has {how}. "
-        f"Its result stands where {operation.tool_name} was called; check_operation_status shows it again. "
-        "The person has not written anything new: tell them what came of it, and go on where that is needed."
+        f"The operation {operation.pk} ({operation.tool_name}), started earlier in this conversation, has {status}. "
+        f"Its result is in the call of {operation.tool_name}; check_operation_status shows it again. "
+        "The person has not written anything new: tell them the outcome, and go on if more is needed."
     )
 
 
-def ring(sender: Any, operation: Operation, **kwargs: Any) -> None:
-    """Tell all devices of the session's owner how far an operation is."""
+def push_progress(sender: Any, operation: Operation, **kwargs: Any) -> None:
+    """Push the operation's progress to all devices of the session's owner."""
     session = Session.objects.filter(pk=operation.session_id).first()
     if session is None:
         return
     after_commit(
-        doorbell.ring,
+        client_push.push,
         session.owner,
         "operation.updated",
         id=str(operation.pk),

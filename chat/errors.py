@@ -1,43 +1,67 @@
-"""What can be wrong with a request to the chat.
+"""Refusals of the chat API.
 
-APIException (status, code, text)
-├── SessionBusy       409  the input said: reject while running
-├── TooManyTurns      429  over the in-flight limit
-├── NotQueued         409  the turn has started or ended
-└── NothingToRetry    409  the session has no turn to answer anew
+Refusal
+├── SessionBusy           409  the input said: reject while running
+├── TooManyTurns          429  over the in-flight limit
+├── NotQueued             409  the turn has started or ended
+├── NothingToRetry        409  the session has no turn to answer anew
+├── NotAuthorised         401  neither the site's key nor the operation's signature
+├── CompletionTooLarge    413  refused before the body is read
+└── NoKeyConfigured       503  INTERNAL_API_KEY is unset and nothing is signed
 """
 
 from __future__ import annotations
 
-from rest_framework.exceptions import APIException
+from http import HTTPStatus
+
+from durable.refusals import Refusal
 
 
-class SessionBusy(APIException):
-    status_code = 409
-    default_code = "session_busy"
-    default_detail = (
-        "A turn is running in this session. Wait for it, cancel it, or send with while_running=queue."
-    )
+class SessionBusy(Refusal):
+    """A turn is running in this session. Wait for it, cancel it, or send with while_running=queue."""
+
+    status = HTTPStatus.CONFLICT
+    code = "session_busy"
 
 
-class TooManyTurns(APIException):
-    status_code = 429
-    default_code = "too_many_turns"
-    default_detail = (
-        "You have too many turns running and queued. Wait for one of them to end, then send again."
-    )
-    wait = 5  # rendered as Retry-After
+class TooManyTurns(Refusal):
+    """You have too many turns running and queued. Wait for one of them to end, then send again."""
+
+    status = HTTPStatus.TOO_MANY_REQUESTS
+    code = "too_many_turns"
+    retry_after = 5
 
 
-class NotQueued(APIException):
-    status_code = 409
-    default_code = "not_queued"
-    default_detail = (
-        "This message has been started already, so it cannot be changed. Cancel the turn instead."
-    )
+class NotQueued(Refusal):
+    """This message has been started already, so it cannot be changed. Cancel the turn instead."""
+
+    status = HTTPStatus.CONFLICT
+    code = "not_queued"
 
 
-class NothingToRetry(APIException):
-    status_code = 409
-    default_code = "nothing_to_retry"
-    default_detail = "This session has no finished turn that could be answered anew."
+class NothingToRetry(Refusal):
+    """This session has no finished turn that could be answered anew."""
+
+    status = HTTPStatus.CONFLICT
+    code = "nothing_to_retry"
+
+
+class NotAuthorised(Refusal):
+    """The request carries neither the right X-API-Key nor a fresh signature of this operation."""
+
+    status = HTTPStatus.UNAUTHORIZED
+    code = "not_authorised"
+
+
+class CompletionTooLarge(Refusal):
+    """The body is too large. Put large results where the operation's owner can fetch them."""
+
+    status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    code = "too_large"
+
+
+class NoKeyConfigured(Refusal):
+    """This site takes no X-API-Key: INTERNAL_API_KEY is not set. Sign the request, or set it."""
+
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+    code = "no_key_configured"

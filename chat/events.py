@@ -1,4 +1,4 @@
-"""The events of a turn: one closed union of everything a reader can be told."""
+"""The events of a turn, as one closed union."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from durable import limits
+from chat import limits
 
 Prose: TypeAlias = Literal["text", "reasoning"]
 FinishReason: TypeAlias = Literal["stop", "length", "content-filter", "error", "other"]
@@ -14,7 +14,7 @@ FinishReason: TypeAlias = Literal["stop", "length", "content-filter", "error", "
 
 @dataclass(frozen=True, slots=True)
 class TurnStarted:
-    """The turn began; once per turn."""
+    """The turn started; once per turn."""
 
     message_id: str
     metadata: dict[str, Any]
@@ -22,7 +22,7 @@ class TurnStarted:
 
 @dataclass(frozen=True, slots=True)
 class AttemptStarted:
-    """A new attempt goes on, or a step is asked again: what was shown of this step and later ones is void."""
+    """A new attempt started, or a step is asked again: what was shown of this and later steps is void."""
 
     attempt: int
     reset_to_step: int
@@ -30,17 +30,17 @@ class AttemptStarted:
 
 @dataclass(frozen=True, slots=True)
 class StepStarted:
-    """A model round begins."""
+    """A step starts with a request to the model."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepFinished:
-    """A model round and its tools are over."""
+    """A step and its tools have ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProseStarted:
-    """A part of text or reasoning opens."""
+    """A part of text or reasoning starts."""
 
     kind: Prose
     part_id: str
@@ -56,14 +56,14 @@ class ProseDelta:
 
 
 def prose_deltas(kind: Prose, part_id: str, text: str) -> Iterator[ProseDelta]:
-    """A text of any length as deltas that can be sent."""
+    """Return a text of any length as deltas that are small enough to be sent."""
     most = limits.MAX_DELTA_CHARACTERS
     return (ProseDelta(kind, part_id, text[begin : begin + most]) for begin in range(0, len(text), most))
 
 
 @dataclass(frozen=True, slots=True)
 class ProseEnded:
-    """A part is whole."""
+    """A part is complete."""
 
     kind: Prose
     part_id: str
@@ -71,7 +71,7 @@ class ProseEnded:
 
 @dataclass(frozen=True, slots=True)
 class ToolInputStarted:
-    """The model begins to write a tool call."""
+    """The model starts to write a tool call."""
 
     call_id: str
     name: str
@@ -87,7 +87,7 @@ class ToolInputDelta:
 
 @dataclass(frozen=True, slots=True)
 class ToolInputReady:
-    """The tool call is whole."""
+    """The tool call is complete."""
 
     call_id: str
     name: str
@@ -96,7 +96,7 @@ class ToolInputReady:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """What a tool answered; a preliminary one shows progress and is replaced."""
+    """The result of a tool; a preliminary one shows progress and is replaced."""
 
     call_id: str
     output: Any
@@ -105,7 +105,7 @@ class ToolOutput:
 
 @dataclass(frozen=True, slots=True)
 class ToolFailed:
-    """A tool ended without an answer."""
+    """A tool ended without a result."""
 
     call_id: str
     error: str
@@ -113,7 +113,7 @@ class ToolFailed:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalAsked:
-    """A person must decide a review before what the call began goes on."""
+    """A person must decide a review before the call can go on."""
 
     call_id: str
     review_id: str
@@ -121,7 +121,7 @@ class ApprovalAsked:
 
 @dataclass(frozen=True, slots=True)
 class Steered:
-    """A message sent meanwhile was put before the model here."""
+    """A steering message was given to the model here."""
 
     message_id: str
     text: str
@@ -135,20 +135,20 @@ class FilesSeen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OperationNews:
-    """How far long work is. A passing one is told while it runs; the other opens the turn it brought about."""
+class OperationUpdate:
+    """State of an operation. A transient one is progress; the other opens the continuation turn."""
 
     operation_id: str
     tool: str
     status: str
     progress: float
     message: str
-    passing: bool
+    transient: bool
 
 
 @dataclass(frozen=True, slots=True)
-class ExecutionNews:
-    """How far an execution is that a tool waits for, node by node. A passing note."""
+class ExecutionUpdate:
+    """State of an execution that a tool waits for, by node. Transient."""
 
     execution_id: str
     status: str
@@ -156,30 +156,30 @@ class ExecutionNews:
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
-    """What is happening now; a passing note."""
+class StatusNote:
+    """What is happening now. Transient."""
 
     message: str
     detail: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class InLine:
-    """The turn waits to begin, and at which place of its person's queue: 1 is the next. A passing note."""
+class QueuePosition:
+    """The turn is queued, at this position of its owner's queue; 1 is the next. Transient."""
 
     position: int
 
 
 @dataclass(frozen=True, slots=True)
 class Absorbed:
-    """This input became part of another turn."""
+    """This steering message was absorbed by another turn."""
 
     turn_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class TurnFailed:
-    """The turn ended with an error, in words for the person."""
+    """The turn ended with an error; a sentence for the person."""
 
     error: str
 
@@ -215,10 +215,10 @@ TurnEvent: TypeAlias = (
     | ApprovalAsked
     | Steered
     | FilesSeen
-    | OperationNews
-    | ExecutionNews
-    | Status
-    | InLine
+    | OperationUpdate
+    | ExecutionUpdate
+    | StatusNote
+    | QueuePosition
     | Absorbed
     | TurnFailed
     | TurnAborted

@@ -1,4 +1,4 @@
-"""From chunks to the parts of a step: what a reader has on screen after hearing them."""
+"""Folding of chunks into what a reader has on screen after them: the parts of a step, a whole turn."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ Part = dict[str, Any]
 
 
 @dataclass
-class Shown:
-    """The parts of one step as shown so far, and which of them are still open."""
+class ShownParts:
+    """The parts of one step, and which of them are still open."""
 
     parts: list[Part] = field(default_factory=list)
     open_prose: dict[str, Prose] = field(default_factory=dict)  # part id -> kind
     _prose: dict[str, Part] = field(default_factory=dict)
     _calls: dict[str, Part] = field(default_factory=dict)
 
-    def hear(self, chunk: dict[str, Any]) -> None:
+    def apply(self, chunk: dict[str, Any]) -> None:
         """Apply one chunk; chunks that show nothing change nothing."""
         match chunk["type"]:
             case "text-start" | "reasoning-start":
@@ -44,7 +44,7 @@ class Shown:
 
 
 def cut_off(parts: Iterable[Part], why: str) -> list[Part]:
-    """What is kept of a step that was cut off: its words, and each call it was asking for with why none was made."""
+    """Return what is kept of an unfinished step: its text, and each call with the reason why it was not made."""
     kept = [part | {"cut": why} if part["kind"] == "tool" else part for part in parts]
     return [part for part in kept if part["kind"] == "tool" or part["text"]]
 
@@ -55,24 +55,24 @@ def text_of(parts: Iterable[Part]) -> str:
 
 
 def tool_input(arguments: str) -> Any:
-    """The arguments of a call as an object where they are JSON, else as the model wrote them."""
+    """Return the arguments of a call as an object if they are JSON, else as the model wrote them."""
     try:
         return storable.nearest_json(storable.loads(arguments or "{}"))
     except ValueError:
         return arguments
 
 
-def shown_by(bodies: Iterable[str]) -> Shown:
-    """What encoded chunks of one step leave on screen."""
-    shown = Shown()
+def shown_by(bodies: Iterable[str]) -> ShownParts:
+    """Return the parts that the encoded chunks of one step leave on screen."""
+    shown = ShownParts()
     for body in bodies:
-        shown.hear(json.loads(body))
+        shown.apply(json.loads(body))
     return shown
 
 
 @dataclass
-class ToldCall:
-    """A tool call as a reader has it: `output` is None until it has ended, `error` is empty unless it failed."""
+class FoldedCall:
+    """A tool call; `output` is None until it has ended, `error` is empty unless it failed."""
 
     call_id: str
     name: str
@@ -83,25 +83,25 @@ class ToldCall:
 
 
 @dataclass
-class Told:
-    """A whole turn as a reader has it after hearing its chunks, whether live, replayed or half of each."""
+class FoldedTurn:
+    """A whole turn after its chunks, whether they came live, replayed or both."""
 
-    steps: list[Shown] = field(default_factory=list)
-    calls: dict[str, ToldCall] = field(default_factory=dict)
+    steps: list[ShownParts] = field(default_factory=list)
+    calls: dict[str, FoldedCall] = field(default_factory=dict)
     error: str = ""
     metadata: dict[str, Any] = field(default_factory=dict)
 
-    def hear(self, chunk: dict[str, Any]) -> None:
-        """Apply one chunk. What a new attempt voids is forgotten."""
+    def apply(self, chunk: dict[str, Any]) -> None:
+        """Apply one chunk; a new attempt removes the steps it makes void."""
         match chunk["type"]:
             case "start" | "finish":
                 self.metadata |= chunk.get("messageMetadata") or {}
             case "data-turn" if "reset_to_step" in chunk["data"]:
                 del self.steps[chunk["data"]["reset_to_step"] :]
             case "start-step":
-                self.steps.append(Shown())
+                self.steps.append(ShownParts())
             case "tool-input-available":
-                call = ToldCall(chunk["toolCallId"], chunk["toolName"], chunk["input"])
+                call = FoldedCall(chunk["toolCallId"], chunk["toolName"], chunk["input"])
                 self.calls[call.call_id] = call
             case "tool-output-available" if not chunk.get("preliminary"):
                 self._end(chunk["toolCallId"], output=chunk["output"])
@@ -110,7 +110,7 @@ class Told:
             case "error":
                 self.error = chunk["errorText"]
             case _ if self.steps:
-                self.steps[-1].hear(chunk)
+                self.steps[-1].apply(chunk)
 
     def _end(self, call_id: str, *, output: Any = None, error: str = "") -> None:
         call = self.calls.get(call_id)
@@ -119,19 +119,19 @@ class Told:
 
     @property
     def text(self) -> str:
-        """What was said, a paragraph for each step that said something."""
-        said = [text_of(step.parts) for step in self.steps]
-        return "\n\n".join(words.strip() for words in said if words.strip())
+        """The text of the answer, a paragraph for each step with text."""
+        texts = [text_of(step.parts).strip() for step in self.steps]
+        return "\n\n".join(text for text in texts if text)
 
     @property
     def running(self) -> list[str]:
-        """Names of the tools that are at work."""
+        """Names of the tools that are running."""
         return [call.name for call in self.calls.values() if not call.ended]
 
 
-def told_by(bodies: Iterable[str]) -> Told:
-    """What encoded chunks of one turn leave with a reader."""
-    told = Told()
+def fold_turn(bodies: Iterable[str]) -> FoldedTurn:
+    """Return what the encoded chunks of one turn leave with a reader."""
+    turn = FoldedTurn()
     for body in bodies:
-        told.hear(json.loads(body))
-    return told
+        turn.apply(json.loads(body))
+    return turn

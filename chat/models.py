@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import uuid
 from decimal import Decimal
 from typing import Any, ClassVar
 
 from django.conf import settings
-from django.db import connection, models, transaction
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
-from django.db.models.functions import Coalesce
+from django.db import models, transaction
+from django.db.models import F, Q
 
-from accounts.models import User
-from chat import announcing, closing, fold, news, waits
-from chat.signals import turn_ended
-from chat.waits import TurnWait
-from durable import log
+from chat import fold
+from durable import event_log
 from durable.clock import CreatedAtField
 from durable.ids import new_id
-from durable.lease import Lease
 from durable.models import Cause, Job
-from durable.poke import poke
 
 
 class Session(models.Model):
@@ -41,7 +34,7 @@ class Session(models.Model):
     )
     visitor_id = models.UUIDField(null=True, blank=True, db_index=True)
     client_key = models.CharField(
-        max_length=64, null=True, blank=True, help_text="The id a client chose, where it is not a UUID."
+        max_length=64, null=True, blank=True, help_text="The id a client chose, if it is not a UUID."
     )
     title = models.CharField(max_length=200, blank=True, default="")
     titled_by = models.CharField(max_length=8, choices=TitledBy.choices, default=TitledBy.NOBODY, blank=True)
@@ -55,7 +48,7 @@ class Session(models.Model):
         blank=True, default="", help_text="The older part of the conversation, for the model."
     )
     summary_until = models.PositiveIntegerField(
-        default=0, help_text="Messages before this place are in the summary."
+        default=0, help_text="Messages with a lower seq are in the summary."
     )
     outside_sources = models.JSONField(
         default=list,
@@ -81,14 +74,14 @@ class Session(models.Model):
 
     @property
     def owner(self) -> str:
-        """Who hears about this session."""
+        """Name of the user or visitor, by which their devices are addressed."""
         return f"user:{self.user_id}" if self.user_id else f"visitor:{self.visitor_id}"
 
-    def take_places(self, count: int) -> int:
-        """Reserve consecutive places for messages and return the first; no two callers get the same one.
+    def reserve_seqs(self, count: int) -> int:
+        """Reserve consecutive message numbers (`seq`) and return the first; no two callers get the same one.
 
-        The UPDATE keeps the session's row locked until the surrounding transaction ends. One statement where
-        this instance was read under that lock, as a claim does.
+        The UPDATE keeps the session's row locked until the surrounding transaction ends. It takes one statement
+        if this instance was read under that lock, as in a claim.
         """
         own, first = Session.objects.filter(pk=self.pk), self.next_seq
         if own.filter(next_seq=first).update(next_seq=first + count):
@@ -101,7 +94,7 @@ class Session(models.Model):
 
 
 class Message(models.Model):
-    """What a person wrote, or what one turn answered. Its place is taken when its turn starts."""
+    """A person's message, or the answer of one turn. Its `seq` is assigned when its turn starts."""
 
     class Role(models.TextChoices):
         USER = "user"
@@ -116,7 +109,7 @@ class Message(models.Model):
     attachments = models.JSONField(default=list, help_text="Ids of workspace files.")
     context = models.JSONField(null=True, blank=True, help_text="The page the person was looking at.")
     steered_step = models.PositiveIntegerField(
-        null=True, blank=True, help_text="Put before the model at this step."
+        null=True, blank=True, help_text="The step before which the model was given this steering message."
     )
     created_at = CreatedAtField()
 
@@ -132,20 +125,20 @@ class Turn(Job):
     """One answer to one input."""
 
     class Mode(models.TextChoices):
-        """What to do when a turn of the session is running already."""
+        """What to do if a turn of the session is running."""
 
         QUEUE = "queue"  # run after it, in order
-        STEER = "steer"  # put before the model at the next step of the running turn
+        STEER = "steer"  # give it to the model before the next step of the running turn
         INTERRUPT = "interrupt"  # cancel the running turn, then run
         REJECT = "reject"  # refuse the input
 
     class Kind(models.TextChoices):
         MESSAGE = "message"  # a person wrote
-        CONTINUATION = "continuation"  # long work came back
+        CONTINUATION = "continuation"  # long work has ended
 
     class EndReason(models.TextChoices):
         DONE = "done"
-        STEERED = "steered"  # became part of the turn that was running
+        STEERED = "steered"  # absorbed by the turn that was running
         CANCELLED = "cancelled"
         BUDGET = "budget"
         TOO_MANY_STEPS = "too_many_steps"
@@ -155,7 +148,7 @@ class Turn(Job):
         TIMED_OUT = "timed_out"
         IDLE = "idle"
         INTERNAL_ERROR = "internal_error"
-        OPERATOR = "operator"  # ended by hand in the admin
+        OPERATOR = "operator"  # ended in the admin
 
     COMPLETED: ClassVar[str] = "completed"
     ACTIVE: ClassVar[tuple[str, str]] = (Job.RUNNING, Job.WAITING)
@@ -167,13 +160,15 @@ class Turn(Job):
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, related_name="+")
     kind = models.CharField(max_length=16, choices=Kind.choices, default=Kind.MESSAGE)
     note = models.TextField(
-        blank=True, default="", help_text="What the model is told beside the input, or instead of one."
+        blank=True, default="", help_text="Text for the model in addition to the input, or instead of one."
     )
     mode = models.CharField(max_length=16, choices=Mode.choices, default=Mode.QUEUE)
-    priority = models.PositiveSmallIntegerField(default=0, help_text="An interrupting input goes first.")
+    priority = models.PositiveSmallIntegerField(
+        default=0, help_text="Higher goes first; interrupting inputs have 1."
+    )
     client_id = models.CharField(max_length=128, null=True, blank=True)
     answer_id = models.UUIDField(
-        default=new_id, help_text="Id of the assistant message, the same in stream and database."
+        default=new_id, help_text="Id of the assistant message, in the stream and in the database."
     )
     model_name = models.CharField(max_length=128, blank=True, default="")
     input_tokens = models.PositiveIntegerField(default=0)
@@ -186,14 +181,14 @@ class Turn(Job):
         default=list,
         db_default=[],
         blank=True,
-        help_text="Where the content from outside came from that this turn began with or has read.",
+        help_text="Sources of the outside content that this turn started with or has read.",
     )
-    model_failures = models.JSONField(
-        default=list, editable=False, help_text="Requests to the model that failed: when, where, how."
+    model_failures = models.JSONField(default=list, editable=False, help_text="Failed requests to the model.")
+    first_word_at = models.DateTimeField(
+        null=True, blank=True, help_text="When the first text of the answer came."
     )
-    first_word_at = models.DateTimeField(null=True, blank=True, help_text="When the answer began to show.")
     permissions = models.JSONField(
-        null=True, blank=True, help_text="What this turn may use, where that is less than its session may."
+        null=True, blank=True, help_text="Permissions of this turn, if they are narrower than its session's."
     )
     tell_session = models.ForeignKey(
         Session,
@@ -201,14 +196,14 @@ class Turn(Job):
         null=True,
         blank=True,
         related_name="+",
-        help_text="The conversation that wants to hear of its end.",
+        help_text="The session to call back when the task is over.",
     )
     tell_call = models.CharField(
-        max_length=255, blank=True, default="", help_text="The call there whose answer is then put right."
+        max_length=255, blank=True, default="", help_text="The tool call there whose result is then updated."
     )
     told_at = models.DateTimeField(null=True, blank=True)
     execution_id = models.UUIDField(
-        null=True, blank=True, db_index=True, help_text="The execution that waits for its end."
+        null=True, blank=True, db_index=True, help_text="The execution that waits for this turn."
     )
     absorbed_by = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, related_name="absorbed")
     interrupts = models.ForeignKey(
@@ -217,10 +212,10 @@ class Turn(Job):
         null=True,
         blank=True,
         related_name="+",
-        help_text="The turn that stops for this one.",
+        help_text="The turn that is stopped for this one.",
     )
     superseded_at = models.DateTimeField(
-        null=True, blank=True, help_text="Answered anew: no longer part of the history."
+        null=True, blank=True, help_text="Set when it was regenerated: no longer part of the history."
     )
     replaced_by = models.ForeignKey(
         "self",
@@ -228,7 +223,7 @@ class Turn(Job):
         null=True,
         blank=True,
         related_name="replaces",
-        help_text="The newest answer to the same input.",
+        help_text="The newest turn for the same input.",
     )
 
     class Meta(Job.Meta):
@@ -271,104 +266,27 @@ class Turn(Job):
 
     @property
     def joins_trace(self) -> bool:
-        """One trace a turn: what long work brought about is a turn of its own."""
+        """Whether it continues its parent's trace; a continuation turn starts its own."""
         return self.kind != self.Kind.CONTINUATION
 
-    # --- who may start ----------------------------------------------------------------------------
-
-    @classmethod
-    def admit(cls, job_id: uuid.UUID) -> bool:
-        """A queued turn starts when it is the head of its session and its user has room. Holds their rows.
-
-        The session's before the turn's, as whoever writes an input does: in the other order the two would each
-        wait for what the other one has.
-        """
-        needed = ("status", "user_id", "session__user_id", "session__visitor_id")
-        held = cls.objects.select_related("session").select_for_update(of=("session",), no_key=True)
-        turn = held.only(*needed).filter(pk=job_id).first()
-        if turn is None:
-            return False  # removed from the queue meanwhile
-        if turn.status != cls.QUEUED:
-            return True
-        if turn.user_id and connection.features.has_select_for_update:
-            User.objects.select_for_update(no_key=True).only("pk").get(pk=turn.user_id)
-        return job_id in cls.next_up(turn.session)
-
-    @classmethod
-    def lock_before(cls, job_id: uuid.UUID) -> None:
-        """Lock the session, as a claim does before it locks the turn."""
-        session = Session.objects.select_for_update(of=("self",), no_key=True).filter(turns=job_id)
-        session.values_list("pk", flat=True).first()
-
-    @classmethod
-    def next_up(cls, session: Session) -> list[uuid.UUID]:
-        """The queued turns of the session's owner that may start now, in the order they came."""
-        live = cls.of_owner(session).filter(status__in=cls.LIVE).order_by("-priority", "queued_at", "id")
-        rows = list(live.values_list("pk", "session_id", "status", Exists(waits_of("pk"))))
-        taken = {session_id for _, session_id, status, _ in rows if status in cls.ACTIVE}
-        room = settings.COPILOT_MAX_RUNNING_TURNS_PER_USER - sum(
-            status == cls.RUNNING and not waits for _, _, status, waits in rows
-        )
-        heads = []
-        for pk, session_id, status, _ in rows:
-            if status == cls.QUEUED and session_id not in taken:
-                heads.append(pk)
-                taken.add(session_id)
-        return heads[: max(room, 0)]
-
-    @classmethod
-    def of_owner(cls, session: Session) -> QuerySet[Turn]:
-        if session.user_id:
-            return cls.objects.filter(user_id=session.user_id)
-        return cls.objects.filter(session__visitor_id=session.visitor_id, user=None)
-
-    @classmethod
-    def startable(cls, queued: QuerySet[Any]) -> QuerySet[Any]:
-        """Leave turns in peace that wait behind another of their session, or whose user has no room."""
-        same_session = cls.live().filter(session=OuterRef("session")).exclude(pk=OuterRef("pk"))
-        earlier = Q(priority=OuterRef("priority"), queued_at__lt=OuterRef("queued_at"))
-        goes_first = Q(status=cls.QUEUED) & (Q(priority__gt=OuterRef("priority")) | earlier)
-        ahead = Q(status__in=cls.ACTIVE) | goes_first
-        running = cls.live().filter(~Exists(waits_of("pk")), user=OuterRef("user"), status=cls.RUNNING)
-        count = Subquery(running.order_by().values("user").annotate(n=Count("pk")).values("n"))
-        counted: QuerySet[Any] = queued.annotate(running_of_user=Coalesce(count, 0))
-        return counted.filter(
-            ~Exists(same_session.filter(ahead)),
-            running_of_user__lt=settings.COPILOT_MAX_RUNNING_TURNS_PER_USER,
-        )
-
-    # --- hooks of the job -------------------------------------------------------------------------
-
-    def claimed(self, lease: Lease) -> None:
-        """Write the attempt down and open its log: with `start` once per turn, else with where it goes on."""
-        closing.open_attempt(self, lease)
-
-    def ended_unowned(self) -> None:
-        """No attempt could write the end: keep what it had shown, and close the log."""
-        closing.close_unowned(self)
-
-    def ended(self) -> None:
-        """What belongs to the end: turns it waited for stop with it, and those who want to know are told."""
-        waits.stop_awaited(self)
-        announcing.announce_end(self)
-        turn_ended.send(sender=type(self), turn=self)
-
-    def after_end(self) -> None:
-        news.turn_changed(self)
-        for turn_id in self.next_up(self.session):
-            poke(Turn, turn_id)
-
     def last_event(self) -> str:
-        return str(log.last_stored(self.pk))
+        return str(event_log.last_stored(self.pk))
 
 
-def waits_of(turn: str) -> QuerySet[TurnWait]:
-    """The waits of the turn that a query around this one calls by that name."""
-    return TurnWait.objects.filter(turn=OuterRef(turn))
+class TurnWait(models.Model):
+    """A tool call that only waits. The row survives a crash, so that whoever ends the turn knows what to stop."""
+
+    key = models.CharField(max_length=255, unique=True, help_text="Key of the tool call.")
+    turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="waits")
+    attempt = models.PositiveIntegerField(help_text="The attempt of the turn that waits.")
+    job_id = models.UUIDField(null=True, blank=True, help_text="The turn it waits for.")
+
+    def __str__(self) -> str:
+        return f"wait {self.key}"
 
 
 class Attempt(models.Model):
-    """One claim of a turn: who ran it, and from which step on."""
+    """One claim of a turn: which worker ran it, from which step on."""
 
     turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="attempts")
     number = models.PositiveIntegerField()
@@ -386,14 +304,14 @@ class Attempt(models.Model):
 
 
 class Step(models.Model):
-    """One model round of a turn, committed before its tools start; `parts` are in the order they were shown."""
+    """One model answer of a turn, committed before its tools run; `parts` are in the order they were shown."""
 
     turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="steps")
     number = models.PositiveIntegerField()
     attempt = models.PositiveIntegerField()
     parts = models.JSONField(default=list)
     whole = models.BooleanField(
-        default=True, help_text="False: the answer was cut off by a cancel or a failure."
+        default=True, help_text="False if the answer was cut off by a cancellation or a failure."
     )
     finish_reason = models.CharField(max_length=32, blank=True, default="")
     model_name = models.CharField(max_length=128, blank=True, default="")
@@ -402,7 +320,7 @@ class Step(models.Model):
         default="",
         db_default="",
         editable=False,
-        help_text="What the model wants back with this answer (see llm.carry); shown to nobody.",
+        help_text="What the model wants back with this answer (see llm.carry); never shown.",
     )
     input_tokens = models.PositiveIntegerField(default=0)
     output_tokens = models.PositiveIntegerField(default=0)

@@ -1,7 +1,7 @@
-"""Which conversations have content from outside before the model.
+"""Which sessions and turns have shown content from outside to the model.
 
-The mark lives as long as the content does: a turn keeps what it read, its session keeps it for all later turns, also
-when the older part has become a summary. It goes only when the turns that read it are answered anew.
+A mark lasts as long as the content: a turn keeps the sources it read, its session keeps them for all later turns, even
+when the older part has become a summary. It is removed only when the turns that read the content are regenerated.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def mark(session_id: uuid.UUID, sources: Iterable[str], *, turn_id: uuid.UUID | 
     return merged
 
 
-def reckon(session: Session) -> None:
-    """Count anew after turns left the history; what went into the summary stays. Inside a transaction."""
+def recompute(session: Session) -> None:
+    """Recompute the session's sources after turns left the history; a summary keeps them. Inside a transaction."""
     if session.summary or not session.outside_sources:
         return
     standing = session.turns.filter(superseded_at=None).values_list("outside_sources", flat=True)
@@ -40,7 +40,7 @@ def reckon(session: Session) -> None:
 
 
 def refresh(session: Session) -> None:
-    """Take in what came back to the session while its turn ran: the result of a sub-session or an operation."""
+    """Reload the sources: the result of a sub-session or an operation may have added some while the turn ran."""
     rows = Session.objects.filter(pk=session.pk)
     session.outside_sources = (
         rows.values_list("outside_sources", flat=True).first() or session.outside_sources
@@ -48,19 +48,19 @@ def refresh(session: Session) -> None:
 
 
 def of_page(context: dict[str, Any] | None) -> taint.Sources:
-    """The source of the page a person was looking at when they wrote."""
+    """Return the source of the page that was sent with a message."""
     if not context or not context.get("content"):
         return ()
     return taint.merge([taint.source_of(str(context.get("url") or "")) or "the page that was open"])
 
 
-def said_in(session: Session) -> list[str]:
-    """What the person wrote in a session; tasks, in a sub-session or from an agent, were not written by them."""
+def texts_of_person(session: Session) -> list[str]:
+    """Return the texts the person wrote in a session; tasks of sub-sessions and agents do not count."""
     if session.depth:
         return []
     rows = Message.objects.filter(session=session.pk, role=Message.Role.USER, turn__superseded_at=None)
     rows = rows.exclude(turn__client_id__startswith=names.TASK)
-    said = []
+    texts = []
     for text, context in rows.exclude(seq=None).values_list("text", "context"):
-        said += [text, *(str(value) for value in (context or {}).values())]
-    return said
+        texts += [text, *(str(value) for value in (context or {}).values())]
+    return texts

@@ -1,4 +1,4 @@
-"""The wire form of events: chunks of the AI SDK UI message stream v1, only of types both `ai` 6 and 7 know."""
+"""Encoding of events as chunks of the AI SDK UI message stream v1, only of types that `ai` 6 and 7 both know."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from chat.events import (
     Absorbed,
     ApprovalAsked,
     AttemptStarted,
-    ExecutionNews,
+    ExecutionUpdate,
     FilesSeen,
-    InLine,
-    OperationNews,
+    OperationUpdate,
     ProseDelta,
     ProseEnded,
     ProseStarted,
-    Status,
+    QueuePosition,
+    StatusNote,
     Steered,
     StepFinished,
     StepStarted,
@@ -45,7 +45,7 @@ Chunk = dict[str, Any]
 
 
 def chunk(event: TurnEvent) -> Chunk:
-    """One event as the chunk readers get. `type` comes first and marks come last: the marks above rely on it."""
+    """Return an event as a chunk. `type` is the first key and marks are the last: the prefixes above rely on it."""
     match event:
         case TurnStarted(message_id, metadata):
             return {"type": "start", "messageId": message_id, "messageMetadata": metadata}
@@ -82,15 +82,15 @@ def chunk(event: TurnEvent) -> Chunk:
             return {"type": "data-steer", "id": message_id, "data": {"message_id": message_id, "text": text}}
         case FilesSeen(file_ids):
             return {"type": "data-files-seen", "id": "files-seen", "data": {"file_ids": list(file_ids)}}
-        case OperationNews():
+        case OperationUpdate():
             return operation_chunk(event)
-        case ExecutionNews(execution_id, status, nodes):
+        case ExecutionUpdate(execution_id, status, nodes):
             shown = [{"node_id": node_id, "status": state} for node_id, state in nodes.items()]
-            news = {"id": execution_id, "status": status, "nodes": shown}
-            return {"type": "data-execution", "id": execution_id, "data": news, "transient": True}
-        case Status(message, detail):
+            update = {"id": execution_id, "status": status, "nodes": shown}
+            return {"type": "data-execution", "id": execution_id, "data": update, "transient": True}
+        case StatusNote(message, detail):
             return {"type": "data-status", "data": {"message": message, **detail}, "transient": True}
-        case InLine(position):
+        case QueuePosition(position):
             data = {"attempt": 0, "queue_position": position}
             return {"type": "data-turn", "id": "turn", "data": data, "transient": True}
         case Absorbed(turn_id):
@@ -105,21 +105,21 @@ def chunk(event: TurnEvent) -> Chunk:
             assert_never(event)
 
 
-def operation_chunk(news: OperationNews) -> Chunk:
+def operation_chunk(update: OperationUpdate) -> Chunk:
     data = {
-        "id": news.operation_id,
-        "tool": news.tool,
-        "status": news.status,
-        "progress": news.progress,
-        "message": news.message,
+        "id": update.operation_id,
+        "tool": update.tool,
+        "status": update.status,
+        "progress": update.progress,
+        "message": update.message,
     }
-    mark = {"transient": True} if news.passing else {}
-    return {"type": "data-operation", "id": news.operation_id, "data": data, **mark}
+    mark = {"transient": True} if update.transient else {}
+    return {"type": "data-operation", "id": update.operation_id, "data": data, **mark}
 
 
 @dataclass(frozen=True, slots=True)
 class Framed:
-    """A turn's event as the event log takes it."""
+    """A turn's event in the form of the event log."""
 
     event: TurnEvent
 
@@ -127,7 +127,7 @@ class Framed:
         return encode(chunk(self.event))
 
     def merge(self, later: Event) -> Framed | None:
-        """Deltas of the same part become one while they wait to be sent."""
+        """Return one event for two deltas of the same part, which are merged while they wait to be sent."""
         if not isinstance(later, Framed):
             return None
         match self.event, later.event:
@@ -142,12 +142,12 @@ class Framed:
 
 
 def closes(body: str) -> bool:
-    """Whether an encoded chunk says how its turn ended."""
+    """Return whether an encoded chunk says how its turn ended."""
     return is_end(body) or body.startswith(CLOSING_MARKS)
 
 
 def is_end(body: str) -> bool:
-    """Whether an encoded chunk is the last one of its turn."""
+    """Return whether an encoded chunk is the last one of its turn."""
     return body.startswith(END_MARK)
 
 
@@ -165,16 +165,16 @@ def is_hint(body: str) -> bool:
 
 DELTA_TEXTS = {"text-delta": "delta", "reasoning-delta": "delta", "tool-input-delta": "inputTextDelta"}
 DELTA_STARTS = tuple(f'{{"type":"{kind}"' for kind in DELTA_TEXTS)
-DELTA_MARK = 'elta":"'  # stands right before a delta's text: ids are encoded, so it is nowhere earlier
+DELTA_MARK = 'elta":"'  # precedes a delta's text; ids are encoded, so it cannot occur earlier
 
 
 def part_of(body: str) -> str:
-    """An encoded delta up to its text: the same for deltas of the same part. Empty for everything else."""
+    """Return an encoded delta up to its text, which is equal for deltas of one part; empty for other chunks."""
     return body.partition(DELTA_MARK)[0] if body.startswith(DELTA_STARTS) else ""
 
 
 def join(bodies: Sequence[str]) -> str:
-    """Encoded deltas of one part as one."""
+    """Join encoded deltas of one part into one."""
     chunks = [json.loads(body) for body in bodies]
     field = DELTA_TEXTS[chunks[0]["type"]]
     return encode(chunks[0] | {field: "".join(found[field] for found in chunks)})

@@ -1,4 +1,4 @@
-"""A turn as its rows say it: the parts of its answer, and the fewest chunks that show them."""
+"""A turn rebuilt from its rows: the parts of its answer, and the fewest chunks that show them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import transaction
 
-from chat import closing, long_work
+from chat import operation_events, turn_log
 from chat.events import (
     ApprovalAsked,
     ProseEnded,
@@ -26,18 +26,18 @@ from chat.events import (
 from chat.fold import tool_input
 from chat.models import Message, Step, Turn
 from chat.protocol import Framed
-from durable import log
+from durable import event_log
 from durable.events import Position
 from executions.models import Review
+from tools.approvals import review_id_in
 from tools.models import Operation, ToolCall, calls_of
-from tools.reviews import review_asked
 
 FREE_READS = 3
 
 
 @dataclass(frozen=True, kw_only=True)
 class Snapshot:
-    """A turn up to its last commit."""
+    """The chunks of a turn up to its last commit; `at` is the position where the log goes on."""
 
     at: Position
     chunks: list[str]
@@ -45,36 +45,36 @@ class Snapshot:
 
 
 def snapshot(turn_id: uuid.UUID) -> Snapshot:
-    """The chunks that show everything committed; `at` is where the log goes on.
+    """Return the chunks of everything that is committed.
 
-    Read without a lock: when a commit came between, it is read again, and at last with the commits held up.
+    Reads without a lock, and again if there was a commit meanwhile; after FREE_READS tries with a lock.
     """
     for _ in range(FREE_READS):
-        before = commit_of(turn_id)
+        before = commit_version(turn_id)
         found = read_snapshot(turn_id)
-        if commit_of(turn_id) == before:
+        if commit_version(turn_id) == before:
             return found
     with transaction.atomic():
         Turn.objects.select_for_update(no_key=True).get(pk=turn_id)
         return read_snapshot(turn_id)
 
 
-def commit_of(turn_id: uuid.UUID) -> tuple[str, int, int]:
-    """What every commit of a turn changes."""
+def commit_version(turn_id: uuid.UUID) -> tuple[str, int, int]:
+    """Return the columns that every commit of a turn changes."""
     return Turn.objects.values_list("status", "attempt", "commits").get(pk=turn_id)
 
 
 def read_snapshot(turn_id: uuid.UUID) -> Snapshot:
     turn = Turn.objects.select_related("absorbed_by").get(pk=turn_id)
-    at = log.last_stored(turn_id)
+    at = event_log.last_stored(turn_id)
     started = turn.messages.filter(pk=turn.answer_id).exists()
     events = committed_events(turn) if started or turn.is_terminal else []
     return Snapshot(at=at, chunks=[Framed(event).encode() for event in events], ended=turn.is_terminal)
 
 
 def committed_events(turn: Turn) -> list[TurnEvent]:
-    """Exactly what the log had said up to the same commit, each part in as few pieces as may be."""
-    events = closing.opening_events(turn)
+    """Return the events of the log up to the last commit, with as few deltas as possible."""
+    events = turn_log.opening_events(turn)
     steps = list(turn.steps.defer("carry"))
     calls = by_id(turn)
     steers = steers_of(turn)
@@ -83,7 +83,7 @@ def committed_events(turn: Turn) -> list[TurnEvent]:
         if turn.is_terminal or step is not steps[-1]:
             events.append(StepFinished())
     if turn.is_terminal:
-        events += closing.closing_events(turn, open_prose={}, in_step=False)
+        events += turn_log.closing_events(turn, open_prose={}, in_step=False)
     return events
 
 
@@ -101,10 +101,10 @@ def steers_of(turn: Turn) -> dict[int, list[Message]]:
 def step_events(step: Step, calls: dict[tuple[int, str], ToolCall], steers: list[Message]) -> list[TurnEvent]:
     events: list[TurnEvent] = [StepStarted()]
     events += [Steered(str(message.pk), message.text) for message in steers]
-    for place, part in enumerate(step.parts):
+    for index, part in enumerate(step.parts):
         match part["kind"]:
             case "text" | "reasoning" as kind:
-                part_id = f"s{step.number}-p{place}"
+                part_id = f"s{step.number}-p{index}"
                 events += [
                     ProseStarted(kind, part_id),
                     *prose_deltas(kind, part_id, part["text"]),
@@ -117,7 +117,7 @@ def step_events(step: Step, calls: dict[tuple[int, str], ToolCall], steers: list
 
 def call_events(part: dict[str, Any], call: ToolCall | None) -> list[TurnEvent]:
     if "cut" in part:
-        return closing.cut_call(part)
+        return turn_log.cut_call(part)
     events: list[TurnEvent] = [ToolInputReady(part["id"], part["name"], tool_input(part["arguments"]))]
     if call is not None and call.is_finished:
         events += result_events(call.call_id, call.result, call.error)
@@ -125,10 +125,10 @@ def call_events(part: dict[str, Any], call: ToolCall | None) -> list[TurnEvent]:
 
 
 def result_events(call_id: str, result: Any, error: str) -> list[TurnEvent]:
-    """How the end of a call is told: an answer for the model to read is shown, whatever it says."""
+    """Return the events for the end of a call; a result the model can read is an output, even if it says error."""
     if error:
         return [ToolFailed(call_id, error)]
-    review_id = review_asked(result)
+    review_id = review_id_in(result)
     asked = [ApprovalAsked(call_id, review_id)] if review_id else []
     return [ToolOutput(call_id, result), *asked]
 
@@ -142,10 +142,10 @@ def answer_parts(
     calls: dict[tuple[int, str], ToolCall],
     steers: dict[int, list[Message]],
     cause: Operation | None,
-    decisions: Mapping[str, Decision],
+    decisions: Mapping[str, ReviewOutcome],
 ) -> list[dict[str, Any]]:
-    """The parts of a turn's assistant message in the AI SDK's form: what a reader of its stream ends with."""
-    parts = long_work.opening_parts(cause)
+    """Return the parts of a turn's UIMessage, equal to what a reader of its stream ends with."""
+    parts = operation_events.cause_parts(cause)
     for step in steps:
         parts.append({"type": "step-start"})
         parts += [steer_part(message) for message in steers.get(step.number, [])]
@@ -161,7 +161,9 @@ def steer_part(message: Message) -> dict[str, Any]:
     return {"type": "data-steer", "id": str(message.pk), "data": data}
 
 
-def ui_part(part: dict[str, Any], call: ToolCall | None, decisions: Mapping[str, Decision]) -> dict[str, Any]:
+def ui_part(
+    part: dict[str, Any], call: ToolCall | None, decisions: Mapping[str, ReviewOutcome]
+) -> dict[str, Any]:
     if part["kind"] != "tool":
         return {"type": part["kind"], "text": part["text"], "state": "done"}
     shown = {
@@ -179,36 +181,36 @@ def ui_part(part: dict[str, Any], call: ToolCall | None, decisions: Mapping[str,
     return shown | {"state": "output-available", "output": call.result} | approval(call.result, decisions)
 
 
-def approval(result: Any, decisions: Mapping[str, Decision]) -> dict[str, Any]:
-    """What an AI SDK client knows of the review a call asked for; nothing where it asked for none."""
-    review_id = review_asked(result)
+def approval(result: Any, decisions: Mapping[str, ReviewOutcome]) -> dict[str, Any]:
+    """Return the approval state of a call that asked for a review; nothing if it did not."""
+    review_id = review_id_in(result)
     if review_id is None:
         return {}
     decision = decisions.get(review_id)
     if decision is None:
         return {"state": "approval-requested", "approval": {"id": review_id}}
-    said = {"id": review_id, "approved": decision.approved}
+    response = {"id": review_id, "approved": decision.approved}
     return {
         "state": "approval-responded",
-        "approval": said | ({"reason": decision.reason} if decision.reason else {}),
+        "approval": response | ({"reason": decision.reason} if decision.reason else {}),
     }
 
 
 @dataclass(frozen=True, kw_only=True)
-class Decision:
-    """What became of a review; one that nobody decided in time was not approved."""
+class ReviewOutcome:
+    """A decided review; one that expired was not approved."""
 
     approved: bool
     reason: str
 
 
-def decisions_on(calls: Iterable[ToolCall]) -> dict[str, Decision]:
-    """The decisions on what these calls asked, by review; what still waits is not in it."""
-    asked = [review_id for call in calls if (review_id := review_asked(call.result))]
+def decisions_on(calls: Iterable[ToolCall]) -> dict[str, ReviewOutcome]:
+    """Return the decided reviews that these calls asked for, by id."""
+    asked = [review_id for call in calls if (review_id := review_id_in(call.result))]
     if not asked:
         return {}
     decided = Review.objects.filter(pk__in=asked).exclude(state=Review.State.WAITING)
     return {
-        str(review.pk): Decision(approved=review.state == Review.State.APPROVED, reason=review.message)
+        str(review.pk): ReviewOutcome(approved=review.state == Review.State.APPROVED, reason=review.message)
         for review in decided.only("state", "message")
     }

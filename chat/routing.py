@@ -1,4 +1,4 @@
-"""The addresses of the chat's websockets."""
+"""Websocket routes of the chat."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from channels.routing import URLRouter
 from channels.security.websocket import WebsocketDenier
 from django.urls import path, re_path
 
-from chat.delivery.chat_socket import ChatSocket
-from chat.delivery.entrance import OriginGuard
-from chat.delivery.events_socket import EventsSocket
+from chat.ai_sdk.consumer import ChatConsumer
+from chat.delivery.authentication import OriginGuard
+from chat.delivery.events_consumer import EventsConsumer
 
 routes: list[Any] = [
-    path("ws/chat/", ChatSocket.application),  # type: ignore[arg-type]
-    path("ws/events/", EventsSocket.application),  # type: ignore[arg-type]
+    path("ws/chat/", ChatConsumer.as_asgi()),  # type: ignore[arg-type]
+    path("ws/events/", EventsConsumer.as_asgi()),  # type: ignore[arg-type]
     re_path("", WebsocketDenier.as_asgi()),  # type: ignore[arg-type]
 ]
 websockets = OriginGuard(URLRouter(routes))  # type: ignore[arg-type]

@@ -1,30 +1,58 @@
-"""What a person can do with conversations: open, find, rename, delete, claim."""
+"""Actions on sessions, and their owners: create, find, rename, delete, claim."""
 
 from __future__ import annotations
 
 import re
 import uuid
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import IntegrityError
+from django.db.models import Q, QuerySet
 from django.http import Http404
 
 from accounts.models import User
-from chat import news, turns, waits
+from chat import limits, notifications, turns, waits
 from chat.models import Session, Turn
-from chat.owners import Owner
-from chat.sub_sessions import listening
-from durable import limits, log
+from chat.sub_sessions import callbacks
+from durable import event_log
 from durable.models import EventPage
-from durable.retrying import in_transaction
+from durable.transactions import in_transaction
+from tools import limits as tools_limits
 from tools.models import Operation, ToolCall
-from tools.operations.cancelling import stop_all as stop_operations
+from tools.operations.cancellation import stop_all as stop_operations
 from tools.permissions import Permissions
 from webhooks.deliveries import forget_delivered
 
 UUID_FORM = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 KEY_FORM = re.compile(rf"[^/\x00-\x1f\x7f\ud800-\udfff]{{1,{limits.MAX_CLIENT_KEY_CHARACTERS}}}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Owner:
+    """A user or a visitor without an account. Views reach rows only through its querysets."""
+
+    user: User | None = None
+    visitor_id: uuid.UUID | None = None
+
+    @property
+    def name(self) -> str:
+        """The name in Session.owner, by which their devices are addressed."""
+        return f"user:{self.user.pk}" if self.user else f"visitor:{self.visitor_id}"
+
+    def sessions(self) -> QuerySet[Session]:
+        return Session.objects.filter(self._mine())
+
+    def turns(self) -> QuerySet[Turn]:
+        return Turn.objects.filter(self._mine("session__")).select_related("session", "session__user")
+
+    def _mine(self, prefix: str = "") -> Q:
+        if self.user is not None:
+            return Q(**{f"{prefix}user": self.user})
+        if self.visitor_id is not None:
+            return Q(**{f"{prefix}user": None, f"{prefix}visitor_id": self.visitor_id})
+        return Q(pk__in=[])
 
 
 class BadKey(ValueError):
@@ -37,7 +65,7 @@ class BadKey(ValueError):
 def create(
     owner: Owner, *, title: str = "", permissions: dict[str, Any] | None = None, **fields: Any
 ) -> Session:
-    """A new conversation of this owner."""
+    """Create a session of this owner."""
     allowed = Permissions.parse(permissions)
     session = Session.objects.create(
         user=owner.user,
@@ -47,12 +75,12 @@ def create(
         permissions=allowed.as_json(),
         **fields,
     )
-    news.session_changed(session)
+    notifications.session_changed(session)
     return session
 
 
 def find(owner: Owner, key: str) -> Session:
-    """The owner's session by its id, or by the id its client chose; Http404, also for what is another's."""
+    """Return the owner's session by its id or the key its client chose; raise Http404, also for another's."""
     try:
         session = owner.sessions().get(**by_key(key))
     except Session.DoesNotExist:
@@ -62,7 +90,7 @@ def find(owner: Owner, key: str) -> Session:
 
 
 def find_or_create(owner: Owner, key: str) -> Session:
-    """The session a client calls by `key`, made when new. Once: of two at the same time one makes it."""
+    """Return the session with this id or client key, created if it is new. Two concurrent calls create one."""
     if not KEY_FORM.fullmatch(key):
         raise BadKey
     try:
@@ -72,7 +100,7 @@ def find_or_create(owner: Owner, key: str) -> Session:
     try:
         return in_transaction(create)(owner, **by_key(key))
     except IntegrityError:
-        return find(owner, key)  # made meanwhile; an id that is another's stays not found
+        return find(owner, key)  # created meanwhile; another owner's id is still not found
 
 
 def by_key(key: str) -> dict[str, Any]:
@@ -80,63 +108,63 @@ def by_key(key: str) -> dict[str, Any]:
 
 
 def change(session: Session, *, title: str | None = None, pinned: bool | None = None) -> Session:
-    """Rename or pin. A name that a person gave is theirs: no title is made for it any more."""
+    """Rename or pin a session. A title the person gave is never replaced by a generated one."""
     if title is not None:
         session.title = title
         session.titled_by = Session.TitledBy.USER if title else Session.TitledBy.NOBODY
     if pinned is not None:
         session.pinned = pinned
     session.save(update_fields=["title", "titled_by", "pinned"])
-    news.session_changed(session)
+    notifications.session_changed(session)
     return session
 
 
 def delete(session: Session) -> None:
-    """Stop what runs in it and remove everything of it."""
+    """Stop what runs in the session and delete it with everything in it."""
     for turn in session.turns.filter(status__in=Turn.LIVE):
         waits.stop_awaited(turn)
         turns.stop(turn)
     stop_operations(session.pk)
-    waiting = listening.who_waits_for(session)
+    waiting = callbacks.who_waits_for(session)
     ids = list(session.turns.values_list("pk", flat=True))
     _delete_rows(session, ids, waiting)
     for turn_id in ids:
-        log.nudge(turn_id)
+        event_log.nudge(turn_id)
 
 
 @in_transaction
-def _delete_rows(session: Session, turn_ids: Sequence[uuid.UUID], waiting: listening.Waiting) -> None:
-    """Lock the session and its turns before anything of them goes, in the order in which claims take them."""
+def _delete_rows(session: Session, turn_ids: Sequence[uuid.UUID], waiting: callbacks.Waiting) -> None:
+    """Delete the rows; locks the session and its turns first, in the order in which claims lock them."""
     list(Session.objects.select_for_update().filter(pk=session.pk).values_list("pk"))
     list(Turn.objects.select_for_update().filter(session=session.pk).order_by("pk").values_list("pk"))
     EventPage.objects.filter(job_id__in=turn_ids).delete()
     Operation.objects.filter(session_id=session.pk).delete()
     ToolCall.objects.filter(session_id=session.pk).delete()
     forget_delivered(session.user_id, session.pk)
-    news.session_changed(session, deleted=True)
+    notifications.session_changed(session, deleted=True)
     Session.objects.filter(pk=session.pk).delete()
-    waiting.tell_gone()
+    waiting.call_back()
 
 
 def claim(user: User, visitor_id: uuid.UUID | None, key: str) -> Session:
-    """Make a visitor's session, and those it started, the user's. Again: it is theirs already."""
+    """Give a visitor's session and its sub-sessions to the user. Idempotent."""
     owner = Owner(user=user)
     visitor = Owner(visitor_id=visitor_id)
     try:
         return find(owner, key)
     except Http404:
         session = find(visitor, key)
-    _give(session, visitor, owner)
+    _change_owner(session, visitor, owner)
     session = find(owner, str(session.pk))
-    news.session_changed(session)
+    notifications.session_changed(session)
     return session
 
 
 @in_transaction
-def _give(session: Session, visitor: Owner, owner: Owner) -> None:
+def _change_owner(session: Session, visitor: Owner, owner: Owner) -> None:
     user = owner.user
     family = [session.pk]
-    for _ in range(limits.MAX_SESSION_DEPTH):
+    for _ in range(tools_limits.MAX_SESSION_DEPTH):
         family += (
             visitor.sessions().filter(parent__in=family).exclude(pk__in=family).values_list("pk", flat=True)
         )

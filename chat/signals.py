@@ -1,8 +1,8 @@
-"""What others hear of turns; sent with the keyword `turn`."""
+"""Signals of turns, sent with the keyword argument `turn`."""
 
 from __future__ import annotations
 
 from django.dispatch import Signal
 
-# Inside the transaction that ends it: rows written by receivers happen with it, or not.
+# Sent inside the transaction that ends the turn: rows written by receivers are committed with it.
 turn_ended = Signal()

@@ -1,4 +1,4 @@
-"""Celery tasks: each is a poke that names a row."""
+"""Celery tasks of the chat; each names a row."""
 
 from __future__ import annotations
 
@@ -11,30 +11,29 @@ from celery import shared_task, signals
 import llm
 from chat import engine, titles
 from chat.models import Turn
-from durable import limits
 from durable.runtime import runtime
-from tools import registry
+from tools import limits, registry
 
-_warmed = threading.Event()  # two threads that load the same for the first time get into each other's way
+_warmed = threading.Event()  # turns wait for it: two threads must not import the same modules at once
 _warmed.set()
 
 
 @shared_task(name="chat.run_turn")
 def run_turn(turn_id: str) -> None:
-    """Run one turn. Once: a second delivery finds the lease held and returns."""
+    """Run one turn. A duplicate delivery finds the lease held and returns."""
     _warmed.wait(limits.WARM_UP_SECONDS)
     runtime().run(Turn, uuid.UUID(turn_id), engine.run)
 
 
 @shared_task(name="chat.make_title")
 def make_title(session_id: str) -> None:
-    """Name a session that has no name yet."""
+    """Give a session without a title one."""
     titles.make_title(uuid.UUID(session_id))
 
 
 @signals.worker_ready.connect
 def warm_up(**kwargs: Any) -> None:
-    """Load what the first turn needs (the model client, the tools, the sandbox's self-test) before it comes."""
+    """Load the model client, the tools and the sandbox's self-test before the first turn comes."""
 
     def load() -> None:
         try:

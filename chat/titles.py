@@ -1,4 +1,4 @@
-"""Names for conversations, made in the background after the first answer; a name the user gave stays."""
+"""Titles of sessions, generated in the background after the first answer; a user's own title stays."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import uuid
 
 import llm
 from accounts.ledger import OverBudget, charge_answer, check_budget
-from chat import news
+from chat import limits, notifications
 from chat.models import Message, Session
-from durable import limits
+from durable import limits as durable_limits
 from durable.publisher import publish
-from durable.retrying import in_transaction
+from durable.transactions import in_transaction
 from llm.types import Completion, Request
 
 logger = logging.getLogger(__name__)
@@ -27,7 +27,7 @@ ASK = (
 
 
 def request_title(session: Session) -> None:
-    """Ask for a title if there is none; a lost message means: asked again after the next answer."""
+    """Publish the task that makes a title if there is none; if it is lost, the next answer asks again."""
     if session.titled_by != Session.TitledBy.NOBODY or session.title:
         return
     publish(
@@ -35,12 +35,12 @@ def request_title(session: Session) -> None:
         queue="turns",
         args=[str(session.pk)],
         lifetime=limits.TITLE_REQUEST_SECONDS,
-        at_most=limits.MAX_WAITING_POKES,
+        at_most=durable_limits.MAX_WAITING_POKES,
     )
 
 
 def make_title(session_id: uuid.UUID) -> None:
-    """Name a session. Once: only one that has no name yet is given one."""
+    """Give a session without a title one. Idempotent."""
     first = (
         Message.objects.filter(session_id=session_id, role=Message.Role.USER).order_by("created_at").first()
     )
@@ -50,12 +50,12 @@ def make_title(session_id: uuid.UUID) -> None:
     answer = ask_for_title(session, first.text)
     title = clean(answer.text) if answer is not None else ""
     if give_title(session, title or first_words(first.text), answer):
-        news.session_changed(Session.objects.get(pk=session_id))
+        notifications.session_changed(Session.objects.get(pk=session_id))
 
 
 @in_transaction
 def give_title(session: Session, title: str, answer: Completion | None) -> bool:
-    """Name a session that has no name, and charge for the answer it comes from; False when it had one."""
+    """Set the title and charge for the model's answer; return False if the session had a title meanwhile."""
     unnamed = Session.objects.filter(pk=session.pk, title="", titled_by=Session.TitledBy.NOBODY)
     named = unnamed.update(title=title, titled_by=Session.TitledBy.MODEL)
     if answer is not None:
@@ -64,7 +64,7 @@ def give_title(session: Session, title: str, answer: Completion | None) -> bool:
 
 
 def ask_for_title(session: Session, text: str) -> Completion | None:
-    """The small model's answer; None when it fails, or when the owner's budget is used up."""
+    """Return the small model's answer; None if it fails or the owner's budget is used up."""
     message = {"role": "user", "content": text[:MAX_INPUT_CHARACTERS]}
     question = [{"role": "system", "content": ASK}, message]
     try:
@@ -76,12 +76,12 @@ def ask_for_title(session: Session, text: str) -> Completion | None:
 
 
 def clean(text: str) -> str:
-    """One short line without quotes and marks; empty when the model wrote an essay instead."""
+    """Return the title as one line without quotes and markup; empty if it is far too long."""
     line = re.sub(r"[\s\x00-\x1f\x7f]+", " ", text).strip().strip("\"'“”«»`*#").strip().rstrip(".")
     return line if 0 < len(line) <= 2 * MAX_TITLE_CHARACTERS else ""
 
 
 def first_words(text: str) -> str:
-    """The title of last resort."""
-    words = clean(" ".join(text.split()[:MAX_TITLE_WORDS])) or "New conversation"
+    """Return a title made from the message itself, for when the model gave none."""
+    words = clean(" ".join(text.split()[:MAX_TITLE_WORDS])) or "Untitled conversation"
     return words if len(words) <= MAX_TITLE_CHARACTERS else words[: MAX_TITLE_CHARACTERS - 1] + "…"

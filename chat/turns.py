@@ -1,30 +1,31 @@
-"""What a person can do with turns: send, cancel, change what is queued, ask again."""
+"""Actions on turns: submit, cancel, change while queued, regenerate, requeue."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from accounts.ledger import OverBudget, check_budget
 from boundary import taint
-from chat import news, outside_content
+from chat import admission, limits, notifications, outside_content
 from chat.errors import NothingToRetry, NotQueued, SessionBusy, TooManyTurns
 from chat.models import Message, Session, Turn
-from durable import cancelling, guard, limits
-from durable.cancelling import CancelAnswer
+from durable import cancellation, fault_isolation
+from durable import limits as durable_limits
+from durable.cancellation import CancelAnswer
 from durable.poke import poke
-from durable.retrying import in_transaction
+from durable.transactions import in_transaction
 
 
 @dataclass(frozen=True, kw_only=True)
 class Input:
-    """What a person sends; the last four are for those who ask in a person's name."""
+    """A message to answer; the last four fields are set for tasks of other sessions and agents."""
 
     text: str
     client_id: str | None = None
@@ -39,14 +40,14 @@ class Input:
 
 @dataclass(frozen=True, kw_only=True)
 class Submitted:
-    """The turn an input became; `created` is False when the same input had come before."""
+    """The turn of an input; `created` is False if the same client_id was sent before."""
 
     turn: Turn
     created: bool
 
 
 def submit(session: Session, given: Input) -> Submitted:
-    """Commit message and turn, then poke. Once per client_id: the same id again answers the same turn."""
+    """Commit message and turn, then poke. Idempotent per client_id: the same id again returns the same turn."""
     try:
         turn = accept(session, given)
     except (IntegrityError, OverBudget, SessionBusy, TooManyTurns):
@@ -58,9 +59,9 @@ def submit(session: Session, given: Input) -> Submitted:
 
 
 def accept(session: Session, given: Input) -> Turn:
-    """Write the input down, unless something speaks against it.
+    """Write message and turn; raise OverBudget, SessionBusy or TooManyTurns.
 
-    That the client id is new is left to the database, which refuses a second row: a message comes twice rarely.
+    A repeated client_id is left to the database's constraint, since it is rare.
     """
     check_budget(session.user)
     return _write_if_room(session, given)
@@ -78,7 +79,7 @@ def _write_if_room(session: Session, given: Input) -> Turn:
 
 
 def by_client_id(session: Session, client_id: str | None) -> Turn | None:
-    """The turn of that name; where its input was answered anew, the one that counts now."""
+    """Return the turn with this client_id, or the turn that has replaced it."""
     if not client_id:
         return None
     found = session.turns.select_related("replaced_by").filter(client_id=client_id).first()
@@ -86,14 +87,14 @@ def by_client_id(session: Session, client_id: str | None) -> Turn | None:
 
 
 def lock(session: Session) -> None:
-    """Make inputs of one session wait for each other; it goes to the top of the list."""
+    """Lock the session's row, so that its inputs wait for each other; it moves to the top of the list."""
     if not Session.objects.filter(pk=session.pk).update(active_at=Turn.clock.now()):
         raise Session.DoesNotExist
 
 
 def sessions_in_flight(session: Session) -> list[uuid.UUID]:
-    """The session of each turn that the owner has running or waiting."""
-    live = Turn.of_owner(session).filter(status__in=Turn.LIVE)
+    """Return the session of each live turn of the owner."""
+    live = admission.turns_of_owner(session).filter(status__in=Turn.LIVE)
     return list(live.values_list("session_id", flat=True))
 
 
@@ -101,8 +102,14 @@ def active_turn(session: Session) -> Turn | None:
     return session.turns.filter(status__in=Turn.ACTIVE).first()
 
 
+def current_turn(session: Session) -> Turn | None:
+    """Return the running turn, else the queued one that will run next."""
+    live = session.turns.filter(status__in=Turn.LIVE).order_by("-priority", "queued_at", "id")
+    return live.filter(status__in=Turn.ACTIVE).first() or live.first()
+
+
 def write(session: Session, given: Input) -> Turn:
-    """Write message and turn; what came from outside with it marks the session, which is locked by now."""
+    """Write message and turn, and mark the session with outside content that comes with it. Needs its lock."""
     sources = taint.merge(given.outside_sources, outside_content.of_page(given.context))
     if sources:
         outside_content.mark(session.pk, sources)
@@ -130,37 +137,39 @@ def write(session: Session, given: Input) -> Turn:
 
 
 def mode_values(session: Session, mode: str) -> dict[str, Any]:
-    """What an input's mode means for its turn: an interrupting one goes first, and what runs now is to stop."""
+    """Return the columns of a mode; an interrupting turn has priority and names the turn to stop."""
     if mode != Turn.Mode.INTERRUPT:
         return {"mode": mode, "priority": 0, "interrupts": None}
     return {"mode": mode, "priority": 1, "interrupts": active_turn(session)}
 
 
 def start(turn: Turn) -> None:
-    """Send the first poke, tell the devices, stop what it interrupts; all may fail, the row is what counts."""
+    """Poke, notify the devices, stop the interrupted turn. Any of it may fail: the sweep makes up for it."""
     poke(Turn, turn.pk)
-    news.turn_changed(turn)
+    notifications.turn_changed(turn)
     if turn.interrupts_id is not None:
-        cancelling.stop(Turn, turn.interrupts_id)
+        cancellation.stop(Turn, turn.interrupts_id)
 
 
 def stop_interrupted(sender: Any, queues: Collection[str], **kwargs: Any) -> None:
-    """Stop what a queued input interrupts and nobody has asked to stop: who accepted it may have died before."""
+    """Stop interrupted turns that were not asked to stop, because the process that accepted the input died."""
     if Turn.queue not in queues:
         return
     waiting = Turn.live().filter(
         status=Turn.QUEUED, interrupts__status__in=Turn.ACTIVE, interrupts__cancel_requested_at=None
     )
-    ids = list(waiting.values_list("interrupts_id", flat=True)[: limits.SWEEP_BATCH])
-    guard.run_each(ids, lambda turn_id: cancelling.stop(Turn, turn_id), what="Stopping an interrupted turn")
+    ids = list(waiting.values_list("interrupts_id", flat=True)[: durable_limits.SWEEP_BATCH])
+    fault_isolation.run_each(
+        ids, lambda turn_id: cancellation.stop(Turn, turn_id), what="Stopping an interrupted turn"
+    )
 
 
 # --- cancel ---------------------------------------------------------------------------------------
 
 
 def cancel(turn: Turn) -> CancelAnswer:
-    """Stop a turn in any state and wait until it has stopped. Truthful: a turn that had ended stays as it ended."""
-    answer = cancelling.cancel(
+    """Stop a turn in any state and wait until it has stopped; a turn that had ended stays as it is."""
+    answer = cancellation.cancel(
         Turn, turn.pk, seconds=limits.CANCEL_CONFIRM_SECONDS, stop=lambda _: stop(turn)
     )
     if answer.reason == "already_ended":
@@ -169,12 +178,12 @@ def cancel(turn: Turn) -> CancelAnswer:
 
 
 def stop(turn: Turn) -> bool:
-    """Ask for the stop without waiting for it; False when the turn had ended."""
-    return cancelling.stop(Turn, turn.pk)
+    """Request the stop without waiting for it; return False if the turn had ended."""
+    return cancellation.stop(Turn, turn.pk)
 
 
 def cancel_session(session: Session) -> CancelAnswer:
-    """Stop the session's running turn; where none runs, everything that is queued."""
+    """Stop the session's running turn; if none runs, all queued ones."""
     active = active_turn(session)
     if active is not None:
         return cancel(active)
@@ -189,7 +198,7 @@ def cancel_session(session: Session) -> CancelAnswer:
 
 
 def edit_queued(turn: Turn, *, text: str | None = None, mode: str | None = None) -> Turn:
-    """Change an input before it runs."""
+    """Change text or mode of a queued turn; raise NotQueued once it has started."""
     _change_queued(turn, text, mode)
     turn.refresh_from_db()
     start(turn)
@@ -206,36 +215,36 @@ def _change_queued(turn: Turn, text: str | None, mode: str | None) -> None:
 
 
 def lock_queued(turn: Turn) -> QuerySet[Turn]:
-    """The turn while it is queued, its session locked, so that no claim comes between. Inside a transaction."""
-    Turn.lock_before(turn.pk)
+    """Return the turn as a queryset, empty unless it is queued. Locks its session against a claim meanwhile."""
+    admission.lock_session_of(turn.pk)
     return Turn.objects.filter(pk=turn.pk, status=Turn.QUEUED)
 
 
-def position_in_line(turn_id: uuid.UUID) -> int:
-    """Which of its owner's queued turns this is, in the order they begin: 1 is the next; 0 when it is not queued."""
+def queue_position(turn_id: uuid.UUID) -> int:
+    """Return the turn's position among its owner's queued turns, 1 being the next; 0 if it is not queued."""
     turn = Turn.objects.select_related("session").filter(pk=turn_id, status=Turn.QUEUED).first()
     if turn is None:
         return 0
     goes_first = Q(priority__gt=turn.priority) | Q(priority=turn.priority, queued_at__lt=turn.queued_at)
-    live = Turn.of_owner(turn.session).filter(status__in=Turn.LIVE)
+    live = admission.turns_of_owner(turn.session).filter(status__in=Turn.LIVE)
     return 1 + live.filter(goes_first, status=Turn.QUEUED).count()
 
 
 def remove_queued(turn: Turn) -> None:
-    """Take an input out of the queue; it never ran, so nothing of it stays."""
+    """Delete a queued turn with its message; raise NotQueued once it has started."""
     _delete_queued(turn)
-    news.session_changed(turn.session)
+    notifications.session_changed(turn.session)
 
 
 @in_transaction
 def _delete_queued(turn: Turn) -> None:
-    """Lock the turn before its messages go, in the order in which a claim takes them."""
+    """Lock the turn before its messages are deleted, in the order in which a claim locks them."""
     if not lock_queued(turn).select_for_update().values_list("pk", flat=True).first():
         raise NotQueued
     Turn.objects.filter(pk=turn.pk).delete()
 
 
-# --- ask again ------------------------------------------------------------------------------------
+# --- regenerate -----------------------------------------------------------------------------------
 
 
 def regenerate(
@@ -245,9 +254,9 @@ def regenerate(
     client_id: str | None = None,
     edited: Input | None = None,
 ) -> Submitted:
-    """Answer an input anew: its turn and what came after leave the history, a new turn takes the same input.
+    """Answer an input again in a new turn; the old turn and all later ones leave the history.
 
-    `edited` changes the input; files and page stay where it has none.
+    `edited` replaces the input; without files or a page of its own it keeps those of the old one.
     """
     if found := by_client_id(session, client_id):
         return Submitted(turn=found, created=False)
@@ -265,27 +274,39 @@ def _write_again(
     if session.turns.filter(status__in=Turn.LIVE).exists():
         raise SessionBusy
     turn = turn_to_redo(session, message_id)
-    given = turn.messages.filter(role=Message.Role.USER, steered_step=None).first()
-    if given is None:
-        raise NothingToRetry
+    again = replace(input_of(turn), client_id=client_id)
+    if edited is not None:
+        again = replace(
+            again,
+            text=edited.text,
+            attachments=edited.attachments or again.attachments,
+            context=edited.context or again.context,
+        )
+    if session.depth:
+        again = replace(again, outside_sources=tuple(turn.outside_sources))
     session.turns.filter(queued_at__gte=turn.queued_at, superseded_at=None).update(
         superseded_at=Turn.clock.now()
     )
-    outside_content.reckon(session)
-    again = Input(
-        text=given.text if edited is None else edited.text,
-        client_id=client_id,
-        attachments=(edited and edited.attachments) or given.attachments,
-        context=(edited and edited.context) or given.context,
-        note=turn.note,
-        permissions=turn.permissions,
-        outside_sources=tuple(turn.outside_sources) if session.depth else (),
-    )
+    outside_content.recompute(session)
     if len(sessions_in_flight(session)) >= settings.COPILOT_MAX_IN_FLIGHT_TURNS_PER_USER:
         raise TooManyTurns
     fresh = write(session, again)
     session.turns.filter(Q(pk=turn.pk) | Q(replaced_by=turn)).update(replaced_by=fresh)
     return fresh
+
+
+def input_of(turn: Turn) -> Input:
+    """Return the input of a turn, to submit it again; raise NothingToRetry for a continuation."""
+    message = turn.messages.filter(role=Message.Role.USER, steered_step=None).first()
+    if message is None:
+        raise NothingToRetry
+    return Input(
+        text=message.text,
+        attachments=message.attachments,
+        context=message.context,
+        note=turn.note,
+        permissions=turn.permissions,
+    )
 
 
 def turn_to_redo(session: Session, message_id: uuid.UUID | None) -> Turn:
@@ -304,25 +325,15 @@ def turn_to_redo(session: Session, message_id: uuid.UUID | None) -> Turn:
 
 
 def requeue(turn: Turn) -> Turn:
-    """Have a turn done: an ended one's input goes in again as a new turn, a stuck one goes to another worker.
+    """Submit the input of an ended turn again as a new turn; give a stuck one to another worker.
 
-    The worker that held it, should it still live, is fenced by the next claim.
+    A worker that still holds the stuck turn is fenced by the next claim.
     """
     if not turn.is_terminal:
         Turn.objects.filter(pk=turn.pk, status=Turn.RUNNING).update(lease_until=None)
         poke(Turn, turn.pk)
         return turn
-    given = turn.messages.filter(role=Message.Role.USER, steered_step=None).first()
-    if given is None:
-        raise NothingToRetry
-    again = Input(
-        text=given.text,
-        attachments=given.attachments,
-        context=given.context,
-        note=turn.note,
-        permissions=turn.permissions,
-    )
-    fresh = _write_locked(turn.session, again)
+    fresh = _write_locked(turn.session, input_of(turn))
     start(fresh)
     return fresh
 
@@ -331,3 +342,11 @@ def requeue(turn: Turn) -> Turn:
 def _write_locked(session: Session, given: Input) -> Turn:
     lock(session)
     return write(session, given)
+
+
+def unanswered(turns: QuerySet[Turn]) -> QuerySet[Turn]:
+    """Return the failed turns after which no turn of the session has completed."""
+    later = Turn.objects.filter(
+        session=OuterRef("session"), status=Turn.COMPLETED, queued_at__gt=OuterRef("queued_at")
+    )
+    return turns.filter(~Exists(later), status=Turn.FAILED)

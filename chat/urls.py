@@ -1,8 +1,9 @@
-"""The addresses of the chat API, under /api/."""
+"""Routes of the chat API, under /api/."""
 
 from django.urls import path
 
-from chat.api import config, export, operations, sessions, streams, turns
+from chat.ai_sdk import views
+from chat.api import config, export, operations, sessions, turns
 
 urlpatterns = [
     path("config", config.Config.as_view(), name="config"),
@@ -10,12 +11,12 @@ urlpatterns = [
     path("sessions/<str:key>", sessions.OneSession.as_view(), name="session"),
     path("sessions/<str:key>/assign-user", sessions.AssignUser.as_view(), name="session-assign-user"),
     path("sessions/<str:key>/cancel", sessions.CancelSession.as_view(), name="session-cancel"),
-    path("sessions/<str:key>/export", export.Export.as_view(), name="session-export"),
+    path("sessions/<str:key>/export", export.ExportSession.as_view(), name="session-export"),
     path("sessions/<str:key>/turns", turns.SessionTurns.as_view(), name="session-turns"),
-    path("sessions/<str:key>/stream", streams.SessionStream.as_view(), name="session-stream"),
+    path("sessions/<str:key>/stream", views.SessionStream.as_view(), name="session-stream"),
     path("turns/<uuid:turn_id>", turns.OneTurn.as_view(), name="turn"),
     path("turns/<uuid:turn_id>/cancel", turns.CancelTurn.as_view(), name="turn-cancel"),
-    path("turns/<uuid:turn_id>/stream", streams.TurnStream.as_view(), name="turn-stream"),
+    path("turns/<uuid:turn_id>/stream", views.TurnStream.as_view(), name="turn-stream"),
     path(
         "turns/<uuid:turn_id>/tools/<str:call_id>/cancel",
         turns.CancelToolCall.as_view(),
@@ -25,6 +26,11 @@ urlpatterns = [
     path(
         "operations/<uuid:operation_id>/cancel", operations.CancelOperation.as_view(), name="operation-cancel"
     ),
-    path("chat", streams.Chat.as_view(), name="chat"),
-    path("chat/<str:key>/stream", streams.ChatResume.as_view(), name="chat-resume"),
+    path(
+        "operations/<uuid:operation_id>/complete",
+        operations.CompleteOperation.as_view(),
+        name="operation-complete",
+    ),
+    path("chat", views.Chat.as_view(), name="chat"),
+    path("chat/<str:key>/stream", views.ChatResume.as_view(), name="chat-resume"),
 ]

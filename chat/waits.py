@@ -1,4 +1,4 @@
-"""Turns that wait for other work: one that waits gives up its place among its user's running turns."""
+"""Turns that wait for other work: a waiting turn does not count against its user's running limit."""
 
 from __future__ import annotations
 
@@ -6,51 +6,35 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING
 
-from django.db import models
-
-from durable import bell, jobs
+from chat.admission import next_up
+from chat.models import Turn, TurnWait
+from durable import cancel_broadcast, jobs
 from durable.after_commit import after_commit
 from durable.lease import Lease
 from durable.poke import poke
-from durable.retrying import retry_database
-from durable.stop import StopReason
-
-if TYPE_CHECKING:
-    from chat.models import Turn
+from durable.stop_signal import StopReason
+from durable.transactions import retry_database
 
 GOES_ON_ELSEWHERE = (StopReason.LOST, StopReason.HAND_OVER)
 
 
-class TurnWait(models.Model):
-    """A tool call that does nothing but wait. The row outlives a crash: whoever ends the turn knows whom to stop."""
-
-    key = models.CharField(max_length=255, unique=True, help_text="The key of the call.")
-    turn = models.ForeignKey("chat.Turn", on_delete=models.CASCADE, related_name="waits")
-    attempt = models.PositiveIntegerField(help_text="The turn's attempt that waits.")
-    job_id = models.UUIDField(null=True, blank=True, help_text="The turn it waits for.")
-
-    def __str__(self) -> str:
-        return f"wait {self.key}"
-
-
 @contextmanager
 def waiting(turn: Turn, lease: Lease, *, key: str, job_id: uuid.UUID | None) -> Iterator[None]:
-    """While inside, the turn leaves its place to others, first of all to what it waits for.
+    """Free the turn's slot among its user's running turns inside the block, first of all for what it waits for.
 
-    Without that a user with room for one turn could never have a turn that waits for another. When the wait is
-    over the turn goes on at once, so for a while one more may run than the limit says. The row stays when another
-    attempt goes on with the wait.
+    Otherwise a user with one slot could never have a turn that waits for another. After the wait the turn goes on
+    at once, so for a while one more may run than the limit says. The row is kept if another attempt continues the
+    wait.
     """
-    lend = partial(
+    record = partial(
         TurnWait.objects.update_or_create,
         key=key,
         defaults={"turn": turn, "attempt": lease.attempt, "job_id": job_id},
     )
-    lease.commit(lend)
-    for turn_id in turn.next_up(turn.session):
-        poke(type(turn), turn_id)
+    lease.commit(record)
+    for turn_id in next_up(turn.session):
+        poke(Turn, turn_id)
     try:
         yield
     finally:
@@ -60,10 +44,10 @@ def waiting(turn: Turn, lease: Lease, *, key: str, job_id: uuid.UUID | None) -> 
 
 
 def stop_awaited(turn: Turn) -> None:
-    """A turn that ends while it waits takes along the turns it waits for. Inside the transaction that ends it."""
+    """Stop the turns that an ending turn waits for. Inside the transaction that ends it."""
     awaited = list(turn.waits.values_list("job_id", flat=True))
     for job_id in awaited:
-        if job_id and jobs.request_cancel(type(turn), job_id):
-            after_commit(bell.ring, job_id)
+        if job_id and jobs.request_cancel(Turn, job_id):
+            after_commit(cancel_broadcast.broadcast, job_id)
     if awaited:
         turn.waits.all().delete()

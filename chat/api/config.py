@@ -1,4 +1,4 @@
-"""/api/config: what a client may need to know before it talks."""
+"""/api/config: settings and limits that clients need."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.visitors import plain
+from chat import limits
 from chat.api.view import ChatView
-from durable import limits
-from llm.catalog import model_info
-from llm.endpoint import configured_model
+from durable import limits as durable_limits
+from executions import limits as executions_limits
+from llm.endpoints import configured_model, model_info
 from llm.errors import BadModelRequest
+from tools import limits as tools_limits
+from workspace import limits as workspace_limits
 
 CAPS = inline_serializer(
     "Caps",
@@ -50,17 +53,17 @@ ANSWER = inline_serializer(
 
 
 class Config(ChatView):
-    """What a client may need."""
+    """Settings for clients."""
 
-    @extend_schema(responses=ANSWER)
+    @extend_schema(summary="Get the site's configuration", responses=ANSWER)
     def get(self, request: Request) -> Response:
-        """Limits, times and the model. Leaves a CSRF cookie, so that the next request can carry its token."""
+        """Return limits, times and the model. Sets a CSRF cookie, whose token the next request can send."""
         get_token(plain(request))
         name = model_name()
         return Response(
             {
                 "stream_ttl_seconds": settings.COPILOT_STREAM_TTL_SECONDS,
-                "keep_alive_seconds": limits.KEEP_ALIVE_SECONDS,
+                "keep_alive_seconds": durable_limits.KEEP_ALIVE_SECONDS,
                 "model": name,
                 "sees_images": model_info(name).sees_images,
                 "allow_anonymous": settings.COPILOT_ALLOW_ANONYMOUS,
@@ -79,13 +82,13 @@ def model_name() -> str:
 
 def caps() -> dict[str, Any]:
     return {
-        "message_characters": limits.MAX_MESSAGE_CHARACTERS,
+        "message_characters": tools_limits.MAX_MESSAGE_CHARACTERS,
         "title_characters": limits.MAX_TITLE_CHARACTERS,
         "attachments": limits.MAX_ATTACHMENTS,
-        "file_bytes": limits.MAX_FILE_BYTES,
+        "file_bytes": workspace_limits.MAX_FILE_BYTES,
         "frame_bytes": limits.MAX_FRAME_BYTES,
         "page_size": limits.MAX_PAGE_SIZE,
         "running_turns": settings.COPILOT_MAX_RUNNING_TURNS_PER_USER,
         "in_flight_turns": settings.COPILOT_MAX_IN_FLIGHT_TURNS_PER_USER,
-        "tool_wait_seconds": int(limits.MAX_TOOL_WAIT_SECONDS),
+        "tool_wait_seconds": int(executions_limits.MAX_TOOL_WAIT_SECONDS),
     }

@@ -1,10 +1,13 @@
-"""/api/sessions/{id}/export: the whole conversation as a file."""
+"""/api/sessions/{id}/export: a whole conversation as a file, JSON or Markdown."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import AsyncIterator, Iterator
 from datetime import date
+from itertools import chain
+from typing import Any
 
 from django.core.handlers.asgi import ASGIRequest
 from django.http import StreamingHttpResponse
@@ -14,41 +17,44 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
-from chat.api import transcript
+from chat import limits
+from chat.api.messages import UIMessage, ui_messages
+from chat.api.passive_markdown import PassiveMarkdown
 from chat.api.sessions import shape
 from chat.api.view import ChatView
-from chat.delivery.threads import in_thread
-from chat.models import Session
+from chat.models import Message, Session
+from chat.sessions import Owner
+from chat.threads import in_thread
 
 FORMS = {"json": ("json", "application/json"), "markdown": ("md", "text/markdown; charset=utf-8")}
-AS = OpenApiParameter("as", str, enum=list(FORMS), default="json", description="In which form.")
+AS = OpenApiParameter("as", str, enum=list(FORMS), default="json", description="The file format.")
 WRITTEN = {(200, "application/json"): OpenApiTypes.OBJECT, (200, "text/markdown"): OpenApiTypes.STR}
 
+YOU, ANSWER = "You", "Answer"  # headings in Markdown
 
-class Export(ChatView):
-    """The conversation to keep elsewhere."""
 
-    @extend_schema(parameters=[AS], responses=WRITTEN)
+class ExportSession(ChatView):
+    """A conversation as a file."""
+
+    @extend_schema(summary="Export a session", parameters=[AS], responses=WRITTEN)
     def get(self, request: Request, key: str) -> StreamingHttpResponse:
-        """Every message that is part of the conversation, oldest first."""
+        """Download every message of the conversation, oldest first."""
         session, form = self.session(key), request.query_params.get("as", "json")
         if form not in FORMS:
-            raise ValidationError({"as": [f"This is neither of {', '.join(FORMS)}."]})
+            raise ValidationError({"as": [f"Must be one of {', '.join(FORMS)}."]})
         ending, media_type = FORMS[form]
-        pieces = (
-            transcript.as_json(session, shape(session)) if form == "json" else transcript.as_markdown(session)
-        )
-        response = StreamingHttpResponse(sent(request, pieces), content_type=media_type)
+        pieces = as_json(session, shape(session)) if form == "json" else as_markdown(session)
+        response = StreamingHttpResponse(stream(request, pieces), content_type=media_type)
         response["Content-Disposition"] = content_disposition_header(True, f"{file_name(session)}.{ending}")
         return response
 
 
-def sent(request: Request, pieces: Iterator[str]) -> Iterator[str] | AsyncIterator[str]:
-    """Under ASGI each piece is made in a thread, so that a long export holds nobody up."""
-    return apart(pieces) if isinstance(request._request, ASGIRequest) else pieces
+def stream(request: Request, pieces: Iterator[str]) -> Iterator[str] | AsyncIterator[str]:
+    """Produce each piece in a thread under ASGI, so that a long export does not block other requests."""
+    return in_threads(pieces) if isinstance(request._request, ASGIRequest) else pieces
 
 
-async def apart(pieces: Iterator[str]) -> AsyncIterator[str]:
+async def in_threads(pieces: Iterator[str]) -> AsyncIterator[str]:
     while (piece := await in_thread(next, pieces, None)) is not None:
         yield piece
 
@@ -56,3 +62,61 @@ async def apart(pieces: Iterator[str]) -> AsyncIterator[str]:
 def file_name(session: Session) -> str:
     words = re.sub(r"[^\w -]+", "", session.title).strip().replace(" ", "-")[:60]
     return f"{words or 'conversation'}-{date.today().isoformat()}"
+
+
+def as_json(session: Session, about: dict[str, Any]) -> Iterator[str]:
+    """Yield `{"session": …, "messages": […]}`, the messages as the API shows them."""
+    yield f'{{"session": {json.dumps(about, ensure_ascii=False, default=str)}, "messages": ['
+    for number, message in enumerate(all_messages(session)):
+        yield ("," if number else "") + "\n" + json.dumps(message, ensure_ascii=False, default=str)
+    yield "\n]}\n"
+
+
+def as_markdown(session: Session) -> Iterator[str]:
+    """Yield the conversation as Markdown that loads nothing from other sites when it is shown."""
+    passive = PassiveMarkdown()
+    yield f"# {passive.add(one_line(session.title)) or 'Conversation'}\n"
+    for message in all_messages(session):
+        who = YOU if message["role"] == Message.Role.USER else ANSWER
+        yield f"\n## {who}, {message['metadata']['created_at'][:16].replace('T', ' ')} UTC\n"
+        for part in message["parts"]:
+            if text := part_text(part):
+                yield f"\n{passive.add(text)}\n"
+
+
+def all_messages(session: Session) -> Iterator[UIMessage]:
+    """Return the messages, oldest first, read in pages to keep little of them in memory."""
+    return chain.from_iterable(pages(session))
+
+
+def pages(session: Session) -> Iterator[list[UIMessage]]:
+    owner = Owner(user=session.user)
+    rows = session.messages.exclude(seq=None).filter(turn__superseded_at=None).select_related("turn")
+    after = -1
+    while page := list(rows.filter(seq__gt=after).order_by("seq")[: limits.MAX_PAGE_SIZE]):
+        yield ui_messages(page, owner)
+        after = page[-1].seq or 0
+
+
+def part_text(part: dict[str, Any]) -> str:
+    match part["type"]:
+        case "text":
+            return str(part["text"]).strip()
+        case "file":
+            return f"[{one_line(part['filename'])}]({part['url']})"
+        case "data-steer":
+            return "\n".join(f"> {line}" for line in part["data"]["text"].splitlines())
+        case kind if kind.startswith("tool-"):
+            return f"*{kind.removeprefix('tool-')}: {one_line(outcome(part))}*"
+        case _:
+            return ""
+
+
+def outcome(part: dict[str, Any]) -> str:
+    output = part.get("output")
+    message = output.get("message") if isinstance(output, dict) else None
+    return str(part.get("errorText") or message or part["state"])
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,4 +1,4 @@
-"""A session's messages in the AI SDK's form, a page at a time and in a constant number of queries."""
+"""A session's messages as AI SDK UIMessages, in pages and with a constant number of queries."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 
 from rest_framework.exceptions import ValidationError
 
-from chat import attachments, closing, long_work, replay
+from chat import attachments, operation_events, replay, turn_log
 from chat.models import Message, Session, Step, Turn
-from chat.owners import Owner
+from chat.sessions import Owner
 from tools.models import ToolCall
 from workspace.models import WorkspaceFile
 
@@ -22,39 +22,39 @@ Steers = dict[int, list[Message]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Page:
-    """Messages, oldest first; `before` is the id to ask for the page before it."""
+class MessagePage:
+    """Messages, oldest first; `before` is the cursor of the older page, or None."""
 
     messages: list[UIMessage]
     before: str | None
 
 
-def page_of(session: Session, *, before: str = "", size: int) -> Page:
-    """The newest messages, or those before one of them. What was answered anew is left out."""
+def page_of(session: Session, *, before: str = "", size: int) -> MessagePage:
+    """Return the newest messages, or those before a given one. Superseded turns are left out."""
     rows = session.messages.exclude(seq=None).filter(turn__superseded_at=None).select_related("turn")
     if before:
-        rows = rows.filter(seq__lt=place_of(session, before))
+        rows = rows.filter(seq__lt=seq_of(session, before))
     found = list(rows.order_by("-seq")[: size + 1])
     shown = found[:size][::-1]
     first = str(shown[0].pk) if len(found) > size else None
-    return Page(messages=ui_messages(shown, Owner(user=session.user)), before=first)
+    return MessagePage(messages=ui_messages(shown, Owner(user=session.user)), before=first)
 
 
-def place_of(session: Session, message_id: str) -> int:
+def seq_of(session: Session, message_id: str) -> int:
     try:
-        place = session.messages.values_list("seq", flat=True).get(pk=uuid.UUID(message_id))
+        seq = session.messages.values_list("seq", flat=True).get(pk=uuid.UUID(message_id))
     except (ValueError, Message.DoesNotExist):
-        place = None
-    if place is None:
+        seq = None
+    if seq is None:
         raise ValidationError({"before": ["This is not the id of a message in this session."]})
-    return place
+    return seq
 
 
 def ui_messages(messages: Sequence[Message], owner: Owner) -> list[UIMessage]:
-    """Six queries at most, however many messages: all their steps, calls, operations, steers and files at once."""
+    """Return UIMessages, with six queries at most: all their steps, calls, operations, steers and files at once."""
     turns = [message.turn for message in messages if message.role == Message.Role.ASSISTANT and message.turn]
     shown = Rows(turns)
-    files = attachments.found(owner, sorted({name for message in messages for name in message.attachments}))
+    files = attachments.find(owner, sorted({name for message in messages for name in message.attachments}))
     return [
         answer(message, shown) if message.role == Message.Role.ASSISTANT else question(message, files)
         for message in messages
@@ -62,15 +62,15 @@ def ui_messages(messages: Sequence[Message], owner: Owner) -> list[UIMessage]:
 
 
 class Rows:
-    """Everything the answers of some turns are made of."""
+    """The rows that the answers of some turns are made from."""
 
     def __init__(self, turns: Sequence[Turn]) -> None:
         ids = [turn.pk for turn in turns]
         self.steps: dict[uuid.UUID, list[Step]] = defaultdict(list)
         self.calls: dict[uuid.UUID, Calls] = defaultdict(dict)
         self.steers: dict[uuid.UUID, Steers] = defaultdict(dict)
-        self.causes = long_work.causes(turns)
-        self.decisions: dict[str, replay.Decision] = {}
+        self.causes = operation_events.causes(turns)
+        self.decisions: dict[str, replay.ReviewOutcome] = {}
         if not ids:
             return
         for step in Step.objects.filter(turn__in=ids).defer("carry").order_by("number"):
@@ -105,10 +105,10 @@ def answer(message: Message, rows: Rows) -> UIMessage:
 
 
 def answer_metadata(turn: Turn) -> dict[str, Any]:
-    known = closing.final_metadata(turn)
+    known = turn_log.final_metadata(turn)
     if turn.status == Turn.FAILED:
-        known["error"] = turn.error or closing.SENTENCES.get(
-            turn.end_reason, closing.SENTENCES["internal_error"]
+        known["error"] = turn.error or turn_log.SENTENCES.get(
+            turn.end_reason, turn_log.SENTENCES["internal_error"]
         )
     return known
 

@@ -1,8 +1,8 @@
-"""Markdown that loads nothing from elsewhere when somebody opens it: pictures become links, HTML becomes text.
+"""Markdown that loads nothing from other sites when it is opened: images become links, HTML becomes text.
 
-The address of a picture can carry away what the conversation says, to whoever wrote the page that the model read.
-Code keeps its signs where it certainly is code: between fences at the beginning of lines, as long as every fence of
-the document has been one of those.
+The URL of an image can carry the conversation's content to the author of a page that the model read. Code is left
+unchanged only where it certainly is code: between fences at the beginning of lines, as long as every fence of the
+document so far was one of those.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ SHORTEST_FENCE = 3
 
 
 class PassiveMarkdown:
-    """The pieces of one document in their order: whether a piece is code depends on those before it."""
+    """Converts the pieces of one document in order: whether a piece is code depends on those before it."""
 
     def __init__(self) -> None:
-        self._fence = ""  # the sign that opened the code we are in
-        self._certain = True  # no fence so far that a reader might see otherwise
+        self._fence = ""  # that opened the current block of code
+        self._certain = True  # no fence so far that another Markdown parser might read differently
 
     def add(self, text: str) -> str:
-        """Return the next piece, made harmless; code it leaves open is closed."""
+        """Return the next piece converted; close a block of code that it leaves open."""
         lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
         pieces = [
             "\n".join(piece) if is_code else disarm("\n".join(piece)) for is_code, piece in self._parts(lines)
@@ -39,11 +39,11 @@ class PassiveMarkdown:
         return "\n".join(pieces)
 
     def _parts(self, lines: list[str]) -> Iterator[tuple[bool, list[str]]]:
-        """Lines that belong together, and whether they are code."""
+        """Yield groups of lines, and whether they are code."""
         part: list[str] = []
         was_code = False
         for line in lines:
-            is_code = self._take_in(line)
+            is_code = self._is_code(line)
             if part and is_code != was_code:
                 yield was_code, part
                 part = []
@@ -51,8 +51,8 @@ class PassiveMarkdown:
             was_code = is_code
         yield was_code, part
 
-    def _take_in(self, line: str) -> bool:
-        """Follow the fences; True for a line of code, which includes those of the fence."""
+    def _is_code(self, line: str) -> bool:
+        """Follow the fences; return whether the line is code or a fence."""
         sign, rest = fence_in(line)
         if self._fence:
             is_end = sign.startswith(self._fence) and not rest.strip()
@@ -69,7 +69,7 @@ class PassiveMarkdown:
 
 
 def fence_in(line: str) -> tuple[str, str]:
-    """The sign of a fence, wherever in quotes and lists it stands, and what follows it; empty when there is none."""
+    """Return a line's fence, also inside quotes and lists, and what follows it; an empty string if it has none."""
     bare = line.lstrip(MARKS)
     rest = bare.lstrip(bare[:1]) if bare.startswith(("`", "~")) else bare
     sign = bare[: len(bare) - len(rest)]
@@ -77,18 +77,18 @@ def fence_in(line: str) -> tuple[str, str]:
 
 
 def disarm(text: str) -> str:
-    """Pictures are links, link definitions and elements are text."""
-    text = "".join(words_only(links_only(block)) for block in BLANK.split(text))
+    """Turn images into links, and link definitions and HTML elements into text."""
+    text = "".join(escape_definitions(unlink_images(block)) for block in BLANK.split(text))
     return ELEMENT.sub("&lt;", ELEMENT_LINE.sub(r"\1&lt;", text))
 
 
-def links_only(block: str) -> str:
-    """Only what stands before the last `](` of a block can be a picture."""
+def unlink_images(block: str) -> str:
+    """Turn images into links; only what precedes the last `](` of a block can be one."""
     end = block.rfind("](")
     return PICTURE.sub("", block[: end + 1]) + block[end + 1 :] if end >= 0 else block
 
 
-def words_only(block: str) -> str:
-    """Only what begins a line before the last `]:` of a block can name an address for pictures elsewhere."""
+def escape_definitions(block: str) -> str:
+    """Escape link definitions; only a line that starts before the last `]:` of a block can be one."""
     end = block.rfind("]:")
     return DEFINITION.sub(lambda found: found[0] + "\\", block[:end]) + block[end:] if end >= 0 else block

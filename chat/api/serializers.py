@@ -1,20 +1,75 @@
-"""The shapes of the chat API: what it takes and what it answers."""
+"""Request forms and response shapes of the chat API."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from chat import closing
-from chat.api.fields import Flag, Form, Text
+from chat import limits, turn_log
 from chat.models import Message, Session, Turn
-from durable import limits, statuses
+from durable import status_field
+from executions import limits as executions_limits
+from tools import limits as tools_limits
 from tools.errors import BadPermissions
 from tools.permissions import Permissions
 
-# --- what comes in --------------------------------------------------------------------------------
+SUBMIT, REGENERATE = "submit-message", "regenerate-message"
+
+
+class Text(serializers.CharField):
+    """A string, neither trimmed nor converted from another type."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(trim_whitespace=False, **options)
+
+    def to_internal_value(self, data: Any) -> str:
+        if not isinstance(data, str):
+            self.fail("invalid")
+        return super().to_internal_value(data)
+
+
+class Flag(serializers.BooleanField):
+    """true or false, not "yes" or 1."""
+
+    def to_internal_value(self, data: Any) -> bool:
+        if not isinstance(data, bool):
+            self.fail("invalid", input=data)
+        return data
+
+
+class Form(serializers.Serializer[Any]):
+    """A request's body; unknown fields are errors."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, Mapping):
+            unknown = [str(name) for name in data if name not in self.fields]
+            if unknown:
+                raise serializers.ValidationError({name[:100]: ["Unknown field."] for name in unknown[:20]})
+        return super().to_internal_value(data)
+
+
+def read(form: type[serializers.Serializer[Any]], data: Any) -> dict[str, Any]:
+    """Return the validated values of a body; raise ValidationError."""
+    values: dict[str, Any] = instance_of(form).run_validation(data)
+    return values
+
+
+def show(shape: type[serializers.Serializer[Any]], thing: object) -> dict[str, Any]:
+    """Return an object as the API shows it."""
+    return dict(instance_of(shape).to_representation(thing))
+
+
+@cache
+def instance_of(shape: type[serializers.Serializer[Any]]) -> serializers.Serializer[Any]:
+    """Return one shared instance: creating its fields takes longer than using them. It must keep no state."""
+    return shape()
+
+
+# --- requests -------------------------------------------------------------------------------------
 
 
 class PermissionsField(serializers.JSONField):
@@ -41,22 +96,22 @@ class PageContext(Form):
     """The page the person is looking at."""
 
     url = Text(max_length=limits.MAX_CONTEXT_URL_CHARACTERS, required=False, allow_blank=True)
-    content = Text(max_length=limits.MAX_MESSAGE_CHARACTERS, required=False, allow_blank=True)
+    content = Text(max_length=tools_limits.MAX_MESSAGE_CHARACTERS, required=False, allow_blank=True)
 
 
 class NewTurn(Form):
     message = Text(
-        max_length=limits.MAX_MESSAGE_CHARACTERS,
+        max_length=tools_limits.MAX_MESSAGE_CHARACTERS,
         allow_blank=True,
         required=False,
         default="",
-        help_text="May be empty only where files are attached.",
+        help_text="May be empty only if files are attached.",
     )
     client_id = Text(
-        max_length=limits.MAX_CLIENT_ID_CHARACTERS,
+        max_length=executions_limits.MAX_CLIENT_ID_CHARACTERS,
         required=False,
         allow_null=True,
-        help_text="Idempotency key: the same id again answers the same turn.",
+        help_text="Idempotency key: the same id again returns the same turn.",
     )
     while_running = serializers.ChoiceField(Turn.Mode.choices, default=Turn.Mode.QUEUE)
     attachments = serializers.ListField(
@@ -70,15 +125,35 @@ class NewTurn(Form):
         return attrs
 
 
-class TurnChange(Form):
-    """A queued input can be changed until it runs."""
+class AskForm(serializers.Serializer[Any]):
+    """The body of `useChat` (ai 6 and 7), or the plain form with `message`; fields an app adds are ignored."""
 
-    message = Text(max_length=limits.MAX_MESSAGE_CHARACTERS, required=False)
+    id = Text(
+        max_length=limits.MAX_CLIENT_KEY_CHARACTERS,
+        required=False,
+        help_text="The session; created if it is new.",
+    )
+    trigger = serializers.ChoiceField([SUBMIT, REGENERATE], required=False, default=SUBMIT)
+    messageId = Text(max_length=200, required=False, allow_null=True, allow_blank=True)
+    messages = serializers.ListField(child=serializers.DictField(), required=False, allow_null=True)
+    message = serializers.JSONField(required=False, allow_null=True, help_text="A text, or one UIMessage.")
+    client_id = Text(max_length=executions_limits.MAX_CLIENT_ID_CHARACTERS, required=False, allow_null=True)
+    while_running = serializers.ChoiceField(Turn.Mode.choices, required=False)
+    attachments = serializers.ListField(child=serializers.UUIDField(), required=False)
+    context = serializers.JSONField(required=False, allow_null=True)  # type: ignore[assignment]
+
+
+class TurnChange(Form):
+    """A change of a queued message, possible until it runs."""
+
+    message = Text(max_length=tools_limits.MAX_MESSAGE_CHARACTERS, required=False)
     while_running = serializers.ChoiceField(Turn.Mode.choices, required=False)
 
     def validate_while_running(self, value: str) -> str:
         if value == Turn.Mode.REJECT:
-            raise serializers.ValidationError("A message that waits cannot be rejected any more; remove it.")
+            raise serializers.ValidationError(
+                "A queued message cannot be rejected any more; remove it instead."
+            )
         return value
 
     def validate_message(self, value: str) -> str:
@@ -87,7 +162,7 @@ class TurnChange(Form):
         return value
 
 
-# --- what goes out --------------------------------------------------------------------------------
+# --- responses ------------------------------------------------------------------------------------
 
 
 class TurnUsage(serializers.Serializer[Turn]):
@@ -105,13 +180,13 @@ class TurnShape(serializers.ModelSerializer[Turn]):
 
     end_reason = serializers.SerializerMethodField()
     error = serializers.SerializerMethodField()
-    status = serializers.ChoiceField(statuses.STATUSES)
+    status = serializers.ChoiceField(status_field.STATUSES)
     while_running = serializers.ChoiceField(Turn.Mode.choices, source="mode")
     usage = TurnUsage(source="*")
     model = serializers.CharField(source="model_name")
     session_id = serializers.UUIDField()
     absorbed_by = serializers.UUIDField(
-        source="absorbed_by_id", allow_null=True, help_text="The turn this input became a part of."
+        source="absorbed_by_id", allow_null=True, help_text="The turn that answers this steering message."
     )
 
     class Meta:
@@ -140,14 +215,14 @@ class TurnShape(serializers.ModelSerializer[Turn]):
         return turn.end_reason or None
 
     def get_error(self, turn: Turn) -> str | None:
-        """In words for the person; null when nothing went wrong."""
+        """A sentence for the person; null unless the turn failed."""
         if turn.error or turn.status != Turn.FAILED:
             return turn.error or None
-        return closing.SENTENCES.get(turn.end_reason, closing.SENTENCES["internal_error"])
+        return turn_log.SENTENCES.get(turn.end_reason, turn_log.SENTENCES["internal_error"])
 
 
 class InputShape(serializers.ModelSerializer[Message]):
-    """What a person sent."""
+    """A message that a person sent."""
 
     content = serializers.CharField(source="text")
     attachments = serializers.ListField(child=serializers.UUIDField())
@@ -158,7 +233,7 @@ class InputShape(serializers.ModelSerializer[Message]):
 
 
 class QueuedTurnShape(TurnShape):
-    """A turn that waits, with its input: `turn.inputs` is prefetched."""
+    """A queued turn with its message; `turn.inputs` is prefetched."""
 
     message = serializers.SerializerMethodField()
 

@@ -1,10 +1,10 @@
-"""/api/sessions: list, open, read, rename, delete and claim conversations; cancel what runs in one."""
+"""/api/sessions: list, create, read, rename, delete and claim conversations; cancel what runs in one."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from django.db.models import Case, CharField, Exists, OuterRef, Prefetch, Q, QuerySet, Value, When
+from django.db.models import Case, CharField, Exists, OuterRef, Prefetch, Q, QuerySet, Subquery, Value, When
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import status
 from rest_framework.exceptions import ValidationError
@@ -13,10 +13,9 @@ from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.authentication import current_user
+from accounts.api.authentication import current_user
 from accounts.visitors import visitor_id
-from chat import sessions, turns
-from chat.api.fields import read, show
+from chat import limits, sessions, turns
 from chat.api.messages import page_of
 from chat.api.serializers import (
     Cancelled,
@@ -26,17 +25,31 @@ from chat.api.serializers import (
     SessionDetail,
     SessionShape,
     TurnShape,
+    read,
+    show,
 )
 from chat.api.view import ChatView, future_owner
 from chat.models import Message, Session, Turn
-from chat.needs import needs_you
-from durable import limits
-from durable.cancelling import CancelAnswer
+from durable.cancellation import CancelAnswer
+from executions import limits as executions_limits
+from executions.models import Review
+from tools.models import Operation, ToolCall
 
 SEARCH = OpenApiParameter("search", str, description="Words in the title or the messages.")
 PINNED = OpenApiParameter("pinned", bool, description="Only pinned (true) or only other (false) sessions.")
-BEFORE = OpenApiParameter("before", str, description="Id of a message: the page of messages before it.")
+BEFORE = OpenApiParameter(
+    "before", str, description="Id of a message: return the page of messages before it."
+)
 LIMIT = OpenApiParameter("limit", int, description=f"Messages per page, at most {limits.MAX_PAGE_SIZE}.")
+
+
+ASKING_RESULTS = (  # types of tool results that ask the person something
+    "clarification_needed",
+    "review_required",
+    "setup_requirements",
+    "suggested_goal",
+    "task_decomposition",
+)
 
 
 class Sessions(ChatView, GenericAPIView[Session]):
@@ -45,16 +58,16 @@ class Sessions(ChatView, GenericAPIView[Session]):
     queryset = Session.objects.none()
     serializer_class = SessionShape
 
-    @extend_schema(parameters=[SEARCH, PINNED], responses=SessionShape(many=True))
+    @extend_schema(summary="List sessions", parameters=[SEARCH, PINNED], responses=SessionShape(many=True))
     def get(self, request: Request) -> Response:
-        """Own sessions, newest first."""
+        """List own sessions, newest first."""
         rows = with_status(filtered(self.owner.sessions(), request)).order_by("-active_at", "-id")
         page = self.paginate_queryset(rows)
         return self.get_paginated_response(SessionShape(page, many=True).data)
 
-    @extend_schema(request=NewSession, responses={201: SessionShape})
+    @extend_schema(summary="Create a session", request=NewSession, responses={201: SessionShape})
     def post(self, request: Request) -> Response:
-        """Open a conversation."""
+        """Create a conversation."""
         made = sessions.create(future_owner(request), **read(NewSession, request.data))
         return Response(shape(made), status=status.HTTP_201_CREATED)
 
@@ -62,9 +75,11 @@ class Sessions(ChatView, GenericAPIView[Session]):
 class OneSession(ChatView):
     """One conversation."""
 
-    @extend_schema(parameters=[BEFORE, LIMIT], responses=SessionDetail)
+    @extend_schema(
+        summary="Get a session with its messages", parameters=[BEFORE, LIMIT], responses=SessionDetail
+    )
     def get(self, request: Request, key: str) -> Response:
-        """The session with its newest page of messages, its active turn and what is queued."""
+        """Return the session with its newest page of messages, its active turn and its queued turns."""
         session = self.session(key)
         page = page_of(session, before=request.query_params.get("before", ""), size=page_size(request))
         live = live_turns(session)
@@ -80,13 +95,13 @@ class OneSession(ChatView):
             }
         )
 
-    @extend_schema(request=SessionChange, responses=SessionShape)
+    @extend_schema(summary="Change a session", request=SessionChange, responses=SessionShape)
     def patch(self, request: Request, key: str) -> Response:
         """Rename or pin it."""
         session = self.session(key)
         return Response(shape(sessions.change(session, **read(SessionChange, request.data))))
 
-    @extend_schema(responses={204: None})
+    @extend_schema(summary="Delete a session", responses={204: None})
     def delete(self, request: Request, key: str) -> Response:
         """Delete it with everything in it; what runs is stopped."""
         sessions.delete(self.session(key))
@@ -98,18 +113,18 @@ class AssignUser(ChatView):
 
     permission_classes = [IsAuthenticated]
 
-    @extend_schema(request=None, responses=SessionShape)
+    @extend_schema(summary="Take over a visitor's session", request=None, responses=SessionShape)
     def patch(self, request: Request, key: str) -> Response:
-        """Make a session this browser started without an account one's own."""
+        """Take over a session that this browser started without an account."""
         return Response(shape(sessions.claim(current_user(request), visitor_id(request), key)))
 
 
 class CancelSession(ChatView):
     """Stop what runs in a session."""
 
-    @extend_schema(request=None, responses=Cancelled)
+    @extend_schema(summary="Cancel the turns of a session", request=None, responses=Cancelled)
     def post(self, request: Request, key: str) -> Response:
-        """Cancel the running turn; where none runs, everything queued."""
+        """Cancel the running turn; if none runs, all queued ones."""
         return Response(cancel_shape(turns.cancel_session(self.session(key))))
 
 
@@ -119,7 +134,7 @@ def cancel_shape(answer: CancelAnswer) -> dict[str, Any]:
 
 
 def shape(session: Session) -> dict[str, Any]:
-    """A session with its status, read again: it may have been made or changed just now."""
+    """Return the session as the API shows it, read again because it may just have changed."""
     return show(SessionShape, with_status(Session.objects.filter(pk=session.pk)).get())
 
 
@@ -135,8 +150,32 @@ def with_status(rows: QuerySet[Session]) -> QuerySet[Session]:
     return rows.annotate(status=status, needs_you=needs_you())
 
 
+def needs_you() -> Q:
+    """Return the condition for sessions that wait for an answer of their person.
+
+    Any later message counts as an answer to a question; a review must be decided.
+    """
+    of_session = Turn.objects.filter(session=OuterRef(OuterRef("pk")), superseded_at=None)
+    messages = of_session.filter(kind=Turn.Kind.MESSAGE)
+    since = Q(turn_id=newest(messages)) | Q(turn_id=newest(of_session))
+    asked = ToolCall.objects.filter(since, result__type__in=ASKING_RESULTS)
+    operation_asked = Operation.objects.filter(
+        session_id=OuterRef("pk"),
+        status=Operation.COMPLETED,
+        turn_id=newest(messages),
+        result__type__in=ASKING_RESULTS,
+    )
+    waiting = Review.objects.filter(user=OuterRef("user"), state=Review.State.WAITING)
+    reviews = waiting.filter(Q(session_id=OuterRef("pk")) | Q(execution__session_id=OuterRef("pk")))
+    return Q(Exists(asked)) | Q(Exists(operation_asked)) | Q(Exists(reviews))
+
+
+def newest(turns: QuerySet[Turn]) -> Subquery:
+    return Subquery(turns.order_by("-queued_at").values("pk")[:1])
+
+
 def filtered(rows: QuerySet[Session], request: Request) -> QuerySet[Session]:
-    words = request.query_params.get("search", "")[: limits.MAX_SEARCH_CHARACTERS].strip()
+    words = request.query_params.get("search", "")[: executions_limits.MAX_SEARCH_CHARACTERS].strip()
     if words:
         texts = Message.objects.filter(
             session=OuterRef("pk"), turn__superseded_at=None, text__icontains=words
@@ -144,7 +183,7 @@ def filtered(rows: QuerySet[Session], request: Request) -> QuerySet[Session]:
         rows = rows.filter(Q(title__icontains=words) | Exists(texts))
     pinned = request.query_params.get("pinned", "").lower()
     if pinned not in ("", "true", "false"):
-        raise ValidationError({"pinned": ["This is neither true nor false."]})
+        raise ValidationError({"pinned": ["Must be true or false."]})
     return rows.filter(pinned=pinned == "true") if pinned else rows
 
 
@@ -159,4 +198,4 @@ def page_size(request: Request) -> int:
     try:
         return max(1, min(int(text[:20]), limits.MAX_PAGE_SIZE)) if text else limits.PAGE_SIZE
     except ValueError:
-        raise ValidationError({"limit": ["This is not a whole number."]}) from None
+        raise ValidationError({"limit": ["Must be a whole number."]}) from None

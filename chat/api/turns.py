@@ -1,4 +1,4 @@
-"""/api/turns: send a message, look at its turn, change it while it waits, cancel it."""
+"""/api/turns: send a message, read its turn, change it while it is queued, cancel it."""
 
 from __future__ import annotations
 
@@ -12,23 +12,22 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from chat import attachments, turns
-from chat.api.fields import read, show
-from chat.api.serializers import Cancelled, NewTurn, TurnAnswer, TurnChange, TurnShape
+from chat.api.serializers import Cancelled, NewTurn, TurnAnswer, TurnChange, TurnShape, read, show
 from chat.api.sessions import cancel_shape
 from chat.api.view import ChatView
-from chat.owners import Owner
+from chat.sessions import Owner
 from chat.turns import Input
-from durable.cancelling import CancelAnswer
+from durable.cancellation import CancelAnswer
 from tools.dispatch import cancel_call
 from tools.models import calls_of
 
 
 class SessionTurns(ChatView):
-    """The inputs of a session."""
+    """The turns of a session."""
 
-    @extend_schema(request=NewTurn, responses={202: TurnAnswer, 200: TurnAnswer})
+    @extend_schema(summary="Send a message", request=NewTurn, responses={202: TurnAnswer, 200: TurnAnswer})
     def post(self, request: Request, key: str) -> Response:
-        """Send a message: 202 once it is committed, 200 when this `client_id` was sent before."""
+        """Send a message: 202 once it is committed, 200 if this `client_id` was sent before."""
         session = self.session(key)
         submitted = turns.submit(session, read_input(self.owner, request.data))
         code = status.HTTP_202_ACCEPTED if submitted.created else status.HTTP_200_OK
@@ -38,21 +37,21 @@ class SessionTurns(ChatView):
 class OneTurn(ChatView):
     """One turn."""
 
-    @extend_schema(responses=TurnShape)
+    @extend_schema(summary="Get a turn", responses=TurnShape)
     def get(self, request: Request, turn_id: uuid.UUID) -> Response:
-        """How far it is."""
+        """Return its status."""
         return Response(show(TurnShape, self.turn(turn_id)))
 
-    @extend_schema(request=TurnChange, responses=TurnShape)
+    @extend_schema(summary="Change a queued turn", request=TurnChange, responses=TurnShape)
     def patch(self, request: Request, turn_id: uuid.UUID) -> Response:
-        """Change a queued input before it runs; 409 once it has."""
+        """Change a queued message before it runs; 409 once it has started."""
         turn, change = self.turn(turn_id), read(TurnChange, request.data)
         changed = turns.edit_queued(turn, text=change.get("message"), mode=change.get("while_running"))
         return Response(show(TurnShape, changed))
 
-    @extend_schema(responses={204: None})
+    @extend_schema(summary="Delete a queued turn", responses={204: None})
     def delete(self, request: Request, turn_id: uuid.UUID) -> Response:
-        """Remove a queued input before it runs; 409 once it has."""
+        """Remove a queued message before it runs; 409 once it has started."""
         turns.remove_queued(self.turn(turn_id))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
@@ -60,18 +59,18 @@ class OneTurn(ChatView):
 class CancelTurn(ChatView):
     """Stop a turn."""
 
-    @extend_schema(request=None, responses=Cancelled)
+    @extend_schema(summary="Cancel a turn", request=None, responses=Cancelled)
     def post(self, request: Request, turn_id: uuid.UUID) -> Response:
-        """Stop it in any state; what was written so far is kept. The answer tells what really happened."""
+        """Stop it in any state; the answer so far is kept. The response says what actually happened."""
         return Response(cancel_shape(turns.cancel(self.turn(turn_id))))
 
 
 class CancelToolCall(ChatView):
     """Stop one tool call."""
 
-    @extend_schema(request=None, responses=Cancelled)
+    @extend_schema(summary="Cancel a tool call", request=None, responses=Cancelled)
     def post(self, request: Request, turn_id: uuid.UUID, call_id: str) -> Response:
-        """Stop one tool call while its turn goes on."""
+        """Stop one tool call; its turn goes on."""
         call = calls_of(self.turn(turn_id).pk).filter(call_id=call_id).last()
         if call is None:
             raise Http404
@@ -82,7 +81,7 @@ class CancelToolCall(ChatView):
 
 
 def read_input(owner: Owner, data: Any) -> Input:
-    """A message as a client sends it, checked."""
+    """Validate a message as a client sends it."""
     given = read(NewTurn, data)
     return Input(
         text=given["message"],

@@ -1,4 +1,4 @@
-"""What all views of the chat API have in common: who may come in, as whom, and how often."""
+"""Base view of the chat API: permissions, owner, throttling, content negotiation."""
 
 from __future__ import annotations
 
@@ -14,23 +14,22 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from accounts.api.throttling import WriteRate
 from accounts.models import User
-from accounts.throttling import WriteRate
 from accounts.visitors import ensure_visitor, plain, start_visitor, visitor_id
 from chat.models import Session, Turn
-from chat.owners import Owner
-from chat.sessions import find
+from chat.sessions import Owner, find
 
 
 class MayChat(BasePermission):
-    """People with an account; visitors too where the site lets them in."""
+    """Permit users, and visitors where the site allows them."""
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         return request.user.is_authenticated or settings.COPILOT_ALLOW_ANONYMOUS
 
 
 class AlwaysJson(BaseContentNegotiation):
-    """Streams have a type of their own and errors are JSON, whatever `Accept` says."""
+    """Ignore `Accept`: errors are JSON, and streams set their own type."""
 
     def select_parser(self, request: Request, parsers: Any) -> Any:
         kind = request.content_type.partition(";")[0].strip().lower()
@@ -52,7 +51,7 @@ class ChatView(APIView):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
         if not request.user.is_authenticated and request.method not in SAFE_METHODS:
-            refuse_foreign_page(request)
+            check_origin(request)
 
     @property
     def owner(self) -> Owner:
@@ -78,14 +77,14 @@ def owner_of(request: Request) -> Owner:
 
 
 def future_owner(request: Request) -> Owner:
-    """As whom something is made: a visitor who comes for the first time gets an id."""
+    """Return the owner of something to be created; a new visitor gets an id."""
     if isinstance(request.user, User):
         return Owner(user=request.user)
     return Owner(visitor_id=start_visitor(request))
 
 
-def refuse_foreign_page(request: Request) -> None:
-    """A visitor has no CSRF token yet; browsers say where a request comes from, and other programs have no cookie."""
+def check_origin(request: Request) -> None:
+    """Refuse requests from pages of other sites. Visitors have no CSRF token yet, but browsers send the origin."""
     origin = request.headers.get("Origin")
     if origin is not None and not CsrfViewMiddleware(lambda _: None)._origin_verified(plain(request)):  # type: ignore[attr-defined,arg-type]
         raise PermissionDenied("This request comes from a page of another site.", code="csrf_failed")

@@ -1,4 +1,4 @@
-"""The one way to read a turn: from any place, live or long over, log or database, without gap or repeat."""
+"""Reading a turn from any position, live or ended, from the log or the database, without gap or repeat."""
 
 from __future__ import annotations
 
@@ -7,94 +7,97 @@ import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from itertools import groupby
+from types import TracebackType
 from typing import Any
 
 from django.db import InterfaceError, OperationalError
 
-from chat import protocol, replay
-from chat.delivery.inbox import Inbox
-from chat.delivery.looks import Look, loop_looks
-from chat.delivery.sharing import Shared
-from chat.delivery.threads import in_thread
-from chat.events import AttemptStarted, InLine
-from durable import limits, log, tallies
-from durable.events import START, Entry, Position, standing
+from chat import limits, protocol, replay
+from chat.delivery.shared_reads import SharedReads, TurnStatus, loop_cache
+from chat.events import AttemptStarted, QueuePosition
+from chat.threads import in_thread
+from durable import counters, event_log
+from durable import limits as durable_limits
+from durable.events import START, LoggedEvent, Position, standing
 from durable.hub import loop_hub
 from durable.redis import RedisError
 
-Batch = list[Entry]  # entries that came together, in order; an empty one is a sign of silence
-MANY_ENTRIES = 20  # so many at once are a past that is caught up with, not the pace of an answer
-QUIET_CHECKS_PER_READ = 5  # of the database's row, before the log is read again although nobody said so
+Batch = list[LoggedEvent]  # entries that came together, in order; empty if nothing came for a while
+MANY_ENTRIES = 20  # a larger batch is a reader catching up, and its deltas are merged
+MAX_UNREAD = 1_000  # announcements; a reader that is further behind goes back to the log
+QUIET_CHECKS_PER_READ = 5  # status checks without entries before the log is read again anyway
 
 
-class Past(list[Entry]):
-    """What was said of a turn; a list that can be shared."""
+class Past(list[LoggedEvent]):
+    """Events of a turn; a subclass of list, because a plain list cannot be weakly referenced."""
 
 
-_pasts: Shared[Any, Past | None] = Shared()
+_pasts: SharedReads[Any, Past | None] = SharedReads()
 
 
 async def read(turn_id: uuid.UUID, *, after: Position = START) -> AsyncGenerator[Batch]:
-    """Everything that follows `after` and stands, then what comes, until the turn's end.
+    """Yield everything valid that follows `after`, then what comes, until the turn's end.
 
-    Subscribed before the past is read, so nothing falls between; doubles are dropped by place. An entry that
-    does not join on to what the reader has is first joined: from the log, and from the database where the log
-    has lost it. An empty batch says that nothing came for a while, and the connection deserves a sign of life.
+    Subscribes before it reads the past, so that nothing is missed; duplicates are dropped by position. An entry
+    that does not follow the reader's position makes it catch up first: from the log, and from the database where
+    the log has lost entries. An empty batch says that nothing came for a while: time for a keep-alive.
     """
-    place = Place(turn_id, after)
-    looks, now = loop_looks(), asyncio.get_running_loop().time
+    position = ReaderPosition(turn_id, after)
+    statuses, now = loop_cache(), asyncio.get_running_loop().time
     quiet_checks = 0
-    retry_at = 0.0  # a hole that could not be closed is not looked at for each piece of news
-    with Inbox(limits.STATUS_CHECK_SECONDS) as inbox:
-        async with loop_hub().watching(log.stream_key(turn_id), inbox.put):
-            look = await looks.at(turn_id, since=now())
-            place.correct(look)
-            async for batch in place.catch_up(look):
+    retry_at = 0.0  # a gap that could not be filled is not tried again for each announcement
+    with ReaderBuffer(durable_limits.STATUS_CHECK_SECONDS) as buffer:
+        async with loop_hub().watching(event_log.stream_key(turn_id), buffer.put):
+            status = await statuses.get(turn_id, since=now())
+            position.correct(status)
+            async for batch in position.catch_up(status):
                 yield batch
-            while not place.ended:
-                news = await inbox.get()
-                if news:
-                    if fresh := place.accept(news):
+            while not position.ended:
+                entries = await buffer.get()
+                if entries:
+                    if fresh := position.accept(entries):
                         yield fresh
-                    if place.ended or place.at >= news[-1].at:
+                    if position.ended or position.at >= entries[-1].at:
                         continue
                     if now() < retry_at:
                         continue
-                    tallies.count(tallies.Tally.RESYNCS)
-                if news is None:
+                    counters.count(counters.CounterBuffer.RESYNCS)
+                if entries is None:
                     quiet_checks += 1
-                    look = await looks.at(turn_id, since=now() - limits.STATUS_CHECK_SECONDS / 2)
-                    if note := place.in_line(look):
+                    status = await statuses.get(
+                        turn_id, since=now() - durable_limits.STATUS_CHECK_SECONDS / 2
+                    )
+                    if note := position.queue_note(status):
                         yield [note]
                         continue
-                    if quiet_checks % QUIET_CHECKS_PER_READ and not place.lacks(look):
+                    if quiet_checks % QUIET_CHECKS_PER_READ and not position.lacks(status):
                         yield []
                         continue
                 else:
-                    look = await looks.at(turn_id, since=now())
+                    status = await statuses.get(turn_id, since=now())
                 found = False
-                async for batch in place.catch_up(look):
+                async for batch in position.catch_up(status):
                     found = True
                     yield batch
-                is_blind = news is not None and news != [] and place.at < news[-1].at
-                if is_blind:
-                    retry_at = now() + limits.STATUS_CHECK_SECONDS
-                if not found and (news is None or is_blind):
+                has_gap = entries is not None and entries != [] and position.at < entries[-1].at
+                if has_gap:
+                    retry_at = now() + durable_limits.STATUS_CHECK_SECONDS
+                if not found and (entries is None or has_gap):
                     yield []
 
 
 async def read_compact(turn_id: uuid.UUID) -> AsyncGenerator[Batch]:
-    """For AI SDK clients: what stands in a few chunks from `start` on, then live.
+    """Yield the committed part in a few chunks from `start` on, then live events, for AI SDK clients.
 
-    When something that was shown is void, the reading ends without `finish`: such clients cannot take words
-    back, and a resume replays only what stands.
+    Ends without `finish` when something that was yielded becomes void: such clients cannot remove text, and a
+    resume replays only what is valid.
     """
     snapshot = await in_thread(replay.snapshot, turn_id)
     shown = snapshot.at
     if snapshot.chunks:
-        yield [Entry(snapshot.at, snapshot.at, body) for body in snapshot.chunks]
+        yield [LoggedEvent(snapshot.at, snapshot.at, body) for body in snapshot.chunks]
     if snapshot.ended:
         return
     async with aclosing(read(turn_id, after=snapshot.at)) as batches:
@@ -116,62 +119,62 @@ async def read_compact(turn_id: uuid.UUID) -> AsyncGenerator[Batch]:
 
 
 def merged(batch: Batch) -> Batch:
-    """The same with neighbouring deltas of one part as one: a reader that comes late gets few chunks."""
+    """Return the batch with adjacent deltas of one part joined, so that a late reader gets few chunks."""
     fewer: Batch = []
     for part, run in groupby(batch, key=lambda entry: protocol.part_of(entry.body)):
-        for entries in handfuls(run) if part else ([entry] for entry in run):
+        for entries in split_by_size(run) if part else ([entry] for entry in run):
             joined = protocol.join([entry.body for entry in entries]) if len(entries) > 1 else entries[0].body
-            fewer.append(Entry(entries[-1].at, entries[0].after, joined))
+            fewer.append(LoggedEvent(entries[-1].at, entries[0].after, joined))
     return fewer
 
 
-def handfuls(entries: Iterable[Entry]) -> Iterator[Batch]:
-    """Entries by as many as may be sent as one."""
-    hand: Batch = []
+def split_by_size(entries: Iterable[LoggedEvent]) -> Iterator[Batch]:
+    """Yield the entries in groups that are small enough to be sent as one delta."""
+    group: Batch = []
     size = 0
     for entry in entries:
-        if hand and size + len(entry.body) > limits.MAX_DELTA_CHARACTERS:
-            yield hand
-            hand, size = [], 0
-        hand.append(entry)
+        if group and size + len(entry.body) > limits.MAX_DELTA_CHARACTERS:
+            yield group
+            group, size = [], 0
+        group.append(entry)
         size += len(entry.body)
-    if hand:
-        yield hand
+    if group:
+        yield group
 
 
 @dataclass
-class Place:
-    """How far one reader has come."""
+class ReaderPosition:
+    """The position of one reader in a turn's events."""
 
     turn_id: uuid.UUID
     at: Position
     ended: bool = False
-    told_position: int = 0
-    shown: Position = START  # the last entry that changed what this reader shows
+    queue_position: int = 0  # the one this reader was last sent
+    shown: Position = START  # of the last entry that changed what this reader shows
     was_corrected: bool = False
 
     def __post_init__(self) -> None:
         self.shown = self.at
 
-    def in_line(self, look: Look | None) -> Entry | None:
-        """Where the turn stands in its queue, when this reader does not know it yet; moves no reader's place."""
-        if look is None or not look.position or look.position == self.told_position:
+    def queue_note(self, status: TurnStatus | None) -> LoggedEvent | None:
+        """Return a transient event with the turn's position in the queue, if this reader does not know it yet."""
+        if status is None or status.queue_position in (0, self.queue_position):
             return None
-        self.told_position = look.position
-        return Entry(self.at, self.at, protocol.Framed(InLine(look.position)).encode())
+        self.queue_position = status.queue_position
+        return LoggedEvent(self.at, self.at, protocol.Framed(QueuePosition(self.queue_position)).encode())
 
-    def correct(self, look: Look | None) -> None:
-        """A place in an attempt that never was (the data it came from is lost) leads back to the last commit."""
-        if look is not None and self.at.attempt > look.attempt and not look.is_over:
-            self.at = self.shown = look.stored
-            self.was_corrected = True  # to a place that may be the end itself, written since the look began
+    def correct(self, status: TurnStatus | None) -> None:
+        """Go back to the last commit from a position in an attempt the database does not know: it lost data."""
+        if status is not None and self.at.attempt > status.attempt and not status.is_over:
+            self.at = self.shown = status.stored
+            self.was_corrected = True  # perhaps to the end itself, written since the status was read
 
-    def lacks(self, look: Look | None) -> bool:
-        """Whether the database has something for this reader."""
-        return look is not None and (look.is_over or look.stored > self.at)
+    def lacks(self, status: TurnStatus | None) -> bool:
+        """Return whether the database has something for this reader."""
+        return status is not None and (status.is_over or status.stored > self.at)
 
-    def accept(self, entries: Sequence[Entry]) -> Batch:
-        """Of entries in order, those that are new, up to the first that does not join on."""
+    def accept(self, entries: Sequence[LoggedEvent]) -> Batch:
+        """Advance over entries in order and return the new ones, up to the first gap."""
         fresh = []
         for entry in entries:
             if entry.at <= self.at or self.ended:
@@ -185,77 +188,153 @@ class Place:
             fresh.append(entry)
         return fresh
 
-    async def catch_up(self, look: Look | None) -> AsyncIterator[Batch]:
-        """What the log has and, where it does not join on or the turn is over, what the database has."""
-        is_over = look is not None and look.is_over
+    async def catch_up(self, status: TurnStatus | None) -> AsyncIterator[Batch]:
+        """Yield what the log has and, if it has a gap or the turn is over, what the database has."""
+        is_over = status is not None and status.is_over
         past = await self._past(("log", self.at), self._from_log, is_over) or Past()
         if fresh := self.accept(past):
             yield fresh
-        has_hole = bool(past) and self.at < past[-1].at
-        if not self.ended and (has_hole or self.lacks(look)):
+        has_gap = bool(past) and self.at < past[-1].at
+        if not self.ended and (has_gap or self.lacks(status)):
             stored = await self._past(("stored", self.at), partial(self._from_database, self.at), is_over)
-            if look is not None and is_over and stored and self._shows_void(stored[0]):
+            if status is not None and is_over and stored and self._shows_void(stored[0]):
                 self.ended = True
-                yield await self._restated(look)
+                yield await self._replay_all(status)
                 return
-            if fresh := self.accept(log.join(stored or (), past)):
+            if fresh := self.accept(event_log.join(stored or (), past)):
                 yield fresh
-            if look is not None and is_over and stored is not None and not self.ended:
-                if end := await self._last_word(look):
+            if status is not None and is_over and stored is not None and not self.ended:
+                if end := await self._final_events(status):
                     yield end
                 self.ended = True
 
     async def _past(self, of: Any, load: Callable[[], Awaitable[Past | None]], is_over: bool) -> Past | None:
-        """What a turn that is over said does not change any more: its readers hold it together."""
+        """Load past events; those of a turn that is over no longer change, so its readers share them."""
         return await (_pasts.get((self.turn_id, of), load) if is_over else load())
 
-    def _shows_void(self, entry: Entry) -> bool:
-        """Whether this reader shows something that the entry, of an end no attempt wrote, does not know of."""
+    def _shows_void(self, entry: LoggedEvent) -> bool:
+        """Return whether this reader shows text that an end written without a worker does not include."""
         unknown = entry.after < self.shown and self.shown.attempt < entry.at.attempt
         return unknown and not protocol.is_reset(entry.body)
 
-    async def _restated(self, look: Look) -> Batch:
-        """All of an ended turn anew, for a reader that was shown words the database does not have."""
+    async def _replay_all(self, status: TurnStatus) -> Batch:
+        """Return all of an ended turn again, for a reader that shows text the database does not have."""
         chunks = (await in_thread(replay.snapshot, self.turn_id)).chunks
         begins = next((n for n, chunk in enumerate(chunks) if protocol.is_step_start(chunk)), None)
-        said = chunks[begins:] if begins is not None else chunks[-1:]
-        reset = protocol.Framed(AttemptStarted(look.attempt, 0)).encode()
-        return [Entry(self.at, START, body) for body in [reset, *said]]
+        rest = chunks[begins:] if begins is not None else chunks[-1:]
+        reset = protocol.Framed(AttemptStarted(status.attempt, 0)).encode()
+        return [LoggedEvent(self.at, START, body) for body in [reset, *rest]]
 
-    async def _last_word(self, look: Look) -> Batch:
-        """The end once more, for a reader whose place is not in what is left of the log."""
-        if look.stored == START and look.attempt:
-            return await self._from_rows(look)
+    async def _final_events(self, status: TurnStatus) -> Batch:
+        """Return the end for a reader whose position is not in what is left of the log."""
+        if status.stored == START and status.attempt:
+            return await self._from_rows(status)
         stored = await self._from_database(START)
         last = (stored or [])[-1:]
         if last and not protocol.is_end(last[0].body):
-            return await self._from_rows(look)  # it could not be closed: its row alone says that it has ended
-        return last if self.was_corrected or self.at != look.stored else []
+            return await self._from_rows(
+                status
+            )  # its log could not be closed: only its row says it has ended
+        return last if self.was_corrected or self.at != status.stored else []
 
-    async def _from_rows(self, look: Look) -> Batch:
-        """A turn so old that its events were thrown away: what its rows say; only the end for who has begun it."""
+    async def _from_rows(self, status: TurnStatus) -> Batch:
+        """Rebuild the events of a turn whose log was purged; a reader that had begun gets only the end."""
         chunks = (await in_thread(replay.snapshot, self.turn_id)).chunks
-        places = [Position(look.attempt, number) for number in range(len(chunks) + 1)]
-        entries = [Entry(places[n + 1], places[n], chunk) for n, chunk in enumerate(chunks)]
+        at = [Position(status.attempt, number) for number in range(len(chunks) + 1)]
+        entries = [LoggedEvent(at[n + 1], at[n], chunk) for n, chunk in enumerate(chunks)]
         return entries if self.at == START else [entry for entry in entries if protocol.closes(entry.body)]
 
     async def _from_log(self) -> Past:
-        """What stands of it; nothing while Redis is away."""
+        """Return the valid entries of the log; none while Redis is unavailable."""
         entries: Batch = []
         at = self.at
         try:
-            while page := await log.read_page(self.turn_id, at):
+            while page := await event_log.read_page(self.turn_id, at):
                 entries += page
                 at = page[-1].at
-                if len(page) < limits.LOG_PAGE:
+                if len(page) < durable_limits.LOG_PAGE:
                     break
         except (RedisError, OSError):
             return Past()
         return Past(standing(entries))
 
     async def _from_database(self, after: Position) -> Past | None:
-        """None while the database is away."""
+        """Return stored entries; None while the database is unavailable."""
         try:
-            return Past(await in_thread(log.stored, self.turn_id, after))
+            return Past(await in_thread(event_log.stored, self.turn_id, after))
         except (OperationalError, InterfaceError):
             return None
+
+
+class ReaderBuffer:
+    """A bounded buffer that also wakes its reader when nothing came for `quiet_seconds`.
+
+    It may overflow, since the log has everything. One timer is set again only when it fires, so that a busy turn
+    costs no timer per event.
+    """
+
+    def __init__(self, quiet_seconds: float) -> None:
+        self._quiet_seconds = quiet_seconds
+        self._unread: list[str] = []
+        self._must_read = False
+        self._quiet = False
+        self._waiter: asyncio.Future[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def __enter__(self) -> ReaderBuffer:
+        self._loop = asyncio.get_running_loop()
+        self._heard_at = self._loop.time()
+        self._timer = self._loop.call_later(self._quiet_seconds, self._tick)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def put(self, payload: str | None) -> None:
+        """Add an announcement; a nudge, a lost connection or an overflow makes the reader read the log instead."""
+        if not payload or len(self._unread) >= MAX_UNREAD:
+            self._unread.clear()
+            self._must_read = True
+        elif not self._must_read:
+            self._unread.append(payload)
+        self._heard_at = self._loop.time()
+        self._wake()
+
+    async def get(self) -> list[LoggedEvent] | None:
+        """Return the next entries in order; an empty list means: read the log; None: nothing came."""
+        if not (self._unread or self._must_read or self._quiet):
+            self._waiter = self._loop.create_future()
+            try:
+                await self._waiter
+            finally:
+                self._waiter = None
+        unread, must_read, quiet = self._unread, self._must_read, self._quiet
+        self._unread, self._must_read, self._quiet = [], False, False
+        if must_read:
+            return []
+        if not unread:
+            return None if quiet else []
+        if len(unread) == 1:
+            return list(parsed(unread[0]))
+        return [entry for payload in unread for entry in parsed(payload)]
+
+    def _tick(self) -> None:
+        rest = self._heard_at + self._quiet_seconds - self._loop.time()
+        if rest <= 0:
+            self._quiet = True
+            self._wake()
+            rest = self._quiet_seconds
+        self._timer = self._loop.call_later(rest, self._tick)
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+
+@lru_cache(maxsize=256)
+def parsed(payload: str) -> tuple[LoggedEvent, ...]:
+    """Return the entries of an announcement, parsed once for all its readers."""
+    return tuple(event_log.parse_news(payload))

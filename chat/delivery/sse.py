@@ -1,4 +1,4 @@
-"""Turns as server-sent events: the AI SDK's UI message stream, with an id on every event."""
+"""Turns as server-sent events: the AI SDK UI message stream, with an id on every event."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from contextlib import aclosing
 from django.db import connection
 from django.http import StreamingHttpResponse
 
-from chat import protocol
+from chat import limits, protocol
 from chat.delivery import reader
-from durable import limits
+from durable import limits as durable_limits
 from durable.events import Position
 
 HEADERS = {
@@ -25,16 +25,16 @@ OPENING = b": stream-open\n\n"
 KEEP_ALIVE = b": keep-alive\n\n"
 DONE = b"data: [DONE]\n\n"
 LINE_BREAKS = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
-KEEP_ALIVE_AFTER_SECONDS = limits.KEEP_ALIVE_SECONDS - 1.5 * limits.STATUS_CHECK_SECONDS
+KEEP_ALIVE_AFTER_SECONDS = durable_limits.KEEP_ALIVE_SECONDS - 1.5 * durable_limits.STATUS_CHECK_SECONDS
 
 
 def respond_exact(turn_id: uuid.UUID, after: Position) -> StreamingHttpResponse:
-    """Exactly what follows a place, until the end."""
+    """Stream exactly what follows a position, until the end of the turn."""
     return respond(reader.read(turn_id, after=after), ends_anyway=True)
 
 
 def respond_compact(turn_id: uuid.UUID) -> StreamingHttpResponse:
-    """For AI SDK clients: all that stands in few chunks, then live. Cut short, it has no `[DONE]`."""
+    """Stream the committed part in few chunks, then live events; a stream that is cut short has no `[DONE]`."""
     return respond(reader.read_compact(turn_id), ends_anyway=False)
 
 
@@ -47,7 +47,7 @@ def respond(batches: AsyncGenerator[reader.Batch], *, ends_anyway: bool) -> Stre
 
 
 async def events(batches: AsyncGenerator[reader.Batch], *, ends_anyway: bool) -> AsyncGenerator[bytes]:
-    """The bytes of a stream: never silent for long, few writes, none so large that a slow reader is dear."""
+    """Yield the bytes of a stream: keep-alives when it is quiet, few writes, none larger than a piece."""
     loop = asyncio.get_running_loop()
     yield OPENING
     sent_at, finished = loop.time(), ends_anyway
@@ -67,7 +67,7 @@ async def events(batches: AsyncGenerator[reader.Batch], *, ends_anyway: bool) ->
 
 
 def pieces(batch: reader.Batch) -> Iterator[bytes]:
-    """A batch as bytes, cut anywhere: what is not sent yet is not made yet."""
+    """Yield a batch as bytes, cut anywhere; each piece is made when it is sent, to save memory."""
     ready, size = [], 0
     for text in texts(batch):
         ready.append(text)
@@ -92,7 +92,7 @@ def texts(batch: reader.Batch) -> Iterator[str]:
 
 
 def one_line(body: str) -> str:
-    """Escape the line breaks that JSON leaves as they are: readers that split text into lines would cut it there."""
+    """Escape the Unicode line breaks that JSON does not: some readers split lines there."""
     if not body.isascii():
         for character, escaped in LINE_BREAKS.items():
             body = body.replace(character, escaped)

@@ -1,4 +1,4 @@
-"""The loop that answers a turn, step by step."""
+"""The engine: answers a turn, step by step."""
 
 from chat.engine.run import run
 

@@ -1,4 +1,4 @@
-"""Running one turn: ask the model, commit the step, run its tools, until there is nothing more to do."""
+"""The loop of one turn: ask the model, commit the step, run its tools, until it asks for no more."""
 
 from __future__ import annotations
 
@@ -12,22 +12,21 @@ from django.db import transaction
 
 import llm
 from accounts.ledger import OverBudget, charge_answer, check_budget
-from chat import closing, fold, news, outside_content, titles
+from chat import fold, limits, notifications, outside_content, titles, turn_log
 from chat.engine import compaction, history, steering
 from chat.engine.journal import TurnJournal
-from chat.engine.pictures import show_pictures
-from chat.engine.silence import Silence
-from chat.engine.streaming import StepStream
-from chat.engine.watching import OperationWatch
-from chat.events import Status, Steered, StepFinished, StepStarted, TurnEvent
+from chat.engine.status_notes import IdleNotices, OperationWatch
+from chat.engine.step_stream import StepStream
+from chat.events import StatusNote, Steered, StepFinished, StepStarted, TurnEvent
 from chat.models import Message, Step, Turn
 from chat.protocol import Framed
 from chat.replay import steers_of
-from durable import crashpoints, guard, limits, storable, tracing
-from durable.errors import HandOver, JobCancelled, LeaseLost, TimedOut
+from durable import crashpoints, fault_isolation, storable, tracing
+from durable import limits as durable_limits
+from durable.errors import HandOver, JobCancelled, JobTimedOut, LeaseLost
+from durable.event_loop import background_loop
 from durable.lease import Lease
-from durable.loop import background_loop
-from durable.stop import StopReason
+from durable.stop_signal import StopReason
 from llm.carry import Carry
 from llm.types import Completion, Request, ToolCallRequest
 from tools import registry
@@ -40,28 +39,28 @@ Reason = Turn.EndReason
 
 
 def run(lease: Lease) -> None:
-    """Answer a turn. May start at any step: what an earlier attempt has committed is not done again."""
+    """Answer a turn, from the first step that no earlier attempt has committed."""
     crashpoints.reached("after_claim")
     turn = lease.job
     assert isinstance(turn, Turn)
-    news.turn_changed(turn)
+    notifications.turn_changed(turn)
     with TimeCap(turn, lease), OperationWatch(turn, lease.emitter) as operations:
         Answering(turn, lease, operations).run()
 
 
 def seconds_left(turn: Turn, lease: Lease) -> float:
-    """How much longer the turn may take."""
+    """Return how much longer the turn may take."""
     now = lease.now()
     taken = now - (turn.started_at or now)
-    return max(limits.MAX_TURN_SECONDS - taken.total_seconds(), 0.0)
+    return max(durable_limits.MAX_TURN_SECONDS - taken.total_seconds(), 0.0)
 
 
 class TooManySteps(Exception):
-    """The turn has taken more steps than a turn may."""
+    """The turn has taken MAX_STEPS_PER_TURN steps."""
 
 
 class TimeCap:
-    """Stops a turn whose time is over, wherever it is."""
+    """Stop a turn when its time is up, whatever it is doing."""
 
     def __init__(self, turn: Turn, lease: Lease) -> None:
         self._left = seconds_left(turn, lease)
@@ -79,8 +78,8 @@ class TimeCap:
 
 
 @dataclass
-class Round:
-    """The step that is being asked for."""
+class ModelStep:
+    """The step that the model is answering."""
 
     number: int
     stream: StepStream
@@ -96,29 +95,29 @@ class Answering:
         self.permissions = narrow(
             Permissions.parse(turn.session.permissions or None), Permissions.parse(turn.permissions)
         )
-        self.has_called = False  # this attempt has asked for tools
-        self.round: Round | None = None
+        self.has_called = False  # this attempt has called tools
+        self.round: ModelStep | None = None
         self.unsaved: Completion | None = None  # an answer that is paid for and not committed yet
 
     @property
     def resumed(self) -> bool:
-        """An earlier attempt may have left something."""
+        """Whether an earlier attempt may have left something."""
         return self.lease.attempt > 1
 
     def run(self) -> None:
-        """Every way out ends the turn, except a lost lease and a hand-over, which leave it to another worker."""
+        """Answer the turn and end it, whatever happens; a lost lease or a hand-over leaves it to another worker."""
         try:
             self.answer()
         except (LeaseLost, HandOver):
             raise
         except JobCancelled:
             self.end(Turn.CANCELLED, Reason.CANCELLED)
-        except TimedOut:
+        except JobTimedOut:
             self.end(Turn.FAILED, Reason.TIMED_OUT)
         except TooManySteps:
             self.end(Turn.FAILED, Reason.TOO_MANY_STEPS)
         except OverBudget as error:
-            self.end(Turn.FAILED, Reason.BUDGET, str(error.detail))
+            self.end(Turn.FAILED, Reason.BUDGET, error.message)
         except llm.RateLimited as error:
             self.wait(error)
         except llm.ModelRefused as error:
@@ -130,15 +129,15 @@ class Answering:
             self.end(Turn.FAILED, Reason.MODEL_ERROR, error.user_message)
         except (
             Exception
-        ) as error:  # the task's boundary: an unknown error ends the turn visibly and is written down
-            if guard.may_pass(error) and self.lease.attempt < limits.MAX_ATTEMPTS:
+        ) as error:  # the task's boundary: an unknown error is logged and ends the turn visibly
+            if fault_isolation.may_pass(error) and self.lease.attempt < durable_limits.MAX_ATTEMPTS:
                 logger.warning("the database failed: %s", error, extra=self.turn.log_context())
-                raise HandOver from error  # what is committed stands, and another attempt goes on from there
+                raise HandOver from error  # another attempt goes on from the last commit
             logger.exception("turn failed", extra=self.turn.log_context())
             self.end(Turn.FAILED, Reason.INTERNAL_ERROR)
 
     def answer(self) -> None:
-        """Go on where earlier attempts came to, step after step."""
+        """Take steps until the model calls no tools, beginning after those of earlier attempts."""
         steps = list(self.turn.steps.defer("carry")) if self.resumed else []
         number = len(steps)
         if steps:
@@ -146,13 +145,13 @@ class Answering:
             with tracing.span("step", {"ratchet.step": last.number, "ratchet.resumed": True}):
                 has_calls = self.run_tools(last.number, requested(last))
             if not has_calls:
-                self.end_done()  # the answer was whole; only its end had not been written
+                self.end_done()  # the answer was complete; only the end of the turn was not committed
                 return
         while self.take_step(number):
             number += 1
 
     def take_step(self, number: int) -> bool:
-        """Ask the model and do what it asks for; False when it asked for nothing, with which the turn has ended."""
+        """Ask the model and run the tools it calls; return False if it called none, which has ended the turn."""
         with tracing.span("step", {"ratchet.step": number}):
             completion = self.ask(number)
             calls = self.commit_step(completion)
@@ -166,21 +165,21 @@ class Answering:
     # --- asking the model -------------------------------------------------------------------------
 
     def ask(self, number: int) -> Completion:
-        """One model round, streamed to the readers as it comes."""
-        self.boundary(number)
-        steered = steering.take_in(self.turn, self.lease, number)
+        """Stream one model request to the readers and return the answer."""
+        self.check_limits(number)
+        steered = steering.absorb_queued(self.turn, self.lease, number)
         model = self.turn.model_name or llm.default_model()
         messages = self.messages(model)
-        with Silence(self.say_waiting, "the model") as silence:
+        with IdleNotices(self.note_waiting, "the model") as idle:
             stream = StepStream(
                 self.lease.emitter,
                 number=number,
                 opening=self.opening(number, steers_of(self.turn) if steered or self.resumed else {}),
                 taken_ids=self.call_ids_before(number),
-                silence=silence,
+                idle=idle,
                 failures=self.turn.model_failures,
             )
-            self.round = Round(number, stream)
+            self.round = ModelStep(number, stream)
             stream.open()
             crashpoints.reached("before_model")
             request = Request(
@@ -191,7 +190,7 @@ class Answering:
             )
             try:
                 completion = self.stream(request, stream)
-            except llm.ContextTooLong:  # our estimate was too low; nothing of an answer has come yet
+            except llm.ContextTooLong:  # our estimate was too low; no part of an answer has come yet
                 smaller = replace(request, messages=self.messages(model, share=0.5))
                 completion = self.stream(smaller, stream)
         crashpoints.reached("after_model")
@@ -199,13 +198,13 @@ class Answering:
 
     def stream(self, request: Request, stream: StepStream) -> Completion:
         try:
-            return llm.stream(request, stream.hear, cancelled=self.lease.stop)
-        except llm.Cancelled:
+            return llm.stream(request, stream.receive, cancelled=self.lease.stop)
+        except llm.AnswerCancelled:
             self.lease.check()
             raise
 
-    def boundary(self, number: int) -> None:
-        """Between two steps: may this go on, and here?"""
+    def check_limits(self, number: int) -> None:
+        """Raise if the turn may not take another step, or should take it in another worker."""
         self.lease.check()
         if self.lease.draining:
             raise HandOver
@@ -214,15 +213,15 @@ class Answering:
         check_budget(self.turn.session.user)
 
     def messages(self, model: str, *, share: float = 1.0) -> list[history.ModelMessage]:
-        """The conversation as this model can read it: fitting its window, with the pictures it can see."""
-        room = compaction.Room.of(model, share)
-        said = compaction.fit(self.turn, self.lease, room, self.say_compacting)
-        pictures = show_pictures(said, self.turn.session.user, model)
-        self.turn.files_seen = list(dict.fromkeys([*self.turn.files_seen, *pictures.file_ids]))
-        return pictures.messages
+        """Return the conversation for this model: within its window, with images if it sees them."""
+        window = compaction.TokenBudget.of(model, share)
+        messages = compaction.fit(self.turn, self.lease, window, self.note_compaction)
+        shown = history.add_images(messages, self.turn.session.user, model)
+        self.turn.files_seen = list(dict.fromkeys([*self.turn.files_seen, *shown.file_ids]))
+        return shown.messages
 
-    def say_compacting(self, what: str) -> None:
-        self.lease.emitter.hint(Framed(Status(what, {"waiting_for": "summary"})))
+    def note_compaction(self, what: str) -> None:
+        self.lease.emitter.hint(Framed(StatusNote(what, {"waiting_for": "summary"})))
 
     def opening(self, number: int, steers: dict[int, list[Message]]) -> list[TurnEvent]:
         events: list[TurnEvent] = [StepFinished()] if number else []
@@ -233,8 +232,8 @@ class Answering:
         calls = calls_of(self.turn.pk) if number else ()
         return {call.call_id for call in calls if call.step != number}
 
-    def say_waiting(self, waiting_for: str, seconds: int) -> None:
-        note = Status(
+    def note_waiting(self, waiting_for: str, seconds: int) -> None:
+        note = StatusNote(
             f"Waiting for {waiting_for} for {seconds} seconds.",
             {"waiting_for": waiting_for, "seconds": seconds},
         )
@@ -243,7 +242,7 @@ class Answering:
     # --- committing -------------------------------------------------------------------------------
 
     def commit_step(self, completion: Completion) -> list[ToolCallRequest]:
-        """Write the round down before anything of it is acted on; without tool calls the turn ends with it."""
+        """Commit the step before its tools run; without tool calls this ends the turn."""
         assert self.round is not None
         stream, number = self.round.stream, self.round.number
         calls = stream.calls(completion)
@@ -292,7 +291,7 @@ class Answering:
     def write_step(
         self, number: int, parts: list[dict[str, Any]], carry: Carry, completion: Completion
     ) -> None:
-        """The step's rows. Once: a second run of the same commit writes the same."""
+        """Write the step's rows. Idempotent: a retried commit writes the same."""
         values = {
             "attempt": self.lease.attempt,
             "parts": parts,
@@ -313,26 +312,26 @@ class Answering:
         self.write_text(first=parts if number == 0 else None)
 
     def charge(self, number: int, completion: Completion) -> None:
-        """Once: the key is the turn and the step."""
+        """Charge for the step, once: the key is the turn and the step."""
         key = f"turn:{self.turn.pk}:step:{number}"
         charge_answer(completion, user_id=self.turn.user_id, key=key, job_id=self.turn.pk)
 
     def write_text(self, *, first: list[dict[str, Any]] | None = None) -> None:
-        """Keep the plain text of the answer so far; `first` is the only step there is, which spares reading it."""
-        text = closing.answer_text(self.turn) if first is None else fold.text_of(first)
+        """Store the plain text of the answer so far; `first` are the parts of the only step, if there is one."""
+        text = turn_log.answer_text(self.turn) if first is None else fold.text_of(first)
         Message.objects.filter(pk=self.turn.answer_id).update(text=text)
 
     # --- tools ------------------------------------------------------------------------------------
 
     def run_tools(self, number: int, calls: list[ToolCallRequest]) -> bool:
-        """Run what the step asked for and has no result yet; False when it asked for nothing."""
+        """Run the step's calls that have no result yet; return False if it has no calls."""
         if not calls:
             return False
         self.has_called = True
         done = {call.call_id for call in calls_of(self.turn.pk, number) if call.is_finished}
         outside_content.refresh(self.turn.session)
         names = ", ".join(sorted({call.name for call in calls}))
-        with Silence(self.say_waiting, names) as silence:
+        with IdleNotices(self.note_waiting, names) as idle:
             scope = CallScope(
                 user_id=self.turn.user_id,
                 session_id=self.turn.session_id,
@@ -342,10 +341,10 @@ class Answering:
                 permissions=self.permissions,
                 cancelled=self.lease.stop,
                 outside_sources=tuple(self.turn.session.outside_sources),
-                said=partial(outside_content.said_in, self.turn.session),
+                said=partial(outside_content.texts_of_person, self.turn.session),
             )
-            run_calls(calls, scope, TurnJournal(self.lease, frozenset(done), silence.touch))
-        self.operations.look()
+            run_calls(calls, scope, TurnJournal(self.lease, frozenset(done), idle.touch))
+        self.operations.watch_new()
         return True
 
     # --- ending -----------------------------------------------------------------------------------
@@ -355,13 +354,13 @@ class Answering:
         titles.request_title(self.turn.session)
 
     def end(self, status: str, reason: Reason, error: str = "") -> None:
-        """End a turn that was stopped; what had been shown of the open step is kept."""
+        """End a turn that was stopped; what was shown of its open step is kept."""
         stream = self.round.stream if self.round is not None else None
         open_prose = stream.open_prose if stream is not None else {}
         in_step = self.round is not None or self.turn.steps.exists()
         self.turn.status, self.turn.end_reason = status, reason
         kept = (
-            storable.nearest_json(stream.cut_off(closing.not_made(self.turn))) if stream is not None else []
+            storable.nearest_json(stream.cut_off(turn_log.not_made(self.turn))) if stream is not None else []
         )
 
         def keep() -> None:
@@ -372,34 +371,36 @@ class Answering:
                 self.write_text()
 
         events = [
-            *closing.prose_ends(open_prose),
-            *closing.cut_calls(kept),
-            *closing.unanswered_calls(self.turn),
+            *turn_log.prose_ends(open_prose),
+            *turn_log.cut_calls(kept),
+            *turn_log.unanswered_calls(self.turn),
         ]
         self.finish(status, reason, error, events, keep, in_step=in_step)
 
     def charge_unsaved(self) -> None:
-        """An answer that could not be committed as it came is paid for all the same."""
+        """Charge for an answer that was paid for but could not be committed."""
         if self.round is None or self.unsaved is None:
             return
         charge = partial(self.charge, self.round.number, self.unsaved)
-        guard.try_one(transaction.atomic(charge), what="The charge for an answer", item=self.turn.pk)
+        fault_isolation.try_one(
+            transaction.atomic(charge), what="The charge for an answer", item=self.turn.pk
+        )
 
     def finish(
         self, status: str, reason: Reason, error: str, events: list[TurnEvent], work: Any, *, in_step: bool
     ) -> None:
         self.turn.status, self.turn.end_reason, self.turn.error = status, reason, error
-        closing_events = closing.closing_events(self.turn, open_prose={}, in_step=in_step)
+        closing_events = turn_log.closing_events(self.turn, open_prose={}, in_step=in_step)
 
         def ending() -> None:
             work()
             if self.resumed or self.has_called:
-                closing.close_calls(self.turn)
+                turn_log.close_calls(self.turn)
 
         self.lease.finish(
             status,
             reason=reason,
-            error=self.turn.error or (closing.SENTENCES.get(reason, "") if status == Turn.FAILED else ""),
+            error=self.turn.error or (turn_log.SENTENCES.get(reason, "") if status == Turn.FAILED else ""),
             work=ending,
             events=framed([*events, *closing_events]),
             **self.totals(),
@@ -407,13 +408,13 @@ class Answering:
         crashpoints.reached("after_finish")
 
     def wait(self, error: llm.RateLimited) -> None:
-        """The model wants a long pause: free the worker and come back by ourselves, unless it would be too late."""
+        """Wait without a worker until the model may be asked again; end the turn if that would be too late."""
         seconds = error.retry_after
         if seconds >= seconds_left(self.turn, self.lease):
-            back_at = self.lease.now() + timedelta(seconds=min(seconds, limits.MAX_TOLD_PAUSE_SECONDS))
-            self.end(Turn.FAILED, Reason.MODEL_ERROR, closing.rate_limited_until(back_at))
+            back_at = self.lease.now() + timedelta(seconds=min(seconds, limits.MAX_RETRY_AFTER_SECONDS))
+            self.end(Turn.FAILED, Reason.MODEL_ERROR, turn_log.rate_limited_until(back_at))
             return
-        note = Status(
+        note = StatusNote(
             f"The model is rate limited; the next try is in {int(seconds)} seconds.",
             {"waiting_for": "model", "seconds": seconds},
         )
@@ -422,7 +423,7 @@ class Answering:
 
 
 def requested(step: Step) -> list[ToolCallRequest]:
-    """The tool calls of a committed step."""
+    """Return the tool calls of a committed step."""
     return [
         ToolCallRequest(id=part["id"], name=part["name"], arguments=part["arguments"])
         for part in step.parts

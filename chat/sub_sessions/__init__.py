@@ -1,1 +1,1 @@
-"""Sub-sessions: conversations that another conversation, or an agent, starts for a task."""
+"""Sub-sessions: conversations that another conversation or an agent starts for a task."""

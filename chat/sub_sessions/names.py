@@ -1,8 +1,8 @@
-"""How the turns of sub-sessions are called by their `client_id`, so that each comes about once."""
+"""Prefixes of the `client_id` of turns that the system starts; each id is used once, which makes them idempotent."""
 
 from __future__ import annotations
 
-TASK = "task:"  # a task, by the key of the call that handed it over
-TASK_CAME_BACK = "sub-session:"  # the turn in which a task comes back, by the task's turn
-REVIEW_DECIDED = "review:"  # the turn in which a sub-session goes on after a person decided
-EXECUTION_CAME_BACK = "execution:"  # the turn in which an execution comes back
+TASK = "task:"  # followed by an id made from the key of the call that started the task
+TASK_CAME_BACK = "sub-session:"  # continuation after a task; followed by the id of its turn
+REVIEW_DECIDED = "review:"  # continuation after a review; followed by its id
+EXECUTION_CAME_BACK = "execution:"  # continuation after an execution; followed by its id

@@ -1,25 +1,24 @@
-"""Turns of the copilot for agents: fills in `executions.ports.TurnRunner`."""
+"""Turns of the copilot for agents: the implementation of `blocks.ports.TurnRunner`."""
 
 from __future__ import annotations
 
 import uuid
 
-from rest_framework.exceptions import APIException
-
 from accounts.models import User
+from blocks.errors import ParkedForJob
+from blocks.ports import CopilotAnswer, PortError, TurnOrder
 from chat.models import Message, Session
-from chat.owners import Owner
-from chat.sub_sessions import starting
-from chat.sub_sessions.outcome import course_of, report_on
-from executions.blocks.errors import ParkedForJob
-from executions.ports import PortError, TurnAnswer, TurnOrder
+from chat.sessions import Owner
+from chat.sub_sessions import delegate
+from chat.sub_sessions.outcome import progress_of, report_on
+from durable.refusals import Refusal
 from executions.turn_runners import TurnScope
 from llm.types import CancelSignal
 from tools import registry
 from tools.base import Effect
 from tools.errors import BadPermissions
 from tools.permissions import NameList, Permissions, narrow
-from tools.sub_sessions import Report
+from tools.sub_sessions import TaskReport
 
 
 class AgentTurns:
@@ -28,13 +27,13 @@ class AgentTurns:
     def __init__(self, scope: TurnScope) -> None:
         self._scope = scope
 
-    def run(self, order: TurnOrder, cancel: CancelSignal) -> TurnAnswer:
-        """Start the turn, or find it under its key; while it runs the node waits without a worker.
+    def run(self, order: TurnOrder, cancel: CancelSignal) -> CopilotAnswer:
+        """Return the answer of the turn; raise ParkedForJob while it runs, so that the node waits without a worker.
 
-        When the turn ends the execution is woken and asks again; when the execution ends first, the turn stops.
+        The end of the turn wakes the execution, which calls this again. If the execution ends first, the turn stops.
         """
         turn_id = self._start(order)
-        if not course_of(turn_id).is_over:
+        if not progress_of(turn_id).is_over:
             raise ParkedForJob(turn_id)
         return answer_of(report_on(turn_id))
 
@@ -42,7 +41,7 @@ class AgentTurns:
         owner = Owner(user=User.objects.get(pk=self._scope.user_id))
         asking = self._scope.session_id
         parent = owner.sessions().filter(pk=asking).first() if asking else None
-        task = starting.Order(
+        task = delegate.TaskRequest(
             key=order.key,
             owner=owner,
             prompt=order.prompt,
@@ -52,21 +51,21 @@ class AgentTurns:
             outside_sources=self._scope.outside_sources,
             max_depth=order.max_depth,
             continues=order.session_id,
-            may_continue=lambda session: not leads_to(session, parent),
+            may_continue=lambda session: not would_wait_for_itself(session, parent),
             execution_id=self._scope.execution_id,
         )
         try:
-            return starting.start(task).pk
-        except starting.NoSuchSession:
+            return delegate.start(task).pk
+        except delegate.NoSuchSession:
             raise PortError(
                 f"The session {order.session_id!r} is not yours, or is the one that runs this agent."
             ) from None
-        except starting.TooDeep:
+        except delegate.SubSessionTooDeep:
             raise PortError(
-                "Copilots start copilots too deeply here. Do this part without AutoPilot."
+                "AutoPilot blocks are nested too deeply here. Do this part without one."
             ) from None
-        except APIException as refused:
-            raise PortError(str(refused.detail)) from None
+        except Refusal as refused:
+            raise PortError(refused.message) from None
 
     def _permissions(self, order: TurnOrder) -> Permissions:
         try:
@@ -76,24 +75,24 @@ class AgentTurns:
             )
         except BadPermissions as error:
             raise PortError(str(error)) from None
-        return narrow(allowed, only_looking()) if order.dry_run else allowed
+        return narrow(allowed, read_only()) if order.dry_run else allowed
 
 
-def only_looking() -> Permissions:
-    """The tools that leave nothing behind."""
+def read_only() -> Permissions:
+    """Permit only tools without side effects."""
     pure = frozenset(tool.name for tool in registry.current().all() if tool.effect is Effect.PURE)
     return Permissions(tools=NameList(allow=pure), blocks=NameList(allow=frozenset()))
 
 
-def leads_to(session: Session, asking: Session | None) -> bool:
-    """Whether a session is the one that asks, or the one it comes from: it would wait for itself."""
-    return asking is not None and (asking.pk == session.pk or starting.descends_from(session, asking))
+def would_wait_for_itself(session: Session, asking: Session | None) -> bool:
+    """Return whether the session is the one that asks, or one of its ancestors."""
+    return asking is not None and (asking.pk == session.pk or delegate.descends_from(session, asking))
 
 
-def answer_of(report: Report) -> TurnAnswer:
+def answer_of(report: TaskReport) -> CopilotAnswer:
     cancelled = "The copilot's turn was cancelled." if report.status == "cancelled" else ""
     failed = (report.error or "The copilot's turn failed.") if report.status == "failed" else ""
-    return TurnAnswer(
+    return CopilotAnswer(
         session_id=str(report.handle.session_id),
         response=report.text,
         tool_calls=report.tool_calls,
@@ -105,6 +104,6 @@ def answer_of(report: Report) -> TurnAnswer:
 
 
 def history_of(session_id: uuid.UUID) -> str:
-    """The conversation as lines of text."""
+    """Return the conversation as lines of text."""
     rows = Message.objects.filter(session=session_id, turn__superseded_at=None).exclude(seq=None)
     return "\n".join(f"{role}: {text}" for role, text in rows.order_by("seq").values_list("role", "text"))

@@ -12,12 +12,12 @@ import pytest
 from django.db import connection, transaction
 
 from accounts.models import User
-from chat import turns
+from chat import admission, turns
 from chat.engine import steering
 from chat.errors import NotQueued
 from chat.models import Message, Session, Turn
 from durable import jobs
-from durable.cancelling import CancelAnswer
+from durable.cancellation import CancelAnswer
 from executions.models import Execution
 from tests.executions.people import make_agent, make_execution
 from tests.on_postgresql import run_on_postgresql
@@ -40,7 +40,7 @@ def test_a_message_is_accepted_while_a_turn_of_its_person_is_being_claimed() -> 
 
     def claim() -> None:
         with transaction.atomic():
-            Turn.admit(first.pk)
+            admission.may_start(first.pk)
             claiming.set()
             accepted.wait(WAIT)
         connection.close()
@@ -65,11 +65,11 @@ def test_a_message_that_comes_again_while_its_turn_is_being_claimed_is_the_same_
 
     def claim() -> None:
         with transaction.atomic():
-            Turn.admit(first.pk)
+            admission.may_start(first.pk)
             Turn.objects.filter(pk=first.pk).update(status=Turn.RUNNING)
             claiming.set()
             time.sleep(0.5)  # by now the message stands in line
-            first.session.take_places(1)
+            first.session.reserve_seqs(1)
         connection.close()
 
     worker = threading.Thread(target=claim)
@@ -122,7 +122,7 @@ def test_a_turn_takes_in_a_steering_message_while_others_of_its_session_are_canc
     for step in range(1, 11):
         cancelled = queue(session, "never mind", "nor this")
         queue(session, f"steer {step}", mode=Turn.Mode.STEER)
-        work: list[Callable[[], object]] = [lambda step=step: steering.take_in(turn, lease, step)]  # type: ignore[misc]
+        work: list[Callable[[], object]] = [lambda step=step: steering.absorb_queued(turn, lease, step)]  # type: ignore[misc]
         work += [lambda other=other: turns.cancel(other) for other in cancelled]  # type: ignore[misc]
         all_at_once(lambda one: one(), work)
     assert Message.objects.filter(turn=turn).exclude(steered_step=None).count() == 10

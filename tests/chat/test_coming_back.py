@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from accounts.models import User
-from chat import sessions, turns
-from chat.models import Session, Turn
-from chat.sub_sessions import names, outcome, telling
-from chat.waits import TurnWait
+from chat import admission, sessions, turns
+from chat.models import Session, Turn, TurnWait
+from chat.sub_sessions import callbacks, names, outcome
 from durable import jobs
+from durable.lifecycle import lifecycle_of
 from executions.models import Agent, Execution
 from tools.base import Effect
 from tools.models import Operation, ToolCall
-from tools.operations.cancelling import stop as stop_operation
+from tools.operations.cancellation import stop as stop_operation
 
 pytestmark = pytest.mark.django_db
 KEY = "turn:0:c1"
@@ -60,14 +60,14 @@ def child(session: Session) -> Turn:
 
 
 def ask_to_be_told(session: Session, task: Turn) -> None:
-    telling.tell_when_over(task.pk, session_id=session.pk, call_key=KEY)
+    callbacks.call_back_when_over(task.pk, session_id=session.pk, call_key=KEY)
 
 
 def end(task: Turn, status: str = "completed", text: str = "All done.") -> None:
     """As its worker, or whoever else, ends it."""
     task.steps.create(number=task.steps.count(), attempt=1, parts=[{"kind": "text", "text": text}])
     Turn.objects.filter(pk=task.pk).update(status=status, end_reason="done")
-    Turn.objects.get(pk=task.pk).ended()
+    lifecycle_of(Turn).ended(Turn.objects.get(pk=task.pk))
 
 
 def continuations(session: Session) -> list[Turn]:
@@ -84,7 +84,7 @@ def test_the_conversation_is_called_back_once_and_reads_the_answer_where_it_aske
     ask_to_be_told(session, child)
     assert continuations(session) == [] and told_status() == "running"
     end(child)
-    Turn.objects.get(pk=child.pk).ended()
+    lifecycle_of(Turn).ended(Turn.objects.get(pk=child.pk))
     (turn,) = continuations(session)
     assert (turn.status, turn.user_id) == ("queued", session.user_id)
     assert str(child.session_id) in turn.note and "has completed" in turn.note
@@ -128,9 +128,9 @@ def test_a_continuation_stands_behind_the_turn_that_runs(session: Session, child
     running = Turn.objects.create(session=session, user=session.user, status="running")
     end(child)
     (turn,) = continuations(session)
-    assert Turn.next_up(session) == [] and not Turn.admit(turn.pk)
+    assert admission.next_up(session) == [] and not admission.may_start(turn.pk)
     Turn.objects.filter(pk=running.pk).update(status="completed")
-    assert Turn.next_up(session) == [turn.pk]
+    assert admission.next_up(session) == [turn.pk]
 
 
 def test_nobody_is_told_in_a_conversation_that_is_gone(session: Session, child: Turn) -> None:
@@ -168,7 +168,7 @@ def test_a_task_is_over_only_when_the_long_work_it_started_has_come_back(
     assert (report.status, report.doing) == ("running", "waits for long work that it has started")
     assert continuations(session) == []
     Operation.objects.filter(pk=operation.pk).update(status="completed")
-    Operation.objects.get(pk=operation.pk).ended()
+    lifecycle_of(Operation).ended(Operation.objects.get(pk=operation.pk))
     (back,) = continuations(child.session)
     assert outcome.report_on(child.pk).status == "running"
     end(back, text="It is built.")
@@ -189,7 +189,7 @@ def test_a_task_waits_for_the_tasks_it_asked_to_be_told_of(session: Session, chi
     deeper = Session.objects.create(user=session.user, parent=child.session, depth=2)
     grandchild = task_in(deeper)
     ask_to_be_told(session, child)
-    telling.tell_when_over(grandchild.pk, session_id=child.session_id, call_key="another")
+    callbacks.call_back_when_over(grandchild.pk, session_id=child.session_id, call_key="another")
     end(child)
     assert continuations(session) == []
     jobs.force_cancel(Turn, grandchild.pk)  # it calls nobody back, so the task above is over with it
@@ -220,7 +220,7 @@ def test_an_execution_calls_its_conversation_back_once(session: Session, status:
     run = execution(session)
     Execution.objects.filter(pk=run.pk).update(status=status)
     for _ in range(2):
-        Execution.objects.get(pk=run.pk).ended()
+        lifecycle_of(Execution).ended(Execution.objects.get(pk=run.pk))
     (turn,) = continuations(session)
     assert f"has {word}" in turn.note and f"execution_id={run.pk}" in turn.note
 
@@ -228,7 +228,7 @@ def test_an_execution_calls_its_conversation_back_once(session: Session, status:
 @pytest.mark.parametrize("more", [{"tell_session": False}, {"session_id": None}, {"status": "TERMINATED"}])
 def test_an_execution_nobody_wants_to_hear_of_calls_nobody(session: Session, more: dict[str, Any]) -> None:
     run = execution(session, **{"status": "COMPLETED"} | more)
-    run.ended()
+    lifecycle_of(Execution).ended(run)
     assert continuations(session) == []
 
 
@@ -246,14 +246,14 @@ def test_deleting_a_conversation_stops_the_child_it_waits_for(session: Session, 
 def test_deleting_a_sub_session_ends_the_wait_for_it(session: Session, child: Turn) -> None:
     deeper = Session.objects.create(user=session.user, parent=child.session, depth=2)
     grandchild = task_in(deeper)
-    telling.tell_when_over(grandchild.pk, session_id=child.session_id, call_key="another")
+    callbacks.call_back_when_over(grandchild.pk, session_id=child.session_id, call_key="another")
     ask_to_be_told(session, child)
     end(child)
     assert continuations(session) == []
     sessions.delete(deeper)
     assert len(continuations(session)) == 1
     with pytest.raises(outcome.NoSuchTask):
-        outcome.course_of(grandchild.pk)
+        outcome.progress_of(grandchild.pk)
 
 
 def test_the_note_carries_no_words_of_the_sub_session(session: Session, child: Turn) -> None:

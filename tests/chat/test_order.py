@@ -6,7 +6,7 @@ import pytest
 from pytest_django import Settings
 
 from accounts.models import User
-from chat import turns
+from chat import admission, turns
 from chat.models import Session, Turn
 from durable import jobs
 from durable.signals import swept
@@ -29,15 +29,15 @@ def session() -> Session:
 
 def test_first_of_a_session_goes_first(session: Session) -> None:
     first, second = queued(session), queued(session)
-    assert Turn.next_up(session) == [first.pk]
+    assert admission.next_up(session) == [first.pk]
     assert poked() == {first.pk}
-    assert Turn.admit(first.pk) and not Turn.admit(second.pk)
+    assert admission.may_start(first.pk) and not admission.may_start(second.pk)
 
 
 def test_interrupting_input_goes_before_those_queued_earlier(session: Session) -> None:
     queued(session)
     urgent = queued(session, mode="interrupt", priority=1)
-    assert Turn.next_up(session) == [urgent.pk]
+    assert admission.next_up(session) == [urgent.pk]
     assert poked() == {urgent.pk}
 
 
@@ -67,8 +67,8 @@ def test_an_interrupting_input_leaves_what_started_after_it_in_peace(session: Se
 def test_nothing_of_a_session_is_poked_while_one_of_its_turns_runs(session: Session) -> None:
     Turn.objects.create(session=session, user=session.user, status="waiting")
     waiting = queued(session)
-    assert Turn.next_up(session) == [] and poked() == set()
-    assert not Turn.admit(waiting.pk)
+    assert admission.next_up(session) == [] and poked() == set()
+    assert not admission.may_start(waiting.pk)
 
 
 def test_user_without_room_is_left_in_peace_and_others_go(session: Session, settings: Settings) -> None:
@@ -77,7 +77,7 @@ def test_user_without_room_is_left_in_peace_and_others_go(session: Session, sett
     Turn.objects.create(session=busy, user=busy.user, status="running")
     over = queued(session)
     other = queued(Session.objects.create(user=User.objects.create_user("bob")))
-    assert Turn.next_up(session) == []
+    assert admission.next_up(session) == []
     assert poked() & {over.pk, other.pk} == {other.pk}
     Turn.objects.filter(session=busy).update(status="completed")
     assert poked() & {over.pk, other.pk} == {over.pk, other.pk}

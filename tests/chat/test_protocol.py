@@ -10,7 +10,7 @@ from chat import protocol
 from chat.delivery.reader import merged
 from chat.events import ProseDelta, ProseEnded, ToolInputDelta, ToolOutput, TurnEvent
 from chat.protocol import Framed
-from durable.events import Entry, Position
+from durable.events import LoggedEvent, Position
 
 
 def body(event: TurnEvent) -> str:
@@ -44,13 +44,13 @@ def test_what_is_not_of_the_same_part_stays_apart(later: TurnEvent) -> None:
 
 def test_only_deltas_are_joined() -> None:
     output = body(ToolOutput("call", {"delta": "x"}, preliminary=True))
-    batch = [Entry(Position(1, n + 1), Position(1, n), output) for n in range(30)]
+    batch = [LoggedEvent(Position(1, n + 1), Position(1, n), output) for n in range(30)]
     assert merged(batch) == batch
 
 
 def test_a_long_past_becomes_few_entries_with_the_same_text() -> None:
     events = [ProseDelta("text", "s0-p0", f"{n} ") for n in range(100)] + [ProseEnded("text", "s0-p0")]
-    batch = [Entry(Position(1, n + 1), Position(1, n), body(event)) for n, event in enumerate(events)]
+    batch = [LoggedEvent(Position(1, n + 1), Position(1, n), body(event)) for n, event in enumerate(events)]
     few = merged(batch)
     assert [entry.at for entry in few] == [Position(1, 100), Position(1, 101)]
     assert json.loads(few[0].body)["delta"] == "".join(f"{n} " for n in range(100))

@@ -37,7 +37,7 @@ def talk(ann: User) -> Session:
 def say(session: Session, question: str, reply: str, *, result: dict[str, Any] | None = None) -> Turn:
     """One answered turn, as its worker leaves it."""
     turn = Turn.objects.create(session=session, user=session.user, status="completed", end_reason="done")
-    place = session.take_places(2)
+    place = session.reserve_seqs(2)
     Message.objects.create(session=session, turn=turn, role="user", seq=place, text=question)
     Message.objects.create(
         pk=turn.answer_id, session=session, turn=turn, role="assistant", seq=place + 1, text=reply

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import example, given
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -84,6 +84,7 @@ PIECES = [
 ]  # fmt: skip
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])  # says how busy the machine is, not how we are
 @given(st.lists(st.lists(st.sampled_from(PIECES), max_size=12).map("".join), min_size=1, max_size=3))
 @example(["```\n\n", " ```\n\n<img src='x'>"])
 def test_nothing_is_loaded_whatever_is_put_together(texts: list[str]) -> None:

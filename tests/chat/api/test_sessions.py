@@ -280,7 +280,7 @@ def test_a_page_of_two_thousand_messages_costs_a_constant_number_of_queries(
     def fill(turn_count: int) -> None:
         for _ in range(turn_count):
             turn = Turn.objects.create(session=session, user=ada, status="completed", end_reason="done")
-            place = session.take_places(2)
+            place = session.reserve_seqs(2)
             Message.objects.create(session=session, turn=turn, role="user", seq=place, text="q")
             Message.objects.create(
                 pk=turn.answer_id, session=session, turn=turn, role="assistant", seq=place + 1, text="a"

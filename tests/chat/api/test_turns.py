@@ -222,12 +222,12 @@ def test_too_many_changes_a_minute_are_429_for_that_person_only(
 def test_nothing_is_refused_for_want_of_redis(
     api: APIClient, session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from durable import rates
+    from durable import rate_limit
 
     def away() -> Any:
         raise OSError("Redis is away")
 
-    monkeypatch.setattr(rates, "client", away)
+    monkeypatch.setattr(rate_limit, "client", away)
     assert post(api, session, message="a").status_code == 202
     assert redis().ping()
 

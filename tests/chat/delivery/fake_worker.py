@@ -9,12 +9,12 @@ from typing import Any
 
 from django.utils import timezone
 
-from chat import closing
+from chat import turn_log
 from chat.events import (
     ProseDelta,
     ProseEnded,
     ProseStarted,
-    Status,
+    StatusNote,
     StepFinished,
     StepStarted,
     ToolInputReady,
@@ -50,7 +50,7 @@ class FakeWorker:
         assert self.lease.emitter.flush(10)
 
     def hint(self, message: str) -> None:
-        self.lease.emitter.hint(Framed(Status(message, {})))
+        self.lease.emitter.hint(Framed(StatusNote(message, {})))
 
     def open_step(self, *extra: TurnEvent) -> None:
         self.emit(*([StepFinished()] if self.step else []), StepStarted(), *extra)
@@ -126,7 +126,7 @@ class FakeWorker:
             self._write_text()
 
         in_step = bool(parts) or self.turn.steps.exists()
-        events = closing.closing_events(self.turn, open_prose={}, in_step=in_step)
+        events = turn_log.closing_events(self.turn, open_prose={}, in_step=in_step)
         self.lease.finish(
             status, reason=reason, error=error, work=write, events=[Framed(e) for e in events], **changes
         )
@@ -138,7 +138,7 @@ class FakeWorker:
         Turn.objects.filter(pk=self.turn.pk).update(lease_until=timezone.now() - timedelta(seconds=60))
 
     def _write_text(self) -> None:
-        Message.objects.filter(pk=self.turn.answer_id).update(text=closing.answer_text(self.turn))
+        Message.objects.filter(pk=self.turn.answer_id).update(text=turn_log.answer_text(self.turn))
 
 
 def answer(turn: Turn, *pieces: str) -> None:

@@ -36,9 +36,9 @@ async def flood(scope: Any, receive: Any, send: Any) -> None:
 class CountingSocket(PatientSocket):
     """Tells the test when it was let go."""
 
-    def let_go(self) -> None:
+    def disconnect_slow(self) -> None:
         LET_GO.append(self)
-        super().let_go()
+        super().disconnect_slow()
 
 
 if __name__ == "__main__":

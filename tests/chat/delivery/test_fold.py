@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from chat import closing, replay
-from chat.fold import Told, told_by
+from chat import replay, turn_log
+from chat.fold import FoldedTurn, fold_turn
 from chat.models import Turn
 from chat.sub_sessions import outcome
-from chat.sub_sessions.activity import Activity
-from durable import log
-from durable.events import Entry, Position, standing
+from chat.sub_sessions.wait import Activity
+from durable import event_log
+from durable.events import LoggedEvent, Position, standing
 from tests.chat.delivery.fake_worker import FakeWorker
 from tests.chat.delivery.test_state_equals_fetch import SCENARIOS, Scenario
 
@@ -25,8 +25,8 @@ def test_the_stream_and_the_rows_come_to_the_same(
 ) -> None:
     scenario(turn, send)
     turn.refresh_from_db()
-    live = told_by(entry.body for entry in standing(log.stored(turn.pk)))
-    rows = told_by(replay.snapshot(turn.pk).chunks)
+    live = fold_turn(entry.body for entry in standing(event_log.stored(turn.pk)))
+    rows = fold_turn(replay.snapshot(turn.pk).chunks)
     assert (live.text, live.calls, live.error, live.metadata) == (
         rows.text,
         rows.calls,
@@ -34,7 +34,7 @@ def test_the_stream_and_the_rows_come_to_the_same(
         rows.metadata,
     )
     words = "".join(live.text.split())
-    assert words == "".join(closing.answer_text(turn).split())
+    assert words == "".join(turn_log.answer_text(turn).split())
     assert live.metadata["status"] == turn.status
 
 
@@ -43,7 +43,7 @@ def test_a_running_turn_is_read_with_what_is_not_committed_yet(turn: Turn, send:
     worker.open_step()
     worker.say("So far")
     worker.lease.emitter.flush(5)
-    told = outcome.told_of(turn)
+    told = outcome.replayed(turn)
     assert told.text == "So far" and told.metadata["turn_id"] == str(turn.pk)
     report = outcome.report_on(turn.pk)
     assert (report.status, report.text) == ("running", "So far")
@@ -51,7 +51,7 @@ def test_a_running_turn_is_read_with_what_is_not_committed_yet(turn: Turn, send:
 
 
 def test_what_a_new_attempt_voids_is_forgotten() -> None:
-    told = Told()
+    told = FoldedTurn()
     chunks: list[dict[str, Any]] = [
         {"type": "start-step"},
         {"type": "text-start", "id": "a"},
@@ -62,7 +62,7 @@ def test_what_a_new_attempt_voids_is_forgotten() -> None:
         {"type": "text-delta", "id": "a", "delta": "stands"},
     ]
     for chunk in chunks:
-        told.hear(chunk)
+        told.apply(chunk)
     assert told.text == "stands"
 
 
@@ -70,7 +70,9 @@ def test_what_a_new_attempt_voids_is_forgotten() -> None:
 
 
 def news(*chunks: dict[str, Any]) -> str:
-    entries = [Entry(Position(1, n), Position(1, n - 1), encoded(chunk)) for n, chunk in enumerate(chunks, 1)]
+    entries = [
+        LoggedEvent(Position(1, n), Position(1, n - 1), encoded(chunk)) for n, chunk in enumerate(chunks, 1)
+    ]
     return "\n".join(entry.line() for entry in entries)
 
 
@@ -92,8 +94,8 @@ def test_activity_follows_what_the_turn_says() -> None:
         tool("output-available", output={"message": "2 of 5 pages."}, preliminary=True),
         tool("output-available", output={"message": "Done."}),
     ]:
-        assert activity.hear(news(chunk))
-        seen.append(activity.doing)
+        assert activity.apply(news(chunk))
+        seen.append(activity.text)
     assert seen == [
         "thinks",
         "writes its answer",
@@ -106,6 +108,6 @@ def test_activity_follows_what_the_turn_says() -> None:
 
 def test_words_of_an_answer_are_no_news_and_its_end_is() -> None:
     activity = Activity()
-    assert not activity.hear(news({"type": "text-delta", "id": "a", "delta": "word"}))
-    assert activity.hear(news({"type": "finish", "finishReason": "stop"}))
-    assert activity.hear(None), "something may have been missed"
+    assert not activity.apply(news({"type": "text-delta", "id": "a", "delta": "word"}))
+    assert activity.apply(news({"type": "finish", "finishReason": "stop"}))
+    assert activity.apply(None), "something may have been missed"

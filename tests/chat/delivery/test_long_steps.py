@@ -15,8 +15,8 @@ from chat.delivery import reader
 from chat.events import AttemptStarted, ProseDelta, ProseStarted
 from chat.models import Step, Turn
 from chat.protocol import Framed
-from durable import jobs, limits, log
-from durable.events import START, Entry, Position
+from durable import event_log, jobs, limits
+from durable.events import START, LoggedEvent, Position
 from durable.models import EventPage
 from durable.redis import client
 from tests.chat.delivery.fake_worker import FakeWorker
@@ -58,14 +58,14 @@ def saved(worker: FakeWorker) -> bool:
     return not worker.lease.emitter.has_many_open
 
 
-def text_of(entries: list[Entry]) -> str:
+def text_of(entries: list[LoggedEvent]) -> str:
     chunks = [json.loads(entry.body) for entry in entries]
     return "".join(chunk["delta"] for chunk in chunks if chunk["type"] == "text-delta")
 
 
-def read_until(turn: Turn, text: str, *, after: Position = START, compact: bool = False) -> list[Entry]:
-    async def collect() -> list[Entry]:
-        entries: list[Entry] = []
+def read_until(turn: Turn, text: str, *, after: Position = START, compact: bool = False) -> list[LoggedEvent]:
+    async def collect() -> list[LoggedEvent]:
+        entries: list[LoggedEvent] = []
         batches = reader.read_compact(turn.pk) if compact else reader.read(turn.pk, after=after)
         async with asyncio.timeout(READ_SECONDS), aclosing(batches):
             async for batch in batches:
@@ -82,7 +82,7 @@ def test_a_late_reader_of_a_step_of_fifty_thousand_events_sees_exactly_its_text(
     worker = FakeWorker(turn)
     said = talk(worker, EVENTS)
     eventually(lambda: saved(worker), what="the open pages")
-    assert client().xlen(log.stream_key(turn.pk)) < EVENTS / 2
+    assert client().xlen(event_log.stream_key(turn.pk)) < EVENTS / 2
     assert text_of(read_until(turn, said)) == said
     compact = read_until(turn, said, compact=True)
     assert text_of(compact) == said
@@ -106,10 +106,10 @@ def test_the_commit_of_a_long_step_leaves_each_event_once(turn: Turn, small_log:
     worker.parts = [{"kind": "text", "text": said}]
     worker.finish()
     assert not EventPage.objects.filter(open=True).exists()
-    entries = log.stored(turn.pk)
+    entries = event_log.stored(turn.pk)
     assert len({entry.at for entry in entries}) == len(entries)
     assert text_of(entries) == said
-    client().delete(log.stream_key(turn.pk))
+    client().delete(event_log.stream_key(turn.pk))
     assert text_of(read_until(turn, said)) == said
 
 
@@ -133,7 +133,7 @@ def test_a_step_begun_again_voids_what_was_stored_of_it(turn: Turn, small_log: N
     assert text_of(read_until(turn, said)) == said
     worker.parts = [{"kind": "text", "text": said}]
     worker.finish()
-    assert text_of(log.stored(turn.pk)) == said
+    assert text_of(event_log.stored(turn.pk)) == said
 
 
 def test_a_long_step_that_is_given_up_keeps_what_was_shown(turn: Turn, small_log: None) -> None:
@@ -143,7 +143,7 @@ def test_a_long_step_that_is_given_up_keeps_what_was_shown(turn: Turn, small_log
     worker.die()
     assert jobs.mark_failed(Turn, turn.pk)
     assert Step.objects.get(turn=turn).text == said
-    assert text_of(log.stored(turn.pk)) == said
+    assert text_of(event_log.stored(turn.pk)) == said
 
 
 def test_a_fenced_attempt_stores_nothing_of_its_step(turn: Turn, small_log: None) -> None:
@@ -159,13 +159,13 @@ def test_news_behind_a_hole_cost_no_reading_of_the_log_each(
 ) -> None:
     monkeypatch.setattr(limits, "OPEN_PAGE_EVENTS", 10_000_000)
     reads: list[float] = []
-    real = reader.Place._from_log
+    real = reader.ReaderPosition._from_log
 
-    async def counted(place: reader.Place) -> reader.Past:
+    async def counted(place: reader.ReaderPosition) -> reader.Past:
         reads.append(asyncio.get_running_loop().time())
         return await real(place)
 
-    monkeypatch.setattr(reader.Place, "_from_log", counted)
+    monkeypatch.setattr(reader.ReaderPosition, "_from_log", counted)
     worker = FakeWorker(turn)
     talk(worker, 1_500)
 

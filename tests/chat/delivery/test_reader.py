@@ -15,19 +15,19 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db import connection, transaction
 
-from chat import protocol, turns
+from chat import limits, protocol, turns
 from chat.delivery import reader
-from chat.delivery.looks import Look
+from chat.delivery.shared_reads import TurnStatus
 from chat.events import AttemptStarted, ProseDelta, ProseStarted, prose_deltas
-from chat.fold import told_by
+from chat.fold import fold_turn
 from chat.models import Attempt, Message, Session, Step, Turn
 from chat.protocol import Framed
-from copilot_project.backup import archive
-from durable import jobs, limits, log
-from durable.events import START, Entry, Position
+from copilot_project.ops.backup import archive
+from durable import event_log, jobs
+from durable.events import START, LoggedEvent, Position
 from durable.models import EventPage
 from durable.redis import client
-from durable.stop import StopReason
+from durable.stop_signal import StopReason
 from tests.chat.delivery.fake_worker import FakeWorker, answer
 from tests.chat.delivery.ui_reducer import Reducer
 
@@ -35,10 +35,10 @@ READ_SECONDS = 60
 
 
 async def collect(
-    batches: AsyncGenerator[reader.Batch], *, until: Callable[[list[Entry]], bool] | None = None
-) -> list[Entry]:
+    batches: AsyncGenerator[reader.Batch], *, until: Callable[[list[LoggedEvent]], bool] | None = None
+) -> list[LoggedEvent]:
     """All entries, or as many as it takes."""
-    entries: list[Entry] = []
+    entries: list[LoggedEvent] = []
     async with asyncio.timeout(READ_SECONDS), aclosing(batches) as open_batches:
         async for batch in open_batches:
             entries += batch
@@ -47,11 +47,11 @@ async def collect(
     return entries
 
 
-def read_all(turn: Turn, after: Position = START) -> list[Entry]:
+def read_all(turn: Turn, after: Position = START) -> list[LoggedEvent]:
     return asyncio.run(collect(reader.read(turn.pk, after=after)))
 
 
-def read_compact(turn: Turn) -> list[Entry]:
+def read_compact(turn: Turn) -> list[LoggedEvent]:
     return asyncio.run(collect(reader.read_compact(turn.pk)))
 
 
@@ -72,7 +72,7 @@ class Watching:
     """A reader in a thread of its own, while the test drives the worker."""
 
     def __init__(self, make: Callable[[], AsyncIterator[reader.Batch]]) -> None:
-        self.entries: list[Entry] = []
+        self.entries: list[LoggedEvent] = []
         self.ready = threading.Event()
         self._make = make
         self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), daemon=True)
@@ -93,7 +93,7 @@ class Watching:
             deadline.wait(0.01)
         raise AssertionError(f"{text!r} was never seen, only {[entry.body for entry in self.entries][-5:]}")
 
-    def result(self) -> list[Entry]:
+    def result(self) -> list[LoggedEvent]:
         self._thread.join(READ_SECONDS)
         assert not self._thread.is_alive(), "The reader did not end."
         return self.entries
@@ -180,10 +180,10 @@ def test_a_reader_with_nothing_but_the_database_gets_everything(
     long_answer(turn, 30)
     whole = read_all(turn)
 
-    async def away(*args: object) -> list[Entry]:
+    async def away(*args: object) -> list[LoggedEvent]:
         raise OSError("Redis is away")
 
-    monkeypatch.setattr(log, "read_page", away)
+    monkeypatch.setattr(event_log, "read_page", away)
     assert read_all(turn) == whole
 
 
@@ -210,14 +210,14 @@ def test_a_turn_cancelled_while_queued_ends_for_those_who_wait_for_it(turn: Turn
     assert kinds == ["start", "abort", "finish"]
 
 
-def kind_of(entry: Entry) -> str:
+def kind_of(entry: LoggedEvent) -> str:
     return entry.body.split('"')[3]
 
 
 def test_a_deleted_turn_ends_its_readers(turn: Turn) -> None:
     live = watch(turn)
     Turn.objects.filter(pk=turn.pk).delete()
-    log.nudge(turn.pk)
+    event_log.nudge(turn.pk)
     assert live.result() == []
 
 
@@ -262,12 +262,12 @@ def test_a_place_ahead_of_a_running_turn_gets_its_end_and_does_not_hang(turn: Tu
 def test_a_turn_that_ends_while_a_place_ahead_of_it_is_corrected_is_told_to_have_ended(turn: Turn) -> None:
     """The look saw the status before the end and the log after it."""
     answer(turn)
-    stored = log.last_stored(turn.pk)
-    before = Look(attempt=1, stored=stored, is_over=False, position=0)
-    after = Look(attempt=1, stored=stored, is_over=True, position=0)
+    stored = event_log.last_stored(turn.pk)
+    before = TurnStatus(attempt=1, stored=stored, is_over=False, queue_position=0)
+    after = TurnStatus(attempt=1, stored=stored, is_over=True, queue_position=0)
 
     async def follow() -> list[str]:
-        place = reader.Place(turn.pk, Position(7, 1))
+        place = reader.ReaderPosition(turn.pk, Position(7, 1))
         place.correct(before)
         return [entry.body async for batch in place.catch_up(after) for entry in batch]
 
@@ -403,7 +403,7 @@ def test_a_zombies_words_reach_nobody(turn: Turn) -> None:
 # --- queued turns ---------------------------------------------------------------------------------
 
 
-def places_told(entries: list[Entry]) -> list[int]:
+def places_told(entries: list[LoggedEvent]) -> list[int]:
     found = [json.loads(entry.body) for entry in entries if '"queue_position"' in entry.body]
     assert all(chunk["type"] == "data-turn" and chunk["transient"] is True for chunk in found)
     return [chunk["data"]["queue_position"] for chunk in found]
@@ -436,9 +436,9 @@ def test_the_place_in_line_follows_the_order_turns_begin_in(send: Callable[..., 
     running, first, second = send("runs"), send("first"), send("second")
     FakeWorker(running)
     urgent = send("now", while_running="interrupt")
-    assert [turns.position_in_line(turn.pk) for turn in (urgent, first, second)] == [1, 2, 3]
-    assert turns.position_in_line(running.pk) == 0
-    assert turns.position_in_line(uuid.uuid4()) == 0
+    assert [turns.queue_position(turn.pk) for turn in (urgent, first, second)] == [1, 2, 3]
+    assert turns.queue_position(running.pk) == 0
+    assert turns.queue_position(uuid.uuid4()) == 0
 
 
 # --- compact --------------------------------------------------------------------------------------
@@ -468,7 +468,7 @@ def test_an_absorbed_input_ends_for_its_own_reader(send: Callable[..., Turn], se
     worker.commit_step()
     worker.answer_call("c1", {"n": 1})
     running.session.refresh_from_db()
-    steering.take_in(running, worker.lease, 1)
+    steering.absorb_queued(running, worker.lease, 1)
     bodies = [entry.body for entry in live.result()]
     assert any(str(running.pk) in body for body in bodies if "data-turn" in body)
     assert '"type":"finish"' in bodies[-1]
@@ -480,7 +480,7 @@ async def test_leaving_releases_the_subscription(turn: Turn) -> None:
 
     worker = await sync_to_async(FakeWorker)(turn)
     await collect(reader.read(turn.pk), until=lambda entries: bool(entries))
-    assert log.stream_key(turn.pk) not in loop_hub()._subscriptions
+    assert event_log.stream_key(turn.pk) not in loop_hub()._subscriptions
     await sync_to_async(worker.finish)()
 
 
@@ -491,16 +491,16 @@ async def test_a_reader_of_an_unknown_turn_ends(transactional_db: None) -> None:
 def test_a_reader_outlives_an_outage_of_the_database(turn: Turn, monkeypatch: pytest.MonkeyPatch) -> None:
     from django.db import OperationalError
 
-    from chat.delivery import looks
+    from chat.delivery import shared_reads
 
-    real, failures = looks.look_at, iter(range(3))
+    real, failures = shared_reads.read_status, iter(range(3))
 
-    def flaky(turn_id: uuid.UUID) -> looks.Look:
+    def flaky(turn_id: uuid.UUID) -> shared_reads.TurnStatus:
         if next(failures, None) is not None:
             raise OperationalError("away")
         return real(turn_id)
 
-    monkeypatch.setattr(looks, "look_at", flaky)
+    monkeypatch.setattr(shared_reads, "read_status", flaky)
     live = watch(turn)
     answer(turn)
     assert live.result() == read_all(turn)
@@ -566,16 +566,16 @@ def test_a_database_put_back_under_a_live_redis_does_not_mix_old_words_with_new(
     worker.say("new words")
     worker.finish()
     for entries in (live.result(), read_all(turn)):
-        assert told_by(entry.body for entry in entries).text == "new words"
+        assert fold_turn(entry.body for entry in entries).text == "new words"
     assert [part["text"] for part in turn.steps.get().parts] == ["new words"]
 
 
 def test_a_restored_backup_leaves_nothing_of_what_redis_had(turn: Turn) -> None:
     answer(turn, "old words")
-    assert client().exists(log.stream_key(turn.pk))
+    assert client().exists(event_log.stream_key(turn.pk))
     archive.forget_events()
-    assert not client().exists(log.stream_key(turn.pk))
-    assert told_by(entry.body for entry in read_all(turn)).text == "old words"
+    assert not client().exists(event_log.stream_key(turn.pk))
+    assert fold_turn(entry.body for entry in read_all(turn)).text == "old words"
 
 
 ENDS: list[Callable[..., bool]] = [jobs.mark_failed, jobs.force_cancel]
@@ -594,10 +594,10 @@ def test_words_that_come_after_an_end_by_force_reach_no_reader(turn: Turn, end: 
         assert end(Turn, turn.pk)
         worker.emit(ProseDelta("text", "s0-p0", "sentence too much"))
         worker.lease.emitter.flush(5)
-    seen = told_by(entry.body for entry in live.result())
+    seen = fold_turn(entry.body for entry in live.result())
     assert seen.text == "half a" == Message.objects.get(pk=turn.answer_id).text.strip()
     assert worker.lease.stop.reason is StopReason.LOST
-    assert told_by(entry.body for entry in read_all(turn)).text == "half a"
+    assert fold_turn(entry.body for entry in read_all(turn)).text == "half a"
 
 
 @pytest.mark.parametrize("end", ENDS)
@@ -613,11 +613,13 @@ def test_words_that_were_announced_and_never_stored_are_taken_back(
     live.saw("half a ")
     at = live.entries[-1].at
     lost = Framed(ProseDelta("text", "s0-p0", "sentence too much")).encode()
-    client().publish(log.stream_key(turn.pk), Entry(Position(at.attempt, at.seq + 1), at, lost).line())
+    client().publish(
+        event_log.stream_key(turn.pk), LoggedEvent(Position(at.attempt, at.seq + 1), at, lost).line()
+    )
     live.saw("too much")
     assert end(Turn, turn.pk)
     bodies = [entry.body for entry in live.result()]
-    assert told_by(bodies).text == "half a"
+    assert fold_turn(bodies).text == "half a"
     assert protocol.is_end(bodies[-1])
 
 
@@ -664,7 +666,7 @@ def test_a_commit_in_the_middle_of_a_snapshot_shows_nothing_twice(
 async def test_a_late_reader_gets_a_long_part_in_few_chunks_none_of_them_huge() -> None:
     body = Framed(ProseDelta("text", "s0-p0", "word " * 100)).encode()
     places = [Position(1, number) for number in range(1_001)]
-    batch = [Entry(places[n + 1], places[n], body) for n in range(1_000)]
+    batch = [LoggedEvent(places[n + 1], places[n], body) for n in range(1_000)]
     fewer = reader.merged(batch)
     assert 10 < len(fewer) < 30
     assert max(len(entry.body) for entry in fewer) <= limits.MAX_DELTA_CHARACTERS

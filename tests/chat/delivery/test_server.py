@@ -25,10 +25,12 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from accounts import tickets
 from accounts.api_keys import create_api_key
 from accounts.models import User
+from chat import limits as chat_limits
 from chat.events import ProseDelta, ProseStarted
-from chat.fold import told_by
+from chat.fold import fold_turn
 from chat.models import Message, Turn
-from durable import jobs, limits
+from copilot_project import limits as copilot_project_limits
+from durable import jobs
 from executions.models import Agent, Execution
 from tests.chat.delivery.fake_worker import FakeWorker, answer
 from tests.chat.delivery.live_server import LiveServer
@@ -94,7 +96,7 @@ async def test_origins_tickets_and_codes_on_a_real_socket(server: LiveServer, ad
     await line.send(b"\x00")
     assert await code_of(line) == 1008
     line = await dial(server, "/ws/chat/", Cookie=cookie, **own)
-    await line.send("x" * (limits.MAX_FRAME_BYTES + 1))
+    await line.send("x" * (chat_limits.MAX_FRAME_BYTES + 1))
     assert await code_of(line) == 1009
     ticket = await sync_to_async(tickets.issue_ticket)(ada)
     line = await dial(server, f"/ws/chat/?ticket={ticket}")
@@ -125,7 +127,7 @@ async def test_a_flood_of_frames_is_closed_and_the_server_lives(
 async def test_more_sockets_than_a_person_may_have_are_turned_away(
     server: LiveServer, bearer: dict[str, str]
 ) -> None:
-    lines = [await dial(server, "/ws/events/", **bearer) for _ in range(limits.MAX_SOCKETS_PER_USER + 3)]
+    lines = [await dial(server, "/ws/events/", **bearer) for _ in range(chat_limits.MAX_SOCKETS_PER_USER + 3)]
     codes = await asyncio.gather(*(code_of(line) for line in lines[-3:]))
     assert codes == [4429] * 3
     await asyncio.gather(*(line.close() for line in lines))
@@ -232,11 +234,11 @@ def test_a_stream_over_http_is_cut_anywhere_and_goes_on(
 def test_a_client_that_leaves_frees_its_stream(
     server: LiveServer, bearer: dict[str, str], turn: Turn
 ) -> None:
-    from durable import log
+    from durable import event_log
     from durable.redis import client as redis
 
     worker = FakeWorker(turn)
-    channel = log.stream_key(turn.pk)
+    channel = event_log.stream_key(turn.pk)
 
     def listeners() -> int:
         return int(redis().pubsub_numsub(channel)[0][1])
@@ -319,9 +321,9 @@ def test_readers_of_a_turn_ended_by_force_while_it_streams_end_with_what_the_dat
     received, (frames, finished) = asyncio.run(scenario())
     said = Message.objects.get(pk=turn.answer_id).text
     assert said.startswith("word word")
-    assert told_by(received.bodies).text == said.strip()
+    assert fold_turn(received.bodies).text == said.strip()
     if finished:  # else it was told to fetch anew, as it cannot take words back
-        assert told_by(frames).text == said.strip()
+        assert fold_turn(frames).text == said.strip()
 
 
 # --- back-pressure --------------------------------------------------------------------------------
@@ -399,7 +401,7 @@ def test_a_body_that_is_too_large_is_refused_before_it_fills_the_disk(
 ) -> None:
     line = socket.create_connection(("127.0.0.1", server.port))
     line.settimeout(WAIT)
-    size = limits.MAX_REQUEST_BYTES + 1
+    size = copilot_project_limits.MAX_REQUEST_BYTES + 1
     length = "Transfer-Encoding: chunked" if chunked else f"Content-Length: {size}"
     head = f"POST /api/files HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n{length}\r\n\r\n"
     line.sendall(head.encode())
@@ -473,7 +475,7 @@ def test_open_streams_and_sockets_hold_no_database_connection(
 
     On SQLite a thread keeps its connection for its next look: there may be as many as threads, never as streams.
     """
-    kept_by_threads = limits.DELIVERY_THREADS if connection.vendor == "sqlite" else 0
+    kept_by_threads = chat_limits.DELIVERY_THREADS if connection.vendor == "sqlite" else 0
     worker = FakeWorker(turn)
     path = f"{server.url}/api/turns/{turn.pk}/stream"
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
+from channels.layers import get_channel_layer
 from channels.testing import WebsocketCommunicator
 from django.conf import settings as site
 from django.test import Client
@@ -20,18 +21,20 @@ from pytest_django import Settings
 from accounts import tickets
 from accounts.api_keys import create_api_key, find_key, revoke_key
 from accounts.models import User
+from chat import limits as chat_limits
 from chat import turns
-from chat.delivery import socket as sockets
+from chat.delivery import consumer
 from chat.models import Session, Turn
 from chat.routing import websockets
-from durable import limits, storable
-from durable.doorbell import group_of
+from durable import storable
+from durable.client_push import group_of
 from durable.redis import client as redis
 from tests.chat.delivery.fake_worker import FakeWorker, answer
 from tests.chat.delivery.ui_reducer import Reducer
+from tools import limits as tools_limits
 
 OWN_ORIGIN = (b"origin", b"http://localhost")
-WAIT = 30
+WAIT = 120
 
 
 def cookie_of(user: User) -> tuple[bytes, bytes]:
@@ -274,14 +277,14 @@ def log_out(user: User) -> None:
 async def test_a_socket_closes_when_its_login_ends(
     ada: User, path: str, end: Callable[[User], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "SOCKET_CHECK_SECONDS", 0.1)
+    monkeypatch.setattr(chat_limits, "SOCKET_CHECK_SECONDS", 0.1)
     async with call(ada, path) as phone:
         await sync_to_async(end)(ada)
         assert await phone.closed_with() == 4401
 
 
 def test_logins_are_looked_at_at_least_once_a_minute() -> None:
-    assert limits.SOCKET_CHECK_SECONDS <= 60
+    assert chat_limits.SOCKET_CHECK_SECONDS <= 60
 
 
 async def test_the_next_frame_after_a_login_ended_closes_the_socket(ada: User) -> None:
@@ -293,7 +296,7 @@ async def test_the_next_frame_after_a_login_ended_closes_the_socket(ada: User) -
 
 
 async def test_a_revoked_key_ends_its_sockets(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "SOCKET_CHECK_SECONDS", 0.1)
+    monkeypatch.setattr(chat_limits, "SOCKET_CHECK_SECONDS", 0.1)
     key = await sync_to_async(create_api_key)(ada, "program")
     phone = Phone("/ws/events/", (b"authorization", f"Bearer {key}".encode()))
     assert await phone.dial()
@@ -417,10 +420,30 @@ async def test_a_refused_message_is_an_error_of_its_request_only(ada: User, sett
         settings.COPILOT_MAX_IN_FLIGHT_TURNS_PER_USER = 0
         await phone.say(sending("Hi", request="r2"))
         assert "too many turns" in (await phone.hear())["errorText"]
-        await phone.say(sending("a\x00b", request="r3"))
-        assert (await phone.hear())["type"] == "error"
-        await phone.say(json.dumps(sending("x", request="r4")).replace('"x"', '"\\ud800"'))
-        assert (await phone.hear())["type"] == "error"
+        await phone.say({"type": "resume", "requestId": "r", "id": "new"})
+        assert (await phone.hear())["type"] == "no-active"
+    assert not await Turn.objects.aexists()
+
+
+@pytest.mark.parametrize(
+    ("hostile", "says"),
+    [
+        ('"a\\u0000b"', "a NUL character (\\u0000)"),
+        ('"\\ud800"', "half of a surrogate pair (\\ud800)"),
+        ("[" * 101 + "]" * 101, "more than 100 levels"),
+    ],
+    ids=["nul", "surrogate", "deep"],
+)
+@pytest.mark.parametrize("field", ["messages", "body"])
+async def test_what_no_database_takes_is_refused_as_over_http(
+    ada: User, field: str, hostile: str, says: str
+) -> None:
+    frame = json.dumps(sending("Hi") | {field: [{"parts": "HERE"}]}).replace('"HERE"', hostile)
+    async with call(ada) as phone:
+        await phone.say(frame)
+        heard = await phone.hear()
+        assert (heard["type"], heard["requestId"]) == ("error", "r1")
+        assert says in heard["errorText"]
         await phone.say({"type": "resume", "requestId": "r", "id": "new"})
         assert (await phone.hear())["type"] == "no-active"
     assert not await Turn.objects.aexists()
@@ -474,17 +497,17 @@ async def test_a_doubled_request_id_is_a_bad_frame(ada: User) -> None:
 
 
 async def test_a_frame_over_the_cap_closes_with_1009(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "MAX_FRAME_BYTES", 1_000)
+    monkeypatch.setattr(chat_limits, "MAX_FRAME_BYTES", 1_000)
     async with call(ada) as phone:
         await phone.say(sending("x" * 2_000))
         assert await phone.closed_with() == 1009
 
 
 async def test_the_longest_message_fits_a_frame_in_every_encoding(ada: User) -> None:
-    frame = sending("\U0001f600" * limits.MAX_MESSAGE_CHARACTERS, chat="emoji")
-    assert len(json.dumps(frame, ensure_ascii=False).encode()) <= limits.MAX_FRAME_BYTES
-    control = sending("\x01" * limits.MAX_MESSAGE_CHARACTERS, chat="control")
-    assert len(json.dumps(control)) <= limits.MAX_FRAME_BYTES
+    frame = sending("\U0001f600" * tools_limits.MAX_MESSAGE_CHARACTERS, chat="emoji")
+    assert len(json.dumps(frame, ensure_ascii=False).encode()) <= chat_limits.MAX_FRAME_BYTES
+    control = sending("\x01" * tools_limits.MAX_MESSAGE_CHARACTERS, chat="control")
+    assert len(json.dumps(control)) <= chat_limits.MAX_FRAME_BYTES
     async with call(ada) as phone:
         await phone.say(json.dumps(frame, ensure_ascii=False))
         turn = await next_turn()
@@ -504,7 +527,7 @@ async def test_only_short_frames_are_parsed_by_the_event_loop(
         return parse(document)
 
     monkeypatch.setattr(storable, "loads", noting)
-    filling = ["x" * 60 for _ in range((limits.MAX_FRAME_BYTES - 1_000) // 64)]
+    filling = ["x" * 60 for _ in range((chat_limits.MAX_FRAME_BYTES - 1_000) // 64)]
     async with call(ada) as phone, call(ada) as other:
         for line, body in ((phone, []), (phone, filling), (other, filling)):
             await line.say({"type": "resume", "requestId": "r", "id": "new", "body": body})
@@ -512,26 +535,26 @@ async def test_only_short_frames_are_parsed_by_the_event_loop(
     loop = threading.current_thread()
     assert [thread is loop for thread in threads] == [True, False, False]
     assert threads[1] is threads[2], "One parses at a time."
-    assert limits.MAX_FRAME_BYTES <= 512 * 1024
+    assert chat_limits.MAX_FRAME_BYTES <= 512 * 1024
 
 
 async def test_more_bytes_than_a_client_may_send_close_with_4429(ada: User) -> None:
-    frame = json.dumps({"type": "abort", "requestId": "r", "body": "x" * (limits.MAX_FRAME_BYTES - 100)})
+    frame = json.dumps({"type": "abort", "requestId": "r", "body": "x" * (chat_limits.MAX_FRAME_BYTES - 100)})
     async with call(ada) as phone:
-        for _ in range(2 * limits.SOCKET_BYTES_BURST // limits.MAX_FRAME_BYTES):
+        for _ in range(2 * chat_limits.SOCKET_BYTES_BURST // chat_limits.MAX_FRAME_BYTES):
             await phone.say(frame)
         assert await phone.closed_with() == 4429
 
 
 async def test_a_flood_of_frames_closes_with_4429(ada: User) -> None:
     async with call(ada) as phone:
-        for _ in range(limits.SOCKET_FRAME_BURST * 3):
+        for _ in range(chat_limits.SOCKET_FRAME_BURST * 3):
             await phone.say({"type": "abort", "requestId": "x"})
         assert await phone.closed_with() == 4429
 
 
 async def test_too_many_requests_at_once_close_with_4429(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "MAX_REQUESTS_PER_SOCKET", 2)
+    monkeypatch.setattr(chat_limits, "MAX_REQUESTS_PER_SOCKET", 2)
     async with call(ada) as phone:
         for n in range(3):
             await phone.say(sending("Hi", request=f"r{n}", chat=f"c{n}"))
@@ -541,7 +564,7 @@ async def test_too_many_requests_at_once_close_with_4429(ada: User, monkeypatch:
 async def test_a_person_has_so_many_sockets_and_no_more(
     ada: User, bob: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "MAX_SOCKETS_PER_USER", 3)
+    monkeypatch.setattr(chat_limits, "MAX_SOCKETS_PER_USER", 3)
     async with call(ada), call(ada, "/ws/events/"), call(ada) as last:
         more = Phone("/ws/chat/", OWN_ORIGIN, await sync_to_async(cookie_of)(ada))
         assert await more.dial()
@@ -557,31 +580,31 @@ async def test_a_person_has_so_many_sockets_and_no_more(
 async def test_a_place_left_by_a_dead_process_is_free_again(
     ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from durable.places import Places
+    from durable.slot_limit import SlotLimit
 
     name = "sockets-of-the-dead"
-    first = Places(name, "a", most=1, seconds=0.05)
+    first = SlotLimit(name, "a", most=1, seconds=0.05)
     assert await first.take()
-    second = Places(name, "b", most=1, seconds=10)
+    second = SlotLimit(name, "b", most=1, seconds=10)
     for _ in range(500):
         if await second.take():
             break
         await asyncio.sleep(0.01)
     else:
         raise AssertionError("The place was never free again.")
-    assert not await Places(name, "c", most=1, seconds=10).take()
+    assert not await SlotLimit(name, "c", most=1, seconds=10).take()
     await second.leave()
-    assert await Places(name, "c", most=1, seconds=10).take()
+    assert await SlotLimit(name, "c", most=1, seconds=10).take()
 
 
 async def test_without_redis_nobody_is_turned_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    from durable import places
+    from durable import slot_limit
 
     def away() -> Any:
         raise OSError("Redis is away")
 
-    monkeypatch.setattr(places, "async_client", away)
-    place = places.Places("x", "a", most=0, seconds=1)
+    monkeypatch.setattr(slot_limit, "async_client", away)
+    place = slot_limit.SlotLimit("x", "a", most=0, seconds=1)
     assert await place.take()
     await place.keep()
     await place.leave()
@@ -596,7 +619,7 @@ async def test_a_database_that_is_away_closes_with_try_later(
         raise OperationalError("away")
 
     headers = (OWN_ORIGIN, await sync_to_async(cookie_of)(ada))
-    monkeypatch.setattr(sockets, "admit", away)
+    monkeypatch.setattr(consumer, "authenticate", away)
     phone = Phone("/ws/chat/", *headers)
     assert await phone.dial()
     assert await phone.closed_with() == 1013
@@ -634,6 +657,47 @@ async def test_changes_of_a_session_are_pushed(ada: User, session: Session) -> N
         assert (frame["type"], frame["title"], frame["deleted"]) == ("session.updated", "New", False)
         await sync_to_async(client.delete)(f"/api/sessions/{session.pk}")
         assert (await phone.hear())["deleted"] is True
+
+
+@pytest.mark.parametrize("kind", ["client.push", "doorbell.ring"])
+async def test_a_push_is_accepted_under_its_name_and_under_that_of_the_release_before(
+    ada: User, kind: str
+) -> None:
+    layer: Any = get_channel_layer()
+    async with call(ada, "/ws/events/") as phone:
+        message = {"type": kind, "frame": {"type": "session.updated", "session_id": "1"}}
+        await layer.group_send(group_of(f"user:{ada.pk}"), message)
+        assert await phone.hear() == message["frame"]
+
+
+async def test_a_channel_layer_that_is_away_closes_with_try_later(
+    ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layer: Any = get_channel_layer()
+
+    async def away(*args: Any) -> None:
+        raise OSError("Redis is away")
+
+    for step in ("new_channel", "group_add"):
+        with monkeypatch.context() as patched:
+            patched.setattr(layer, step, away, raising=False)
+            phone = Phone("/ws/events/", OWN_ORIGIN, await sync_to_async(cookie_of)(ada))
+            assert await phone.dial()
+            assert await phone.closed_with() == 1013
+    async with call(ada, "/ws/events/"), call(ada):
+        pass  # and nothing is left of it
+
+
+async def test_the_chat_socket_needs_no_channel_layer(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    layer: Any = get_channel_layer()
+
+    async def away(*args: Any) -> None:
+        raise OSError("Redis is away")
+
+    monkeypatch.setattr(layer, "new_channel", away, raising=False)
+    async with call(ada) as phone:
+        await phone.say({"type": "resume", "requestId": "r", "id": "new"})
+        assert (await phone.hear())["type"] == "no-active"
 
 
 async def test_what_a_client_says_to_the_events_means_nothing(ada: User, session: Session) -> None:

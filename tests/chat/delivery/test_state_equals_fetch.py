@@ -10,17 +10,17 @@ import pytest
 from rest_framework.test import APIClient
 
 from accounts.models import User
-from chat import long_work, turns
+from chat import operation_events, turns
 from chat.delivery import reader
 from chat.engine import steering
-from chat.events import ExecutionNews, FilesSeen, Steered, ToolInputDelta, ToolOutput, TurnEvent
+from chat.events import ExecutionUpdate, FilesSeen, Steered, ToolInputDelta, ToolOutput, TurnEvent
 from chat.models import Message, Session, Turn
 from chat.protocol import Framed
 from durable import jobs
 from durable.ids import new_id
 from durable.redis import client as redis
 from executions.models import Review
-from executions.reviews.deciding import decide
+from executions.reviews.decisions import decide
 from tests.chat.delivery.fake_worker import FakeWorker, answer
 from tests.chat.delivery.test_reader import collect
 from tests.chat.delivery.ui_reducer import Reducer
@@ -79,7 +79,7 @@ def steered(turn: Turn, send: Callable[..., Turn]) -> None:
     worker.answer_call("c1", {"n": 1})
     send("do it differently", while_running="steer")
     turn.session.refresh_from_db()
-    steering.take_in(turn, worker.lease, 1)
+    steering.absorb_queued(turn, worker.lease, 1)
     message = Message.objects.get(steered_step=1)
     worker.open_step(Steered(str(message.pk), message.text))
     worker.say("As you wish")
@@ -148,7 +148,7 @@ def taken_over(turn: Turn, send: Callable[..., Turn]) -> None:
 
 def brought_about_by(turn: Turn, operation: Operation) -> None:
     Turn.objects.filter(pk=turn.pk).update(
-        kind=Turn.Kind.CONTINUATION, client_id=long_work.client_id_of(operation), note="It has ended."
+        kind=Turn.Kind.CONTINUATION, client_id=operation_events.client_id_of(operation), note="It has ended."
     )
     turn.refresh_from_db()
 
@@ -173,7 +173,7 @@ def continued(turn: Turn, send: Callable[..., Turn]) -> None:
     operation = new_operation(turn)
     brought_about_by(turn, operation)
     worker = FakeWorker(turn)
-    worker.lease.emitter.hint(Framed(long_work.news_of(operation, passing=True)))
+    worker.lease.emitter.hint(Framed(operation_events.progress_event(operation, transient=True)))
     worker.open_step()
     worker.say("It came back")
     worker.finish()
@@ -274,7 +274,7 @@ def test_the_scenarios_know_every_event_there_is(
         scenario(send_here(), send_here)
     worker = FakeWorker(send())
     worker.hint("waiting")
-    worker.lease.emitter.hint(Framed(ExecutionNews("e1", "RUNNING", {"n1": "COMPLETED"})))
+    worker.lease.emitter.hint(Framed(ExecutionUpdate("e1", "RUNNING", {"n1": "COMPLETED"})))
     worker.finish()
     assert {kind.__name__ for kind in get_args(TurnEvent)} <= seen | NOT_SEEN_HERE
 

@@ -13,7 +13,7 @@ from accounts.models import User
 from chat import engine, turns
 from chat.models import Session, Turn
 from durable.runtime import runtime
-from llm.offline.embedded import OfflineServer
+from tests.offline_server import OfflineServer
 
 
 @pytest.fixture(scope="session")

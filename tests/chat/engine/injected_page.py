@@ -13,9 +13,9 @@ from pytest_django import Settings
 
 from chat.models import Session, Turn
 from executions.models import Agent, Review
-from executions.reviews.deciding import decide
-from llm.offline.embedded import OfflineServer
+from executions.reviews.decisions import decide
 from tests.executions.people import import_valid, node
+from tests.offline_server import OfflineServer
 from tools.models import ToolCall
 
 Send = Callable[..., Turn]

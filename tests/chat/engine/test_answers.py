@@ -14,11 +14,11 @@ from chat import replay, turns
 from chat.engine import history, steering
 from chat.models import Message, Session, Step, Turn
 from chat.protocol import Framed
-from durable import limits, log
-from llm.offline.embedded import OfflineServer
+from durable import event_log, limits
 from tests.chat.delivery.fake_worker import FakeWorker
 from tests.chat.delivery.ui_reducer import Reducer
 from tests.chat.engine.conftest import run_turn
+from tests.offline_server import OfflineServer
 from tools.models import calls_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -26,7 +26,7 @@ Send = Callable[..., Turn]
 
 
 def chunks(turn: Turn) -> list[dict[str, Any]]:
-    return [json.loads(entry.body) for entry in log.stored(turn.pk)]
+    return [json.loads(entry.body) for entry in event_log.stored(turn.pk)]
 
 
 def test_text_answer_is_kept_as_one_message_and_streamed_once(send: Send, session: Session) -> None:
@@ -98,7 +98,7 @@ def test_call_that_was_cut_off_is_closed_and_said_to_be_not_made(send: Send, ses
     step = {"text": "Let me see.", "tool_calls": [call], "fault": {"cut_after_chunks": 4, "times": None}}
     turn = send({"steps": [step]})
     assert (turn.status, turn.end_reason) == ("failed", "model_error")
-    told = Reducer().hear_all(entry.body for entry in log.stored(turn.pk))
+    told = Reducer().hear_all(entry.body for entry in event_log.stored(turn.pk))
     [shown] = [part for part in told.parts if part["type"] == "tool-no_such_tool"]
     assert (shown["state"], shown["errorText"]) == ("output-error", "Not made: the answer ended first.")
     again = Reducer().hear_all(Framed(event).encode() for event in replay.committed_events(turn))
@@ -144,7 +144,7 @@ def test_usage_is_counted_and_charged_once_per_step(send: Send, session: Session
 
 
 def test_turn_with_too_many_steps_is_stopped(send: Send, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("durable.limits.MAX_STEPS_PER_TURN", 2)
+    monkeypatch.setattr("chat.limits.MAX_STEPS_PER_TURN", 2)
     call = {"name": "no_such_tool", "arguments": {}}
     turn = send({"steps": [{"tool_calls": [call]}] * 5})
     assert (turn.status, turn.end_reason) == ("failed", "too_many_steps")
@@ -160,6 +160,6 @@ def test_devices_hear_that_a_message_became_part_of_the_running_answer(
     def ring(owner: str, kind: str, **data: Any) -> None:
         rung.append((kind, data["turn_id"], data["end_reason"]))
 
-    monkeypatch.setattr("durable.doorbell.ring", ring)
-    steering.take_in(worker.turn, worker.lease, 1)
+    monkeypatch.setattr("durable.client_push.push", ring)
+    steering.absorb_queued(worker.turn, worker.lease, 1)
     assert rung == [("turn.finished", str(steer.pk), "steered")]

@@ -10,8 +10,8 @@ import pytest
 
 from chat.engine import history
 from chat.models import Session, Turn
-from tools.gates import GUIDE
 from tools.models import ToolCall
+from tools.preconditions import GUIDE
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Send = Callable[..., Turn]
@@ -37,7 +37,7 @@ def test_text_that_looks_like_the_call_does_not_open_the_gate(send: Send, sessio
     send(f"{said} type: agent_building_guide")
     send({"id": "b", "steps": [{"text": said, "tool_calls": [CHECK]}, {"text": "So it is."}]})
     refused = outcome(session, "validate_agent_graph")
-    assert (refused["error"], f"Call {GUIDE} first" in refused["message"]) == ("try_again", True)
+    assert (refused["error"], f"Call {GUIDE} " in refused["next_step"]) == ("try_again", True)
 
 
 def test_the_gate_stays_open_and_the_guide_before_the_model_when_the_conversation_is_summarised(

@@ -13,7 +13,7 @@ import llm
 from accounts.models import User
 from chat import turns
 from chat.models import Message, Session, Step, Turn
-from durable import log
+from durable import event_log
 from llm.catalog import ModelInfo
 from tests.chat.engine.conftest import run_turn
 from tests.strict_model import CANARY, KINDS, StrictModel
@@ -132,7 +132,7 @@ def test_nobody_is_shown_it(
     assert "Answer" in str(shown) and "First second." in str(shown)
     shown |= dict(other_rows()) | {"log": caplog.text}
     for turn in session.turns.all():
-        shown[f"events {turn.pk}"] = str([entry.body for entry in log.stored(turn.pk)])
+        shown[f"events {turn.pk}"] = str([entry.body for entry in event_log.stored(turn.pk)])
     assert [name for name, text in shown.items() if CANARY in text] == []
 
 

@@ -18,13 +18,13 @@ from accounts.models import Budget, LedgerEntry, User
 from chat import titles, turns
 from chat.engine import compaction, history
 from chat.models import Message, Session, Turn
-from durable import log
+from durable import event_log
 from durable.events import START
 from llm.catalog import ModelInfo
-from llm.offline.embedded import OfflineServer
 from tests.chat.engine.conftest import run_turn
-from tools.gates import GUIDE
+from tests.offline_server import OfflineServer
 from tools.models import Understanding
+from tools.preconditions import GUIDE
 from workspace import files
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -99,7 +99,7 @@ def wordy_call(number: int) -> dict[str, Any]:
 
 
 def hints_of(turn: Turn) -> list[str]:
-    entries = [json.loads(entry.body) for entry in log.tail(turn.pk, START)]
+    entries = [json.loads(entry.body) for entry in event_log.tail(turn.pk, START)]
     return [entry["data"]["message"] for entry in entries if entry["type"] == "data-status"]
 
 
@@ -128,7 +128,7 @@ def test_guide_on_building_agents_is_never_cut_short() -> None:
         {"role": "assistant", "content": None, "tool_calls": [call(name) for name in names]},
         *({"role": "tool", "tool_call_id": name, "content": "words " * 5_000} for name in names),
     ]
-    guide, fetched = compaction.shorten(messages, compaction.Room(all=10, recent=5))[1:]
+    guide, fetched = compaction.shorten(messages, compaction.TokenBudget(all=10, recent=5))[1:]
     assert guide == messages[1] and len(fetched["content"]) < 1_000
 
 
@@ -194,7 +194,7 @@ def test_title_falls_back_to_the_first_words_when_the_model_fails(
         titles.first_words("Plan a trip to Porto in spring with the whole family")
         == "Plan a trip to Porto in spring with"
     )
-    assert titles.first_words("   ") == "New conversation"
+    assert titles.first_words("   ") == "Untitled conversation"
 
 
 @pytest.mark.parametrize("essay", ["x" * 500, "", "\n\n"])

@@ -12,12 +12,12 @@ from pytest_django import Settings
 from accounts.api_keys import create_api_key
 from accounts.models import User
 from chat.models import Session, Turn
-from llm.offline.embedded import OfflineServer
+from tests.offline_server import OfflineServer
 from tests.testtools.models import TestEffect
-from tests.tools.test_gates import build, guide, without_guide
+from tests.tools.test_preconditions import build, guide, without_guide
 from tools import registry
-from tools.gates import GUIDE
 from tools.models import FeatureRequest, ToolCall, Understanding
+from tools.preconditions import GUIDE
 from webhooks import endpoints
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -16,15 +16,16 @@ from django.db import connections
 from chat import engine, turns
 from chat.delivery import reader
 from chat.models import Session, Turn
-from durable import log
+from durable import event_log
 from durable.redis import client
 from durable.runtime import runtime
-from llm.offline.embedded import OfflineServer
 from tests.chat.delivery.test_reader import collect
 from tests.chat.engine.conftest import run_turn
+from tests.offline_server import OfflineServer
 from tests.tools.conftest import eventually
 from tools.models import Operation
-from tools.operations import running
+from tools.operations import runner
+from tools.operations.lifecycle import notify_changed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 GATE = "until the work is done"
@@ -64,7 +65,7 @@ def news_in(entries: list[Any]) -> list[dict[str, Any]]:
 
 
 def run_operation(operation_id: uuid.UUID) -> None:
-    runtime().run(Operation, operation_id, running.run)
+    runtime().run(Operation, operation_id, runner.run)
 
 
 def test_progress_of_an_operation_is_in_the_stream_of_the_turn_that_started_it(
@@ -103,7 +104,7 @@ def test_progress_of_an_operation_is_in_the_stream_of_the_turn_that_started_it(
         "progress": 1.0,
         "message": "The long work is done: fruit",
     }
-    stored = log.stored(turn.pk)
+    stored = event_log.stored(turn.pk)
     assert news_in(stored) == [], "a passing note is kept nowhere, so nobody who comes later sees a stale one"
     assert json.loads(stored[-1].body)["type"] == "finish"
 
@@ -138,8 +139,8 @@ def test_a_turn_that_ended_watches_nothing_any_more(
     model.release(GATE)
     eventually(lambda: watchers() == 0)
     turn.refresh_from_db()
-    Operation.objects.get().tell_changed()
-    assert news_in(log.stored(turn.pk)) == []
+    notify_changed(Operation.objects.get())
+    assert news_in(event_log.stored(turn.pk)) == []
 
 
 def watchers() -> int:
@@ -147,5 +148,5 @@ def watchers() -> int:
     operation = Operation.objects.first()
     if operation is None:
         return 0
-    counts: Any = client().pubsub_numsub(log.stream_key(operation.pk))
+    counts: Any = client().pubsub_numsub(event_log.stream_key(operation.pk))
     return int(counts[0][1])

@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
 from chat.models import Turn
-from copilot_project.console.timeline import story
+from copilot_project.ops.console.timeline import read_timeline
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Send = Callable[..., Turn]
@@ -29,9 +29,9 @@ def test_a_failed_try_is_kept_with_a_turn_that_was_answered_after_it(send: Send)
     turn = send({"id": "again", "steps": [{"text": "Here.", "fault": {"status": 503}}]})
     assert turn.end_reason == "done"
     assert kinds(turn) == [(1, 0, "unavailable")]
-    told = [moment for moment in story(turn).moments if moment.is_bad]
+    told = [moment for moment in read_timeline(turn).entries if moment.is_bad]
     assert [moment.kind for moment in told] == ["model"]
-    assert "offline was not reachable in step 0: HTTP 503" in told[0].text
+    assert "offline was unavailable in step 0: HTTP 503" in told[0].text
 
 
 def test_every_try_is_kept_with_a_turn_that_failed(send: Send) -> None:
@@ -39,7 +39,10 @@ def test_every_try_is_kept_with_a_turn_that_failed(send: Send) -> None:
     turn = send({"id": "gone", "steps": [{"tool_calls": [call]}, DROPPED]})
     assert turn.end_reason == "model_error"
     assert len(kinds(turn)) >= 3 and {step for _, step, _ in kinds(turn)} == {1}
-    assert len([moment for moment in story(turn).moments if moment.kind == "model" and moment.is_bad]) >= 3
+    assert (
+        len([moment for moment in read_timeline(turn).entries if moment.kind == "model" and moment.is_bad])
+        >= 3
+    )
 
 
 def test_a_turn_that_waits_for_the_model_says_why(send: Send) -> None:

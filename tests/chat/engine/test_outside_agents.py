@@ -7,14 +7,13 @@ import pytest
 from chat.models import Session, Turn
 from durable.runtime import runtime
 from executions.agents.versions import save_graph
-from executions.engine.crew import Crew
+from executions.engine.thread_pool import BlockThreads
 from executions.models import Agent, Execution
-from executions.reviews.deciding import decide
-from executions.schedules.keeping import NewSchedule
-from executions.schedules.keeping import create as create_schedule
-from executions.schedules.running import run_due
-from executions.starting import start
-from llm.offline.embedded import OfflineServer
+from executions.reviews.decisions import decide
+from executions.schedules.actions import NewSchedule
+from executions.schedules.actions import create as create_schedule
+from executions.schedules.run_due import run_due
+from executions.start import start
 from tests.chat.engine.conftest import run_turn
 from tests.chat.engine.injected_page import (
     EvilSite,
@@ -31,8 +30,9 @@ from tests.chat.engine.injected_page import (
 from tests.executions.engine.conftest import work_on
 from tests.executions.people import import_valid, link, logged_in, node
 from tests.executions.schedules.conftest import let_due
+from tests.offline_server import OfflineServer
 from tools.models import Operation, ToolCall
-from tools.operations import running
+from tools.operations import runner
 
 __all__ = ["evil", "send"]
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -48,7 +48,7 @@ def marked(send: Send, session: Session, evil: EvilSite) -> Agent:
         {"text": "It is being made."},
     ]
     send({"steps": steps})
-    runtime().run(Operation, Operation.objects.get().pk, running.run)
+    runtime().run(Operation, Operation.objects.get().pk, runner.run)
     return Agent.objects.get()
 
 
@@ -90,7 +90,7 @@ def check_asks_once(execution: Execution, evil: EvilSite) -> None:
     """It waits at its node, names where the content came from, and sends once when that is approved."""
     waiting = work_on(execution)
     review = only_review(execution=execution)
-    assert (waiting.status, review.outside_sources) == ("REVIEW", [evil.address])
+    assert (waiting.public_status, review.outside_sources) == ("REVIEW", [evil.address])
     assert evil.heard == ["GET /page"]
     decide(review, approved=True, by=execution.user)
     done = work_on(work_on(waiting))
@@ -113,12 +113,12 @@ def test_what_an_orchestrator_calls_asks_and_is_done_once(
     agent = import_valid(session.user, {"name": "Boss", "nodes": nodes, "links": links})
     steps = [call("Send_Web_Request", "c1", body={"secret": "x"}), {"text": "Sent."}]
     model.play({"steps": steps}, contains="Obey it.")
-    waiting = work_on(start(session.user, agent, {}).execution, Crew())
+    waiting = work_on(start(session.user, agent, {}).execution, BlockThreads())
     review = only_review(execution=waiting)
-    assert waiting.status == "REVIEW" and "Send Web Request" in review.outside_sources
+    assert waiting.public_status == "REVIEW" and "Send Web Request" in review.outside_sources
     assert "POST /take" not in evil.heard
     decide(review, approved=True, by=session.user)
-    done = work_on(waiting, Crew())
+    done = work_on(waiting, BlockThreads())
     assert (done.status, evil.heard.count("POST /take")) == ("COMPLETED", 1), done.error
 
 

@@ -11,9 +11,9 @@ from pytest_django import Settings
 from chat.engine import history
 from chat.models import Session
 from executions.models import Review, Schedule
-from executions.reviews.deciding import decide
-from llm.offline.embedded import OfflineServer
+from executions.reviews.decisions import decide
 from tests.chat.engine.injected_page import EvilSite, Send, approve, call, evil, go_on, obey, send
+from tests.offline_server import OfflineServer
 from tools.models import ToolCall, Understanding
 
 __all__ = ["evil", "send"]

@@ -11,11 +11,12 @@ from pytest_django import Settings
 
 from attack.outside import ask_for_password, listener
 from chat.models import Session
-from executions.credentials.keeping import NewCredential, keep
-from executions.credentials.secrets import UserPassword
+from executions.credentials.actions import NewCredential, keep
+from executions.credentials.secrets import PasswordSecret
 from executions.models import Execution, Schedule
-from executions.reviews.deciding import decide
-from executions.schedules.running import run_due
+from executions.reviews.decisions import decide
+from executions.schedules.run_due import run_due
+from tests.blocks.adapters.smtp_server import MailServer, serve_mail
 from tests.chat.engine.injected_page import (
     EvilSite,
     Send,
@@ -29,7 +30,6 @@ from tests.chat.engine.injected_page import (
     send,
     sender,
 )
-from tests.executions.blocks.adapters.smtp_server import MailServer, serve_mail
 from tests.executions.engine.conftest import work_on
 from tests.executions.people import import_valid, node
 from tests.executions.schedules.conftest import let_due
@@ -46,13 +46,13 @@ def mail_server(settings: Settings, monkeypatch: pytest.MonkeyPatch, evil: EvilS
         address = f"127.0.0.1:{server.port}"
         settings.BOUNDARY_ALLOWED_HOSTS = [evil.address, address]
         settings.BOUNDARY_PLAINTEXT_HOSTS = [address]
-        monkeypatch.setattr("executions.blocks.catalog.send_email.PORTS", (server.port,))
+        monkeypatch.setattr("blocks.catalog.send_email.PORTS", (server.port,))
         yield server
 
 
 def give_login(session: Session, provider: str, port: int) -> None:
     assert session.user is not None
-    secret = UserPassword(username="ann@example.com", password="right")
+    secret = PasswordSecret(username="ann@example.com", password="right")
     keep(
         session.user,
         NewCredential(provider=provider, kind="user_password", secret=secret, host="127.0.0.1", port=port),
@@ -115,7 +115,7 @@ def test_an_agent_that_mails_asks_at_its_node(
     obey(send, evil, call("run_agent", "run", library_agent_id=str(agent.pk), use_defaults=True))
     waiting = work_on(Execution.objects.get())
     review = only_review(execution=waiting)
-    assert (waiting.status, review.outside_sources) == ("REVIEW", [evil.address])
+    assert (waiting.public_status, review.outside_sources) == ("REVIEW", [evil.address])
     decide(review, approved=approved, by=session.user)
     done = work_on(work_on(waiting))
     assert done.status == ("COMPLETED" if approved else "FAILED"), done.error

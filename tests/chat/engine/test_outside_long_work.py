@@ -9,8 +9,7 @@ import pytest
 from chat.models import Session, Turn
 from chat.sub_sessions.outcome import report_on
 from durable.runtime import runtime
-from executions.reviews.deciding import decide
-from llm.offline.embedded import OfflineServer
+from executions.reviews.decisions import decide
 from tests.chat.engine.conftest import run_turn
 from tests.chat.engine.injected_page import (
     EvilSite,
@@ -24,9 +23,10 @@ from tests.chat.engine.injected_page import (
     send,
     taking,
 )
+from tests.offline_server import OfflineServer
 from tests.testtools.copilot_tools import FOREIGN_FILE
 from tools.models import Operation, ToolCall
-from tools.operations import running
+from tools.operations import runner
 
 __all__ = ["evil", "send"]
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -65,7 +65,7 @@ def test_a_held_operation_starts_once_when_approved(
     assert approve(answer, send)["type"] == "operation_started"
     assert go_on(answer, send, "again")["error"] == "already_done"
     operation = Operation.objects.get()
-    runtime().run(Operation, operation.pk, running.run)
+    runtime().run(Operation, operation.pk, runner.run)
     assert len(effects.read_text().splitlines()) == 1
     assert (ToolCall.objects.get(call_id="long").result or {})["value"] == "x"
     assert Turn.objects.filter(kind=Turn.Kind.CONTINUATION).count() == 1

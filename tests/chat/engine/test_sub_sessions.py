@@ -13,16 +13,17 @@ from django.db import connections
 from pytest_django import Settings
 
 from accounts.models import User
-from chat import tasks, turns
+from chat import admission, tasks, turns
+from chat import limits as chat_limits
 from chat.engine.run import Answering
-from chat.models import Session, Turn
-from chat.owners import Owner
-from chat.sub_sessions import starting
-from chat.waits import TurnWait
-from durable import limits, log
+from chat.models import Session, Turn, TurnWait
+from chat.sessions import Owner
+from chat.sub_sessions import delegate
+from durable import event_log
 from durable.events import START
-from llm.offline.embedded import OfflineServer
 from tests.chat.engine.conftest import run_turn
+from tests.offline_server import OfflineServer
+from tools import limits
 from tools.dispatch import cancel_call
 from tools.models import ToolCall, calls_of
 from tools.permissions import Permissions
@@ -35,7 +36,7 @@ Send = Callable[..., Turn]
 def lend_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """No worker runs beside these tests: a turn that is waited for runs in its waiter's place."""
     assert tasks.run_turn.name == Turn.task_name
-    monkeypatch.setattr(limits, "LEND_PLACE_SECONDS", 0.0)
+    monkeypatch.setattr(chat_limits, "LEND_PLACE_SECONDS", 0.0)
 
 
 def script(*steps: dict[str, Any], **more: Any) -> str:
@@ -46,7 +47,7 @@ def call(name: str, call_id: str = "c1", **arguments: Any) -> dict[str, Any]:
     return {"tool_calls": [{"id": call_id, "name": name, "arguments": arguments}]}
 
 
-def delegate(prompt: str, call_id: str = "c1", **more: Any) -> dict[str, Any]:
+def give_task(prompt: str, call_id: str = "c1", **more: Any) -> dict[str, Any]:
     return call("run_sub_session", call_id, prompt=prompt, **more)
 
 
@@ -64,7 +65,7 @@ def test_a_task_is_answered_with_text_tool_calls_and_usage(send: Send, session: 
     child = script(
         {"text": "I look.", **call("test_pure", value="x")}, {"text": "The answer is 42.", "usage": USAGE}
     )
-    turn = send(script(delegate(child), {"text": "It says 42."}))
+    turn = send(script(give_task(child), {"text": "It says 42."}))
     assert turn.end_reason == "done"
     result = result_of(turn)
     assert (result["type"], result["status"]) == ("sub_session_status", "completed")
@@ -82,7 +83,7 @@ USAGE = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
 
 
 def test_what_it_should_know_first_reaches_the_model_of_the_child(send: Send, model: OfflineServer) -> None:
-    send(script(delegate("What is it?", system_context="The password is swordfish."), {"text": "ok"}))
+    send(script(give_task("What is it?", system_context="The password is swordfish."), {"text": "ok"}))
     texts = [
         json.dumps(request.body) for request in model.requests if "What is it?" in json.dumps(request.body)
     ]
@@ -91,8 +92,8 @@ def test_what_it_should_know_first_reaches_the_model_of_the_child(send: Send, mo
 
 def test_what_the_child_does_is_seen_on_the_parents_stream(send: Send, session: Session) -> None:
     child = script(call("test_sleep", seconds=1), {"text": "Rested."})
-    turn = send(script(delegate(child), {"text": "ok"}))
-    shown = [json.loads(entry.body) for entry in log.tail(turn.pk, START)]
+    turn = send(script(give_task(child), {"text": "ok"}))
+    shown = [json.loads(entry.body) for entry in event_log.tail(turn.pk, START)]
     hints = [chunk["output"] for chunk in shown if chunk.get("preliminary")]
     assert {hint["sub_session_id"] for hint in hints} == {str(children(session)[0].pk)}
     assert any("test_sleep" in hint["doing"] for hint in hints)
@@ -100,25 +101,25 @@ def test_what_the_child_does_is_seen_on_the_parents_stream(send: Send, session: 
 
 
 def test_without_waiting_the_answer_comes_at_once_with_a_handle(send: Send, session: Session) -> None:
-    turn = send(script(delegate("count to 5", wait_for_result=0), {"text": "started"}))
+    turn = send(script(give_task("count to 5", wait_for_result=0), {"text": "started"}))
     result = result_of(turn)
     assert (result["status"], result["response"]) == ("running", "")
-    assert "get_sub_session_result" in result["message"]
+    assert "get_sub_session_result" in result["next_step"]
     (child,) = children(session)
     assert child.turns.get().status == "queued"
 
 
 def test_a_later_call_waits_for_it_and_reads_it(send: Send, session: Session) -> None:
-    send(script(delegate(script({"text": "Done at last."}), wait_for_result=0), {"text": "started"}))
+    send(script(give_task(script({"text": "Done at last."}), wait_for_result=0), {"text": "started"}))
     (child,) = children(session)
     turn = send(script(call("get_sub_session_result", sub_session_id=str(child.pk)), {"text": "ok"}))
     assert (result_of(turn)["status"], result_of(turn)["response"]) == ("completed", "Done at last.")
 
 
 def test_a_sub_session_goes_on_with_another_task(send: Send, session: Session) -> None:
-    send(script(delegate(script({"text": "One."})), {"text": "ok"}))
+    send(script(give_task(script({"text": "One."})), {"text": "ok"}))
     (child,) = children(session)
-    again = delegate(script({"text": "Two."}), sub_session_id=str(child.pk))
+    again = give_task(script({"text": "Two."}), sub_session_id=str(child.pk))
     turn = send(script(again, {"text": "ok"}))
     assert (result_of(turn)["response"], result_of(turn)["sub_session_id"]) == ("Two.", str(child.pk))
     assert child.turns.count() == 2 and len(children(session)) == 1
@@ -126,7 +127,7 @@ def test_a_sub_session_goes_on_with_another_task(send: Send, session: Session) -
 
 def test_a_failed_child_is_told_with_its_reason(send: Send) -> None:
     child = script({"text": "half", "fault": {"status": 401, "times": None}})
-    turn = send(script(delegate(child), {"text": "it failed"}))
+    turn = send(script(give_task(child), {"text": "it failed"}))
     assert (turn.end_reason, result_of(turn)["status"]) == ("done", "failed")
     assert "OPENAI_API_KEY" in result_of(turn)["message"]
 
@@ -155,8 +156,8 @@ def test_room_for_one_turn_is_enough_for_a_turn_that_waits_for_its_child_and_gra
 ) -> None:
     settings.COPILOT_MAX_RUNNING_TURNS_PER_USER = 1
     grandchild = script({"text": "deep"})
-    child = script(delegate(grandchild), {"text": "from below: deep"})
-    turn = send(script(delegate(child), {"text": "ok"}))
+    child = script(give_task(grandchild), {"text": "from below: deep"})
+    turn = send(script(give_task(child), {"text": "ok"}))
     assert (turn.end_reason, result_of(turn)["status"]) == ("done", "completed")
     assert result_of(turn)["response"] == "from below: deep"
 
@@ -166,23 +167,23 @@ def test_a_waiting_turn_makes_room_and_a_child_takes_it(session: Session, settin
     waiter = Turn.objects.create(session=session, user=session.user, status="running")
     other = Session.objects.create(user=session.user)
     child = Turn.objects.create(session=other, user=session.user, status="queued")
-    assert Turn.next_up(session) == []
+    assert admission.next_up(session) == []
     wait = TurnWait.objects.create(turn=waiter, key="k", attempt=1, job_id=child.pk)
-    assert Turn.next_up(session) == [child.pk] and Turn.admit(child.pk)
-    assert child.pk in Turn.startable(Turn.objects.filter(status="queued")).values_list("pk", flat=True)
+    assert admission.next_up(session) == [child.pk] and admission.may_start(child.pk)
+    assert child.pk in admission.startable(Turn.objects.filter(status="queued")).values_list("pk", flat=True)
     Turn.objects.filter(pk=child.pk).update(status="running")
     third = Turn.objects.create(
         session=Session.objects.create(user=session.user), user=session.user, status="queued"
     )
-    assert Turn.next_up(session) == [] and not Turn.admit(third.pk)
+    assert admission.next_up(session) == [] and not admission.may_start(third.pk)
     Turn.objects.filter(pk=child.pk).update(status="completed")
     wait.delete()
-    assert Turn.next_up(session) == []
+    assert admission.next_up(session) == []
 
 
 def test_children_count_against_the_in_flight_limit(send: Send, session: Session, settings: Settings) -> None:
     settings.COPILOT_MAX_IN_FLIGHT_TURNS_PER_USER = 1
-    turn = send(script(delegate("one too many"), {"text": "ok"}))
+    turn = send(script(give_task("one too many"), {"text": "ok"}))
     assert (result_of(turn)["type"], result_of(turn)["error"]) == ("error", "too_many_turns")
     assert children(session) == []
 
@@ -191,7 +192,7 @@ def test_a_child_may_use_at_most_what_its_parent_may(send: Send, session: Sessio
     session.permissions = {"tools": {"allow": ["run_sub_session"], "deny": ["test_pure"]}, "blocks": {}}
     session.save()
     child = script(call("test_pure"), call("add_understanding", "c2", industry="bakery"), {"text": "no"})
-    turn = send(script(delegate(child), {"text": "ok"}))
+    turn = send(script(give_task(child), {"text": "ok"}))
     used = result_of(turn)["tool_calls"]
     assert [one["success"] for one in used] == [False, False]
     assert all("not permitted" in one["message"] for one in used)
@@ -199,7 +200,7 @@ def test_a_child_may_use_at_most_what_its_parent_may(send: Send, session: Sessio
 
 def test_going_on_in_a_session_with_more_rights_does_not_give_them(session: Session) -> None:
     wide = Session.objects.create(user=session.user, parent=session, depth=1)
-    order = starting.Order(
+    order = delegate.TaskRequest(
         key="k",
         owner=Owner(user=session.user),
         prompt="x",
@@ -207,7 +208,7 @@ def test_going_on_in_a_session_with_more_rights_does_not_give_them(session: Sess
         permissions=Permissions.parse({"tools": {"deny": ["bash_exec"]}}),
         continues=str(wide.pk),
     )
-    turn = starting.start(order)
+    turn = delegate.start(order)
     answering = Answering(turn, None, None)  # type: ignore[arg-type]
     assert not answering.permissions.allows_tool("bash_exec") and answering.permissions.allows_tool(
         "web_fetch"
@@ -217,7 +218,7 @@ def test_going_on_in_a_session_with_more_rights_does_not_give_them(session: Sess
 def test_the_fourth_level_is_refused(send: Send, session: Session) -> None:
     session.depth = limits.MAX_SESSION_DEPTH
     session.save()
-    turn = send(script(delegate("deeper"), {"text": "ok"}))
+    turn = send(script(give_task("deeper"), {"text": "ok"}))
     assert result_of(turn)["error"] == "too_deep"
     assert children(session) == []
 
@@ -243,7 +244,7 @@ def unreachable(session: Session) -> Iterator[tuple[str, str]]:
 def test_only_sub_sessions_of_this_conversation_can_be_reached(send: Send, session: Session) -> None:
     for what, name in unreachable(session):
         asked = [
-            delegate("x", "c1", sub_session_id=name),
+            give_task("x", "c1", sub_session_id=name),
             call("get_sub_session_result", "c2", sub_session_id=name),
             call("get_sub_session_result", "c3", sub_session_id=name, cancel=True),
         ]
@@ -283,8 +284,8 @@ def test_cancelling_the_parent_cancels_the_child_and_grandchild_it_waits_for(
     session: Session, model: OfflineServer
 ) -> None:
     grandchild = script(call("test_sleep", seconds=100), {"text": "never"})
-    child = script(delegate(grandchild), {"text": "never"})
-    turn = turns.submit(session, turns.Input(text=script(delegate(child), {"text": "never"}))).turn
+    child = script(give_task(grandchild), {"text": "never"})
+    turn = turns.submit(session, turns.Input(text=script(give_task(child), {"text": "never"}))).turn
     thread = start_in_background(turn)
     below = eventually(lambda: running_child(session))
     deepest = eventually(lambda: running_child(below.session))
@@ -299,7 +300,7 @@ def test_stopping_one_call_stops_its_child_and_the_turn_goes_on(
     session: Session, model: OfflineServer
 ) -> None:
     child = script(call("test_sleep", seconds=100), {"text": "never"})
-    turn = turns.submit(session, turns.Input(text=script(delegate(child), {"text": "went on"}))).turn
+    turn = turns.submit(session, turns.Input(text=script(give_task(child), {"text": "went on"}))).turn
     thread = start_in_background(turn)
     below = eventually(lambda: running_child(session))
     assert cancel_call(calls_of(turn.pk).get().key)
@@ -324,7 +325,7 @@ def test_a_parent_that_died_while_it_waited_takes_its_child_along(session: Sessi
 
 
 def test_a_child_nobody_waits_for_outlives_its_parent(session: Session, send: Send) -> None:
-    send(script(delegate("count to 3", wait_for_result=0), {"text": "started"}))
+    send(script(give_task("count to 3", wait_for_result=0), {"text": "started"}))
     (child,) = children(session)
     again = turns.submit(session, turns.Input(text="hello")).turn
     turns.cancel(again)
@@ -332,7 +333,7 @@ def test_a_child_nobody_waits_for_outlives_its_parent(session: Session, send: Se
 
 
 def test_the_model_cancels_a_sub_session(send: Send, session: Session) -> None:
-    send(script(delegate("count to 3", wait_for_result=0), {"text": "started"}))
+    send(script(give_task("count to 3", wait_for_result=0), {"text": "started"}))
     (child,) = children(session)
     asked = call("get_sub_session_result", sub_session_id=str(child.pk), cancel=True)
     turn = send(script(asked, {"text": "stopped"}))
@@ -344,32 +345,32 @@ def test_the_model_cancels_a_sub_session(send: Send, session: Session) -> None:
 
 
 def test_the_same_call_again_finds_the_same_session_and_turn(session: Session) -> None:
-    def order() -> starting.Order:
+    def order() -> delegate.TaskRequest:
         owner = Owner(user=session.user)
-        return starting.Order(
+        return delegate.TaskRequest(
             key="turn:0:c1", owner=owner, prompt="x", parent=session, permissions=Permissions()
         )
 
-    first, second = starting.start(order()), starting.start(order())
+    first, second = delegate.start(order()), delegate.start(order())
     assert first.pk == second.pk and first.session_id == second.session_id
     assert len(children(session)) == 1
 
 
 def test_a_session_opened_before_a_crash_gets_its_task_after_it(session: Session) -> None:
-    order = starting.Order(
+    order = delegate.TaskRequest(
         key="k",
         owner=Owner(user=session.user),
         prompt="x",
         parent=session,
         permissions=Permissions(),
     )
-    opened = starting.find_or_open(order)
-    assert starting.start(order).session_id == opened.pk
+    opened = delegate.find_or_create(order)
+    assert delegate.start(order).session_id == opened.pk
     assert opened.turns.count() == 1
 
 
 def test_a_name_that_is_taken_by_somebody_else_is_not_found(session: Session) -> None:
-    order = starting.Order(
+    order = delegate.TaskRequest(
         key="k",
         owner=Owner(user=session.user),
         prompt="x",
@@ -377,5 +378,5 @@ def test_a_name_that_is_taken_by_somebody_else_is_not_found(session: Session) ->
         permissions=Permissions(),
     )
     Session.objects.create(pk=order.name, user=User.objects.create_user("bob"))
-    with pytest.raises(starting.NoSuchSession):
-        starting.start(order)
+    with pytest.raises(delegate.NoSuchSession):
+        delegate.start(order)

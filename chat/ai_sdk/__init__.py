@@ -1,0 +1,1 @@
+"""The AI SDK adapter: its endpoints over HTTP and websocket, its requests, its error texts."""

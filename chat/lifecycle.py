@@ -1,0 +1,44 @@
+"""What happens when a turn is claimed and when it ends."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from django.db.models import QuerySet
+
+from chat import admission, notifications, turn_log, waits
+from chat.models import Turn
+from chat.signals import turn_ended
+from durable.lifecycle import Lifecycle, NewAttempt
+from durable.poke import poke
+
+
+class TurnLifecycle(Lifecycle[Turn]):
+    def admit(self, job_id: uuid.UUID) -> bool:
+        return admission.may_start(job_id)
+
+    def lock_before(self, job_id: uuid.UUID) -> None:
+        admission.lock_session_of(job_id)
+
+    def startable(self, queued: QuerySet[Any]) -> QuerySet[Any]:
+        return admission.startable(queued)
+
+    def claimed(self, job: Turn, attempt: NewAttempt) -> None:
+        """Record the attempt and open its log: with `start` once per turn, else with where it goes on."""
+        turn_log.open_attempt(job, attempt)
+
+    def ended_unowned(self, job: Turn) -> None:
+        """Keep what the last attempt had shown, and close the log in its place."""
+        turn_log.close_unowned(job)
+
+    def ended(self, job: Turn) -> None:
+        """Stop the turns it waited for, queue its webhooks, and let other packages change their rows."""
+        waits.stop_awaited(job)
+        notifications.announce_end(job)
+        turn_ended.send(sender=Turn, turn=job)
+
+    def after_end(self, job: Turn) -> None:
+        notifications.turn_changed(job)
+        for turn_id in admission.next_up(job.session):
+            poke(Turn, turn_id)

@@ -1,0 +1,67 @@
+"""Notifications about turns and sessions: frames for a person's devices, webhooks for other systems."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from django.conf import settings
+
+from chat import limits, turn_log
+from chat.models import Session, Turn
+from durable import client_push
+from durable.after_commit import after_commit
+from webhooks.enqueue import announce
+from webhooks.events import EventType
+
+
+def turn_changed(turn: Turn) -> None:
+    """Tell the owner's devices, after the commit, that a turn was queued, started or ended."""
+    kind = "finished" if turn.is_terminal else ("queued" if turn.status == turn.QUEUED else "running")
+    after_commit(
+        client_push.push,
+        turn.session.owner,
+        f"turn.{kind}",
+        session_id=str(turn.session_id),
+        turn_id=str(turn.pk),
+        status=turn.status,
+        end_reason=turn.end_reason,
+    )
+
+
+def session_changed(session: Session, *, deleted: bool = False) -> None:
+    """Tell the owner's devices, after the commit, that a session was created, changed or deleted."""
+    after_commit(
+        client_push.push,
+        session.owner,
+        "session.updated",
+        session_id=str(session.pk),
+        title=session.title,
+        deleted=deleted,
+    )
+
+
+def announce_end(turn: Turn) -> None:
+    """Queue the webhook `turn.finished`, once per turn and endpoint. Inside the transaction that ends the turn."""
+    announce(
+        user_id=turn.user_id,
+        event_type=EventType.TURN_FINISHED,
+        subject_id=turn.pk,
+        describe=partial(describe, turn),
+    )
+
+
+def describe(turn: Turn) -> dict[str, Any]:
+    """Return the payload of `turn.finished`; `absorbed_by` names the turn that answers a steering message."""
+    text = turn_log.answer_text(turn)
+    return {
+        **turn_log.final_metadata(turn),
+        "kind": turn.kind,
+        "client_id": turn.client_id,
+        "absorbed_by": str(turn.absorbed_by_id) if turn.absorbed_by_id else None,
+        "error": turn.error or None,
+        "text": text[: limits.MAX_WEBHOOK_TEXT_CHARACTERS],
+        "text_characters": len(text),
+        "ended_at": turn.ended_at.isoformat() if turn.ended_at else None,
+        "url": f"{settings.SITE_URL}/api/turns/{turn.pk}",
+    }
