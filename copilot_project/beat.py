@@ -1,4 +1,4 @@
-"""Beat's scheduler: the one that keeps its rows in the database, with a sign of life at every tick."""
+"""The scheduler of beat: django-celery-beat's, which also reports that it is alive at every tick."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Any
 
 from django_celery_beat.schedulers import DatabaseScheduler
 
-from durable.alive import SignOfLife
+from durable.liveness import LivenessSignal
 
 
 class Scheduler(DatabaseScheduler):  # type: ignore[misc]
-    life = SignOfLife("beat")
+    life = LivenessSignal("beat")
 
     def tick(self, *args: Any, **kwargs: Any) -> Any:
         self.life.give()

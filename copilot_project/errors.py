@@ -1,9 +1,7 @@
 """Every error of the API in one form: {"error": {"code", "message", "hint"?, "fields"?}}.
 
-A package raises DRF's APIException (or a subclass of its own with `status_code`, `default_code` and
-`default_detail`); besides those it may carry `hint` (what to do next) and `wait` (seconds, becomes
-Retry-After). `handle` is DRF's exception handler; the handlers of errors outside DRF's views are in
-error_pages.py and answer in the same form.
+Packages raise a Refusal (durable/refusals.py), views also DRF's own APIException. `handle` is DRF's exception
+handler; the handlers of errors outside DRF's views are in error_pages.py and answer in the same form.
 """
 
 from __future__ import annotations
@@ -26,7 +24,14 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
-from copilot_project.refusals import BadRequest, Internal, PayloadTooLarge, Unavailable
+from copilot_project.web.http_errors import (
+    BadRequest,
+    Internal,
+    PayloadTooLarge,
+    RefusedRequest,
+    Unavailable,
+)
+from durable.refusals import InvalidFields, NotFound, Refusal
 
 log = logging.getLogger(__name__)
 
@@ -35,17 +40,23 @@ LOG_IN = "Log in, or send `Authorization: Bearer <API key>`; ./copilot apikey US
 
 
 def handle(exc: Exception, context: Mapping[str, Any]) -> Response:
-    """DRF's exception handler: whatever a view raised, as an answer. Nothing gets past it."""
+    """Answer with any error a view raised, as DRF's exception handler."""
     error = as_api_exception(exc)
     set_rollback()
     return Response(envelope(error), status=error.status_code, headers=headers_of(error))
 
 
 def as_api_exception(exc: BaseException | None) -> exceptions.APIException:
-    """The same error in DRF's terms. What nobody expected is logged with its traceback and stays inside."""
+    """Return the error in DRF's terms; log what is unexpected with its traceback and show none of it."""
     match exc:
         case exceptions.APIException():
             return exc
+        case NotFound():
+            return exceptions.NotFound()
+        case InvalidFields():
+            return exceptions.ValidationError(exc.fields)
+        case Refusal():
+            return RefusedRequest(exc)
         case Http404() | ObjectDoesNotExist():
             return exceptions.NotFound()
         case PermissionDenied():
@@ -65,7 +76,7 @@ def as_api_exception(exc: BaseException | None) -> exceptions.APIException:
 
 
 def envelope(error: exceptions.APIException) -> dict[str, Any]:
-    """The body of an error's answer."""
+    """Return the body of the answer to an error."""
     return {"error": contents(error)}
 
 

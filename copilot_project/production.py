@@ -10,7 +10,7 @@ LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
 def are_fernet_keys(keys: Sequence[str]) -> bool:
-    """Return whether each key can seal secrets."""
+    """Return whether every key is a valid Fernet key."""
     try:
         for key in keys:
             Fernet(key)
@@ -20,10 +20,10 @@ def are_fernet_keys(keys: Sequence[str]) -> bool:
 
 
 def too_wide_hosts(hosts: Sequence[str]) -> list[str]:
-    """Return the entries that stand for hosts of strangers: a wildcard, or a whole top-level domain such as `.com`."""
+    """Return the entries that also match foreign hosts: a wildcard, or a whole top-level domain such as `.com`."""
     return [host for host in hosts if host == "*" or (host.startswith(".") and "." not in host.strip("."))]
 
 
 def is_loopback_only(hosts: Sequence[str]) -> bool:
-    """Return whether the site answers only to its own machine, as it does when it is tested as a deployment."""
+    """Return whether the site serves only its own machine, as in tests of a deployment."""
     return set(hosts) <= LOOPBACK_HOSTS

@@ -1,4 +1,4 @@
-"""Keys of a development set-up: made once, kept in the home folder with mode 600."""
+"""The keys of a development installation, generated once and kept in the home folder with mode 600."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def make_encryption_key() -> str:
 
 
 def private_file(path: Path) -> Path:
-    """Make the file if there is none, and let nobody but its owner read it; return its path."""
+    """Create the file if it is missing, make it readable by its owner only, and return its path."""
     if not path.exists():
         path.touch(mode=0o600)
     if path.stat().st_uid == os.geteuid():
@@ -41,7 +41,7 @@ def private_file(path: Path) -> Path:
 
 
 def kept(path: Path, make: Callable[[], str]) -> str:
-    """Read the key at `path`; make it first when there is none. Two processes at once end with the same key."""
+    """Return the key at `path`, generating it if it is missing. Two processes at once get the same key."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         draft = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
@@ -50,7 +50,7 @@ def kept(path: Path, make: Callable[[], str]) -> str:
             draft.write_text(make())
             os.link(draft, path)
         except FileExistsError:
-            pass  # another process was first, and its key is the one
+            pass  # another process was first: use its key
         finally:
             draft.unlink()
     return path.read_text().strip()

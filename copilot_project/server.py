@@ -1,8 +1,8 @@
-"""The web server: Daphne, with back-pressure and an orderly goodbye.
+"""The web server: Daphne with back-pressure and a graceful shutdown.
 
-Daphne takes whatever an application sends and keeps it in memory until the client reads it. Here `send` waits
-while a connection's buffer is full, and a client that does not read for SOCKET_STALL_SECONDS is let go: a
-websocket with code 4408, a plain response by cutting it off. Both resume where they were.
+Daphne keeps whatever an application sends in memory until the client reads it. Here `send` waits while the buffer of
+a connection is full, and a client that does not read for SOCKET_STALL_SECONDS is disconnected: a websocket with code
+4408, a response by aborting it. Both can resume where they were.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 from weakref import WeakSet
 
-# First of all Twisted's imports: it installs the asyncio reactor.
+# Before all other imports of Twisted: it installs the asyncio reactor.
 from daphne.server import Server as DaphneServer  # type: ignore[import-untyped]  # isort: skip
 
 from daphne.http_protocol import HTTPFactory, WebRequest  # type: ignore[import-untyped]
@@ -27,16 +27,19 @@ from twisted.internet.interfaces import IPushProducer
 from twisted.internet.task import LoopingCall
 from zope.interface import implementer  # type: ignore[import-untyped]
 
-from durable import alive, limits, tallies
-from durable.stop import StopReason, leaving
+from chat import limits as chat_limits
+from copilot_project import limits
+from durable import counters, liveness
+from durable import limits as durable_limits
+from durable.stop_signal import StopReason, leaving
 
 logger = logging.getLogger(__name__)
 reactor: Any = installed_reactor
 
 TOO_SLOW = 4408
 GOING_AWAY = 1001
-LISTEN_AGAIN_SECONDS = 0.05
-LAST_REQUEST_SECONDS = 0.3  # for a request that is on its way on a connection that was taken
+RETRY_SECONDS = 0.05
+LAST_REQUEST_SECONDS = 0.3  # for a request that is still arriving on an accepted connection
 REFUSAL = b'{"error":{"code":"too_large","message":"The request\'s body is too large."}}'
 TOO_LARGE = (
     b"HTTP/1.1 413 Content Too Large\r\nContent-Type: application/json\r\nConnection: close\r\n"
@@ -46,7 +49,7 @@ TOO_LARGE = (
 
 @implementer(IPushProducer)
 class Gate:
-    """Shut by the transport while its buffer is full; open again when it has drained or the connection is gone."""
+    """Closed by the transport while its buffer is full; open again when it has drained or the connection is gone."""
 
     def __init__(self) -> None:
         self.is_open = True
@@ -65,7 +68,7 @@ class Gate:
     stopProducing = resumeProducing
 
     async def passed(self, seconds: float) -> None:
-        """Wait until it is open; raises TimeoutError."""
+        """Wait until the gate is open; raise TimeoutError."""
         future = asyncio.get_running_loop().create_future()
         self._waiting.append(future)
         async with asyncio.timeout(seconds):
@@ -82,23 +85,23 @@ class PatientSocket(WebSocketProtocol):  # type: ignore[misc]
         return super().onConnect(request)
 
     def onOpen(self) -> None:
-        """The connection came through an HTTP channel, which was told of a full buffer until now."""
+        """Take over back-pressure from the HTTP channel through which the connection came."""
         self.transport.unregisterProducer()
         self.transport.registerProducer(self.gate, True)
         super().onOpen()
 
     def onMessage(self, payload: bytes, isBinary: bool) -> None:
-        """Read no further while the application has so much to hear already."""
+        """Stop reading while the application has many unread frames."""
         super().onMessage(payload, isBinary)
-        if self.application_queue.qsize() == limits.MAX_UNHEARD_FRAMES:
+        if self.application_queue.qsize() == limits.MAX_UNREAD_FRAMES:
             self.transport.pauseProducing()
-            reactor.callLater(LISTEN_AGAIN_SECONDS, self._listen_again)
+            reactor.callLater(RETRY_SECONDS, self._resume_reading)
 
-    def _listen_again(self) -> None:
+    def _resume_reading(self) -> None:
         if self.state != self.STATE_OPEN:
             return
-        if self.application_queue.qsize() >= limits.MAX_UNHEARD_FRAMES:
-            reactor.callLater(LISTEN_AGAIN_SECONDS, self._listen_again)
+        if self.application_queue.qsize() >= limits.MAX_UNREAD_FRAMES:
+            reactor.callLater(RETRY_SECONDS, self._resume_reading)
         else:
             self.transport.resumeProducing()
 
@@ -107,12 +110,12 @@ class PatientSocket(WebSocketProtocol):  # type: ignore[misc]
         super().onClose(wasClean, code, reason)
 
     def handle_reply(self, message: dict[str, Any]) -> None:
-        """What an application says into a socket that is closing is lost, as it would be a moment later."""
+        """Drop what an application sends to a closing socket, as it would be lost a moment later."""
         if self.state in (self.STATE_CONNECTING, self.STATE_OPEN):
             super().handle_reply(message)
 
     def sendMessage(self, payload: bytes, *args: Any, **kwargs: Any) -> None:
-        """The limit is one for what clients send: Autobahn would refuse to send them a long event as well."""
+        """Send without the size limit, which is meant for what clients send."""
         limit, self.maxMessagePayloadSize = self.maxMessagePayloadSize, 0
         try:
             super().sendMessage(payload, *args, **kwargs)
@@ -120,11 +123,11 @@ class PatientSocket(WebSocketProtocol):  # type: ignore[misc]
             self.maxMessagePayloadSize = limit
 
     def serverClose(self, code: int | None = None) -> None:
-        """Any code the standard knows: Autobahn's own `sendClose` refuses those below 3000."""
+        """Close with any standard code; `sendClose` of Autobahn refuses those below 3000."""
         self.sendCloseFrame(code=1000 if code is None else code)
 
-    def let_go(self) -> None:
-        """Say why, for a client that is slow but alive; the one that is not is cut off soon after."""
+    def disconnect_slow(self) -> None:
+        """Send the reason, for a client that is slow but alive; a dead one is aborted soon after."""
         self.sendCloseFrame(code=TOO_SLOW)
 
 
@@ -134,21 +137,21 @@ class PatientRequest(WebRequest):  # type: ignore[misc]
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.gate = Gate()
-        self.is_stream = False  # of events: it ends when it is cut off, and is resumed elsewhere
+        self.is_stream = False  # of events: it may be aborted, as the client resumes it elsewhere
 
     def process(self) -> None:
         self.channel.has_asked = True
         super().process()
 
     def gotLength(self, length: int | None) -> None:
-        """A body that says it is too large is refused before it is read."""
+        """Refuse a body whose Content-Length is too large before reading it."""
         self.body_bytes, self.is_refused = 0, False
         super().gotLength(length)
         if length is not None and length > limits.MAX_REQUEST_BYTES:
             self._refuse()
 
     def handleContentChunk(self, data: bytes) -> None:
-        """One that does not say how large it is, as soon as it turns out to be."""
+        """Refuse a body of unknown length as soon as it is too large."""
         self.body_bytes += len(data)
         if self.is_refused:
             return
@@ -177,8 +180,8 @@ class PatientRequest(WebRequest):  # type: ignore[misc]
         self.gate.stopProducing()
         super().connectionLost(reason)
 
-    def let_go(self) -> None:
-        """Nothing can be said any more in the middle of a response."""
+    def disconnect_slow(self) -> None:
+        """Abort the response; no error can be sent in the middle of it."""
         transport = self.channel.transport if self.channel is not None else None
         self._unregister()
         if transport is not None:
@@ -195,7 +198,7 @@ class PatientSocketFactory(WebSocketFactory):  # type: ignore[misc]
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.closeHandshakeTimeout = limits.SOCKET_CLOSE_SECONDS
-        self.failByDrop = False  # a frame that is too big is answered with its code, not with a cut line
+        self.failByDrop = False  # answer a frame that is too big with a close code instead of aborting
 
 
 class PatientHTTPFactory(HTTPFactory):  # type: ignore[misc]
@@ -209,8 +212,8 @@ class PatientHTTPFactory(HTTPFactory):  # type: ignore[misc]
         self._connections.add(protocol._channel)
         return protocol
 
-    def is_about_to_be_asked(self) -> bool:
-        """Whether somebody was let in who has not said everything yet: a proxy does so only for a request it has."""
+    def expects_request(self) -> bool:
+        """Return whether an accepted connection has not sent its whole request; proxies connect only for a request."""
         return any(
             not getattr(channel, "has_asked", False) and getattr(channel.transport, "connected", False)
             for channel in list(self._connections)
@@ -218,7 +221,7 @@ class PatientHTTPFactory(HTTPFactory):  # type: ignore[misc]
 
 
 class Server(DaphneServer):  # type: ignore[misc]
-    """Daphne's server with patient connections."""
+    """Daphne's server with back-pressure and a graceful shutdown."""
 
     stall_seconds = limits.SOCKET_STALL_SECONDS
 
@@ -231,26 +234,26 @@ class Server(DaphneServer):  # type: ignore[misc]
         try:
             await protocol.gate.passed(self.stall_seconds)
         except TimeoutError:
-            tallies.count(tallies.Tally.DROPPED_CLIENTS)
-            logger.info("A client did not read for %s seconds and was let go", self.stall_seconds)
-            protocol.let_go()
+            counters.count(counters.CounterBuffer.DROPPED_CLIENTS)
+            logger.info("A client did not read for %s seconds and was disconnected", self.stall_seconds)
+            protocol.disconnect_slow()
             protocol.gate.stopProducing()
 
     def kill_all_applications(self) -> Any:
-        """Take no more, answer what was asked, tell the sockets that they may come back at once, then end the rest."""
-        return defer.Deferred.fromFuture(asyncio.ensure_future(self._say_goodbye()))
+        """Stop listening, finish requests in progress, tell sockets to reconnect, then end the rest."""
+        return defer.Deferred.fromFuture(asyncio.ensure_future(self._shut_down()))
 
-    async def _say_goodbye(self) -> None:
+    async def _shut_down(self) -> None:
         leaving.set(StopReason.HAND_OVER)
         for listener in self.listeners:
             port: Any = getattr(listener, "result", None)
             if hasattr(port, "stopListening"):
-                port.doRead()  # takes who stands at the door; the kernel would turn them away with the door
+                port.doRead()  # accepts pending connections, which closing the port would reset
                 port.stopListening()
         loop = asyncio.get_running_loop()
-        earliest, latest = loop.time() + LAST_REQUEST_SECONDS, loop.time() + limits.WEB_GOODBYE_SECONDS
+        earliest, latest = loop.time() + LAST_REQUEST_SECONDS, loop.time() + limits.WEB_SHUTDOWN_SECONDS
         while loop.time() < earliest or (self._is_answering() and loop.time() < latest):
-            await asyncio.sleep(LISTEN_AGAIN_SECONDS)
+            await asyncio.sleep(RETRY_SECONDS)
         for protocol, details in list(self.connections.items()):
             details.setdefault("application_instance", done())
             if isinstance(protocol, PatientSocket) and protocol.state == protocol.STATE_OPEN:
@@ -258,8 +261,8 @@ class Server(DaphneServer):  # type: ignore[misc]
         await super().kill_all_applications().asFuture(loop)
 
     def _is_answering(self) -> bool:
-        """Whether somebody will have a whole answer soon: a request that is no stream, a socket that is opening."""
-        if self.http_factory.is_about_to_be_asked():
+        """Return whether a request that is not a stream is in progress, or a socket is opening."""
+        if self.http_factory.expects_request():
             return True
         for protocol, details in self.connections.items():
             instance = details.get("application_instance")
@@ -272,14 +275,14 @@ class Server(DaphneServer):  # type: ignore[misc]
 
 
 def done() -> asyncio.Future[None]:
-    """An application that has ended; Daphne expects one per connection when it stops."""
+    """Return a finished application; Daphne expects one per connection when it stops."""
     future: asyncio.Future[None] = asyncio.get_event_loop().create_future()
     future.set_result(None)
     return future
 
 
 def use_patient_connections() -> None:
-    """Daphne's server makes its factories by these names."""
+    """Replace the factories that Daphne's server looks up by name."""
     module = sys.modules[DaphneServer.__module__]
     module.HTTPFactory = PatientHTTPFactory  # type: ignore[attr-defined]
     module.WebSocketFactory = PatientSocketFactory  # type: ignore[attr-defined]
@@ -293,8 +296,8 @@ def make_server(application: Any, endpoints: Sequence[str]) -> Server:
         ping_interval=20,
         ping_timeout=30,
         websocket_timeout=-1,
-        websocket_max_message_size=limits.MAX_FRAME_BYTES,
-        websocket_max_frame_size=limits.MAX_FRAME_BYTES,
+        websocket_max_message_size=chat_limits.MAX_FRAME_BYTES,
+        websocket_max_frame_size=chat_limits.MAX_FRAME_BYTES,
         application_close_timeout=int(limits.SOCKET_CLOSE_SECONDS),
         server_name=None,
         verbosity=0,
@@ -307,16 +310,16 @@ def default_endpoint() -> str:
 
 
 def main(words: Sequence[str]) -> None:
-    """`python -m copilot_project.server [-e ENDPOINT ...]`; without endpoints HOST and PORT say where."""
+    """Run `python -m copilot_project.server [-e ENDPOINT ...]`; the default endpoint is HOST and PORT."""
     parser = argparse.ArgumentParser(prog="copilot_project.server")
     parser.add_argument("-e", "--endpoint", action="append", help="a Twisted endpoint, such as fd:fileno=3")
     endpoints = parser.parse_args(words).endpoint or [default_endpoint()]
     from copilot_project.asgi import (
         application,
-    )  # sets Django up; only the program needs it, not who imports it
+    )  # sets Django up, which importers of this module do not need
 
     sys.setswitchinterval(limits.WEB_SWITCH_SECONDS)
-    LoopingCall(alive.touch).start(limits.ALIVE_SECONDS)
+    LoopingCall(liveness.touch).start(durable_limits.ALIVE_SECONDS)
     make_server(application, endpoints).run()
 
 

@@ -1,4 +1,4 @@
-"""Django's settings, all of them, read from the environment table."""
+"""The Django settings, derived from the environment variables in env.py."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from copilot_project import production, secrets
 from copilot_project.env import ROOT, BadEnvironment, Environment, split
+from copilot_project.web.openapi import TAGS
 
 try:
     ENV = Environment.read(os.environ)
@@ -66,14 +67,15 @@ INSTALLED_APPS = [
     "chat",
     "tools",
     "executions",
+    "blocks",
     "webhooks",
     "llm",
     "workspace",
     "accounts",
     "durable",
-    "copilot_project.metrics.apps.MetricsConfig",
-    "copilot_project.console.apps.ConsoleConfig",
-    "copilot_project.console.second_factor.apps.SecondFactorConfig",
+    "copilot_project.ops.metrics.apps.MetricsConfig",
+    "copilot_project.ops.console.apps.ConsoleConfig",
+    "copilot_project.ops.console.second_factor.apps.SecondFactorConfig",
     "django_otp",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -91,11 +93,11 @@ if ENV.test_tools:
 INSTALLED_APPS += split(ENV.test_apps)
 
 MIDDLEWARE = [
-    "copilot_project.middleware.screen",
-    "copilot_project.proxies.believe_only_proxies",
-    "copilot_project.policy.protect",
+    "copilot_project.web.middleware.screen",
+    "copilot_project.web.proxies.drop_untrusted_headers",
+    "copilot_project.web.content_security_policy.protect",
     "django.middleware.security.SecurityMiddleware",
-    "copilot_project.static_files.StaticFiles",
+    "copilot_project.web.static_files.StaticFiles",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -116,7 +118,8 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-            ]
+            ],
+            "libraries": {"console": "copilot_project.ops.console.formatting"},
         },
     }
 ]
@@ -129,7 +132,7 @@ SQLITE_PRAGMAS = (
 POSTGRES_TIMEOUTS = "-c statement_timeout=15s -c idle_in_transaction_session_timeout=30s -c lock_timeout=5s"
 
 
-# A server that vanished without a word is noticed before a lease runs out; the URL may say otherwise.
+# Notice a server that has vanished before a lease expires; the URL may override this.
 POSTGRES_PATIENCE: dict[str, Any] = {
     "connect_timeout": 5,
     "keepalives_idle": 5,
@@ -140,7 +143,7 @@ POSTGRES_PATIENCE: dict[str, Any] = {
 
 
 def sqlite(path: str) -> dict[str, Any]:
-    """WAL alone fails on upgrade from read to write; IMMEDIATE transactions measured 0 lock errors."""
+    """Use WAL with IMMEDIATE transactions: WAL alone fails when a read transaction starts to write."""
     options = {"timeout": 20, "transaction_mode": "IMMEDIATE", "init_command": SQLITE_PRAGMAS}
     return {
         "ENGINE": "durable.sqlite",
@@ -151,10 +154,10 @@ def sqlite(path: str) -> dict[str, Any]:
 
 
 def postgres(url: str) -> dict[str, Any]:
-    """A pool per process: a job that waits gives its connection back and takes one again for a transaction."""
+    """Use a pool per process: a waiting job returns its connection and takes another for its next transaction."""
     parts = urlsplit(url)
     options: dict[str, Any] = POSTGRES_PATIENCE | dict(parse_qsl(parts.query))
-    options["options"] = f"{POSTGRES_TIMEOUTS} {options.get('options', '')}".strip()  # the last word wins
+    options["options"] = f"{POSTGRES_TIMEOUTS} {options.get('options', '')}".strip()  # the last option wins
     options["pool"] = {
         "min_size": 1,
         "max_size": ENV.database_pool_size,
@@ -209,7 +212,7 @@ CELERY_TASK_CREATE_MISSING_QUEUES = True
 CELERY_TASK_DEFAULT_QUEUE = "turns"
 CELERY_WORKER_DISABLE_PREFETCH = not CELERY_BROKER_URL.startswith(
     "amqp"
-)  # there durable/backpressure.py does it
+)  # durable/backpressure.py does it there
 CELERY_WORKER_ENABLE_PREFETCH_COUNT_REDUCTION = False  # after a lost connection; nothing is prefetched
 CELERY_BROKER_CHANNEL_ERROR_RETRY = True  # a channel the broker closed is opened again
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
@@ -282,6 +285,10 @@ COPILOT_KEEP_EVENTS_DAYS = ENV.keep_events_days
 COPILOT_KEEP_EXECUTIONS_DAYS = ENV.keep_executions_days
 OPENAI_API_KEY = ENV.openai_api_key
 OPENAI_BASE_URL = ENV.openai_base_url
+OPENAI_DIALECT = ENV.openai_dialect
+ANTHROPIC_API_KEY = ENV.anthropic_api_key
+ANTHROPIC_BASE_URL = ENV.anthropic_base_url
+COPILOT_ENDPOINTS = ENV.endpoints
 COPILOT_MODEL = ENV.model
 COPILOT_TITLE_MODEL = ENV.title_model
 COPILOT_FALLBACK_MODEL = ENV.fallback_model
@@ -292,7 +299,7 @@ AGENT_GENERATOR_TIMEOUT_SECONDS = ENV.agent_generator_timeout
 COPILOT_OAUTH_PROVIDERS = ENV.oauth_providers
 COPILOT_MIN_SCHEDULE_SECONDS = ENV.min_schedule_seconds
 
-# --- the outside ---------------------------------------------------------------------------------
+# --- external services ---------------------------------------------------------------------------
 
 SANDBOX = ENV.sandbox
 BOUNDARY_ALLOWED_HOSTS = split(ENV.boundary_allowed_hosts)
@@ -334,7 +341,7 @@ STORAGES: dict[str, Any] = {
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
 WHITENOISE_USE_FINDERS = True
-WHITENOISE_IMMUTABLE_FILE_TEST = r"^/static/ui/assets/"  # their names change with what is in them
+WHITENOISE_IMMUTABLE_FILE_TEST = r"^/static/ui/assets/"  # their names contain a hash of their content
 UI_BUILD = ROOT / "frontend" / "dist"
 STATICFILES_DIRS = [("ui", UI_BUILD)]
 SILENCED_SYSTEM_CHECKS = ["staticfiles.W004"]  # the page may not be built yet
@@ -342,11 +349,11 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 5 * 1024 * 1024
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PRODUCTION
-COOKIE_PREFIX = "__Host-" if PRODUCTION else ""  # browsers then insist on https, path / and this very host
+COOKIE_PREFIX = "__Host-" if PRODUCTION else ""  # browsers then require https, path / and this exact host
 SESSION_COOKIE_NAME = f"{COOKIE_PREFIX}sessionid"
 CSRF_COOKIE_NAME = f"{COOKIE_PREFIX}csrftoken"
 COPILOT_VISITOR_COOKIE = f"{COOKIE_PREFIX}visitor"
-CSRF_FAILURE_VIEW = "copilot_project.error_pages.csrf_failure"
+CSRF_FAILURE_VIEW = "copilot_project.web.error_pages.csrf_failure"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in (
@@ -360,28 +367,28 @@ X_FRAME_OPTIONS = "DENY"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 if PRODUCTION:
-    # Behind a proxy that is named, what it says about https is believed, and plain http is sent there; the pages
-    # that ask whether this process is well come from inside, without TLS.
+    # Behind a trusted proxy, its X-Forwarded-Proto is trusted and plain http is redirected; health checks come from
+    # inside, without TLS.
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if COPILOT_TRUSTED_PROXIES else None
     SECURE_SSL_REDIRECT = bool(COPILOT_TRUSTED_PROXIES)
     SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
     SECURE_HSTS_SECONDS = ENV.hsts_seconds
     SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = False
     SILENCED_SYSTEM_CHECKS += [
-        "security.W005",  # other hosts of the same domain are not ours to promise anything for
-        "security.W021",  # nor to put on a list that browsers keep for years
+        "security.W005",  # the policy must not cover other hosts of the same domain
+        "security.W021",  # nor be preloaded into browsers, which keep it for years
     ]
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "accounts.authentication.ApiKeyAuthentication",
-        "accounts.authentication.CookieAuthentication",
+        "accounts.api.authentication.ApiKeyAuthentication",
+        "accounts.api.authentication.CookieAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
-    "DEFAULT_THROTTLE_CLASSES": ["accounts.throttling.WriteRate"],
+    "DEFAULT_THROTTLE_CLASSES": ["accounts.api.throttling.WriteRate"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["copilot_project.parsers.StrictJSONParser"],
-    "DEFAULT_PAGINATION_CLASS": "copilot_project.pagination.CursorPages",
+    "DEFAULT_PARSER_CLASSES": ["copilot_project.web.parsers.StrictJSONParser"],
+    "DEFAULT_PAGINATION_CLASS": "copilot_project.web.pagination.CursorPages",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "copilot_project.errors.handle",
 }
@@ -393,29 +400,30 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
     "SERVE_INCLUDE_SCHEMA": False,
+    "TAGS": [{"name": name, "description": text} for name, text in TAGS.items()],
     "ENUM_NAME_OVERRIDES": {  # fields of several rows share a name, and each needs one of its own
         "AgentSourceEnum": "executions.models.agent.Agent.Source",
         "ExecutionSourceEnum": "executions.models.execution.Execution.Source",
-        "ExecutionStatusEnum": "executions.models.execution.Status",
+        "ExecutionStatusEnum": "executions.models.status.PublicStatus",
         "CredentialKindEnum": "executions.models.credential.StoredCredential.Kind",
-        "JobStatusEnum": "durable.statuses.STATUSES",
+        "JobStatusEnum": "durable.status_field.STATUSES",
         "SessionStatusEnum": ["idle", "queued", "running"],
         "TurnKindEnum": "chat.models.Turn.Kind",
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "copilot_project.openapi.add_errors",
+        "copilot_project.web.openapi.add_errors",
     ],
 }
 
 LOG_AS_JSON = ENV.log_format == "json" or (ENV.log_format == "auto" and PRODUCTION)
-LOGGING_CONFIG = "copilot_project.log_lines.configure"
+LOGGING_CONFIG = "copilot_project.ops.log_format.configure"
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"ids": {"()": "copilot_project.log_lines.Ids"}},
+    "filters": {"ids": {"()": "copilot_project.ops.log_format.Ids"}},
     "formatters": {
-        "lines": {"()": f"copilot_project.log_lines.{'JsonLines' if LOG_AS_JSON else 'PlainLines'}"}
+        "lines": {"()": f"copilot_project.ops.log_format.{'JsonLines' if LOG_AS_JSON else 'PlainLines'}"}
     },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "lines", "filters": ["ids"]}},
     "root": {"handlers": ["console"], "level": ENV.log_level},

@@ -1,13 +1,13 @@
-"""Celery tasks of the house."""
+"""Celery tasks of the project."""
 
 from __future__ import annotations
 
 from celery import shared_task
 
-from copilot_project import retention
+from copilot_project.ops import retention
 
 
 @shared_task(name="retention.throw_away_old")
-def throw_away_old() -> None:
-    """Throw away what is old; beat asks for it once a day, twice does no harm."""
-    retention.throw_away_old()
+def delete_old() -> None:
+    """Delete old data; beat runs this once a day, and running it twice is harmless."""
+    retention.delete_old()

@@ -5,9 +5,10 @@ from django.contrib import admin
 from django.urls import include, path
 from drf_spectacular.views import SpectacularRedocView, SpectacularSwaggerSplitView
 
-from copilot_project import health, pages
-from copilot_project.metrics.page import metrics
-from copilot_project.openapi_page import SchemaPage
+from copilot_project.ops import health
+from copilot_project.ops.metrics.page import metrics
+from copilot_project.web import pages
+from copilot_project.web.openapi_page import SchemaPage
 
 urlpatterns = [
     path(f"{settings.ENV.admin_path}/", admin.site.urls),
@@ -25,7 +26,6 @@ urlpatterns = [
     path("", include("accounts.urls")),
     path("api/", include("accounts.api.urls")),
     path("api/", include("chat.urls")),
-    path("api/", include("tools.api.urls")),
     path("api/", include("executions.api.urls")),
     path("api/", include("webhooks.urls")),
     path("api/", include("workspace.urls")),
@@ -34,7 +34,7 @@ urlpatterns = [
     path("api/redoc/", SpectacularRedocView.as_view(), name="api-redoc"),
 ]
 
-handler400 = "copilot_project.error_pages.bad_request"
-handler403 = "copilot_project.error_pages.permission_denied"
-handler404 = "copilot_project.error_pages.not_found"
-handler500 = "copilot_project.error_pages.server_error"
+handler400 = "copilot_project.web.error_pages.bad_request"
+handler403 = "copilot_project.web.error_pages.permission_denied"
+handler404 = "copilot_project.web.error_pages.not_found"
+handler500 = "copilot_project.web.error_pages.server_error"

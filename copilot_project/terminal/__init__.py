@@ -1,1 +1,1 @@
-"""Talking to Ratchet in a terminal, over the public HTTP API alone."""
+"""The terminal chat, which uses only the public HTTP API."""

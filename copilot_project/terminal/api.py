@@ -1,4 +1,4 @@
-"""The few calls of the HTTP API a conversation needs."""
+"""The calls of the HTTP API that the terminal chat needs."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from copilot_project.terminal.cleaning import clean
-from copilot_project.terminal.errors import ConnectionLost, Refused
-from durable import limits
+from copilot_project import limits
+from copilot_project.terminal.errors import ConnectionLost, SiteRefused
+from copilot_project.terminal.sanitize import clean
 
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
 def open_client(url: str, api_key: str) -> httpx.Client:
-    """No proxy stands between this machine and itself, whatever the environment says."""
+    """Return a client; requests to this machine ignore the proxy settings of the environment."""
     return httpx.Client(
         base_url=url,
         headers={"Authorization": f"Bearer {api_key}"},
@@ -26,7 +26,7 @@ def open_client(url: str, api_key: str) -> httpx.Client:
 
 
 def check_key(client: httpx.Client) -> None:
-    """Raise before anyone has typed anything when the key is not accepted."""
+    """Raise SiteRefused if the key is not accepted, before the user has typed anything."""
     request(client, "GET", "/api/sessions")
 
 
@@ -35,7 +35,7 @@ def create_session(client: httpx.Client) -> str:
 
 
 def submit_turn(client: httpx.Client, session_id: str, message: str) -> str:
-    """Send a message and return its turn. Sent again after a lost answer, it is still one message."""
+    """Send a message and return the id of its turn. Repeating the request after a lost response is safe."""
     body = {"message": message, "client_id": uuid.uuid4().hex}
     path = f"/api/sessions/{session_id}/turns"
     try:
@@ -64,11 +64,11 @@ def request(client: httpx.Client, method: str, path: str, **options: Any) -> htt
     return answer
 
 
-def refusal(answer: httpx.Response) -> Refused:
-    """The site's own words, or its status where it has none."""
+def refusal(answer: httpx.Response) -> SiteRefused:
+    """Return the error in the response, or its status if it has none."""
     try:
         error = answer.json()["error"]
         text = " ".join(str(error[part]) for part in ("message", "hint") if error.get(part))
     except (ValueError, KeyError, TypeError, AttributeError):
         text = f"The site answered {answer.status_code} {answer.reason_phrase}."
-    return Refused(answer.status_code, clean(text))
+    return SiteRefused(answer.status_code, clean(text))

@@ -1,4 +1,4 @@
-"""A conversation: send a message, show its turn, cancel it on Ctrl-C, until there is nothing more to say."""
+"""A conversation in the terminal: send messages, show the answers, cancel on Ctrl-C."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import httpx
 from copilot_project.terminal import api
 from copilot_project.terminal.errors import ChatFailed
 from copilot_project.terminal.screen import Screen
-from copilot_project.terminal.stream import TurnStream
+from copilot_project.terminal.stream import TurnEvents
 
 ANSWERED, FAILED, CANCELLED = 0, 1, 130
 EXIT_CODES = {"answered": ANSWERED, "failed": FAILED, "cancelled": CANCELLED}
 LEAVE_WORDS = {"/exit", "/quit", "exit", "quit"}
 
 
-class Conversation:
+class TerminalConversation:
     """One session, many messages."""
 
     def __init__(
@@ -35,13 +35,13 @@ class Conversation:
         self.make_screen = make_screen
 
     def ask(self, message: str) -> int:
-        """Send one message and show its answer; the exit code says how it ended."""
+        """Send one message and show its answer; return the exit code."""
         self.session_id = self.session_id or api.create_session(self.client)
         turn_id = api.submit_turn(self.client, self.session_id, message)
         screen = self.make_screen()
         try:
             with cancelled_by_interrupt(self.client, turn_id):
-                for chunk in TurnStream(self.client, turn_id):
+                for chunk in TurnEvents(self.client, turn_id):
                     screen.show(chunk)
         except KeyboardInterrupt:
             screen.outcome = "cancelled"
@@ -50,7 +50,7 @@ class Conversation:
         return EXIT_CODES.get(screen.outcome, FAILED)
 
     def talk(self, read_line: Callable[[str], str], say: Callable[[str], None]) -> int:
-        """Ask until the person leaves; a message that fails does not end the conversation."""
+        """Read and send messages until the user leaves; a failed message does not end the conversation."""
         while True:
             try:
                 line = read_line("> ").strip()
@@ -68,7 +68,7 @@ class Conversation:
 
 @contextlib.contextmanager
 def cancelled_by_interrupt(client: httpx.Client, turn_id: str) -> Iterator[None]:
-    """The first Ctrl-C asks the site to cancel, and the stream is read on to its end; the second one leaves."""
+    """Cancel the turn on the first Ctrl-C and keep reading until it ends; leave on the second."""
     presses = 0
 
     def on_interrupt(number: int, frame: FrameType | None) -> None:
@@ -86,6 +86,6 @@ def cancelled_by_interrupt(client: httpx.Client, turn_id: str) -> Iterator[None]
 
 
 def cancel(client: httpx.Client, turn_id: str) -> None:
-    # Should this fail, the turn goes on and is shown; a second Ctrl-C leaves it running.
+    # If this fails, the turn continues and is shown; a second Ctrl-C leaves it running.
     with contextlib.suppress(ChatFailed):
         api.cancel_turn(client, turn_id)

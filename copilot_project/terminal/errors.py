@@ -1,7 +1,7 @@
-"""What can go wrong between a terminal and the site.
+"""Errors of the terminal chat.
 
 ChatFailed
-├── Refused          the site answered with an error, in its own words
+├── SiteRefused      the site answered with an error
 └── ConnectionLost   the site could not be reached for too long
 """
 
@@ -12,7 +12,7 @@ class ChatFailed(Exception):
     """The message could not be answered."""
 
 
-class Refused(ChatFailed):
+class SiteRefused(ChatFailed):
     """The site refused the request."""
 
     def __init__(self, status: int, message: str) -> None:
@@ -21,7 +21,7 @@ class Refused(ChatFailed):
 
 
 class ConnectionLost(ChatFailed):
-    """The site cannot be reached. Is it running? Try ./copilot doctor."""
+    """The site cannot be reached. Check that it is running, for example with ./copilot doctor."""
 
     def __init__(self) -> None:
         super().__init__(self.__doc__)

@@ -1,4 +1,4 @@
-"""What a person sees of a turn: its text as it comes, and a line for each thing that happens beside it."""
+"""Show a turn in the terminal: its text as it arrives, and one line for each other event."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import sys
 import unicodedata
 from typing import Any, TextIO
 
-from copilot_project.terminal.cleaning import Cleaner, clean
+from copilot_project.terminal.sanitize import Cleaner, clean
 from copilot_project.terminal.stream import Chunk
 
 DIM, PLAIN = "\x1b[2m", "\x1b[0m"
 NOTE_CHARACTERS = 200
-TAKEN_OVER = "The answer was interrupted and goes on from here."
+TAKEN_OVER = "The answer was interrupted and continues from here."
 
 
 class Screen:
-    """Shows chunks. On a terminal text appears at once and void text is taken back; into a pipe, which cannot take
-    anything back, the whole answer is written at the end and notes go to standard error."""
+    """Shows chunks. On a terminal, text appears at once and void text is erased. Into a pipe, where nothing can be
+    erased, the answer is written at the end and notes go to standard error."""
 
     def __init__(
         self, out: TextIO = sys.stdout, notes: TextIO = sys.stderr, *, live: bool | None = None
@@ -27,7 +27,7 @@ class Screen:
         self.live = out.isatty() if live is None else live
         self.outcome = ""
         self._steps: list[str] = []  # the text of each step
-        self._shown: list[str] = [""]  # what stands on the terminal: before the first step, then per step
+        self._shown: list[str] = [""]  # what the terminal shows: before the first step, then per step
         self._cleaner = Cleaner()
         self._tools: dict[str, str] = {}
 
@@ -55,14 +55,14 @@ class Screen:
                 self._note(f"✗ {self._tools.get(call, 'tool')}: {text}")
             case {"type": "tool-approval-request", "approvalId": str(review)}:
                 self._note(
-                    f"? A person must decide this: approve or reject it under /library/reviews ({review})."
+                    f"? This needs your approval: approve or reject it under /library/reviews ({review})."
                 )
             case {"type": "data-status", "data": {"message": str(message)}}:
                 self._note(message)
             case {"type": "data-turn", "data": {"reset_to_step": int(step)}}:
                 self._reset(step)
             case {"type": "data-turn", "data": {"queue_position": int(position)}}:
-                self._note(f"Waiting to begin: number {position} in your queue.")
+                self._note(f"Queued: number {position} in your queue.")
             case {"type": "data-operation" | "data-execution", "data": dict(data)}:
                 self._note(progress(data))
             case {"type": "error", "errorText": text}:
@@ -70,13 +70,13 @@ class Screen:
                 self._note(f"✗ {text}")
             case {"type": "abort"}:
                 self.outcome = self.outcome or "cancelled"
-                self._note("Stopped. What was written stays.")
+                self._note("Stopped. The text so far is kept.")
             case {"type": "finish"}:
                 reason = chunk.get("finishReason")
                 self.outcome = self.outcome or ("failed" if reason == "error" else "answered")
 
     def end(self) -> None:
-        """Close the turn's output; into a pipe, this is when the answer is written."""
+        """End the output of the turn; into a pipe, write the answer now."""
         if not self.live and self.text:
             self.out.write(f"{self.text}\n")
         self._begin_line()
@@ -103,8 +103,8 @@ class Screen:
         self._write(f"{line}\n", dim=True)
 
     def _begin_line(self) -> None:
-        standing = "".join(self._shown)
-        if self.live and standing and not standing.endswith("\n"):
+        shown = "".join(self._shown)
+        if self.live and shown and not shown.endswith("\n"):
             self._write("\n")
 
     def _write(self, text: str, *, dim: bool = False) -> None:
@@ -114,14 +114,14 @@ class Screen:
             self.out.flush()
 
     def _reset(self, step: int) -> None:
-        """Take back what was shown of this step and later ones."""
+        """Erase what was shown of this step and later ones."""
         if len(self._steps) <= step:
             return
         del self._steps[step:]
-        standing, kept = "".join(self._shown), self._shown[: step + 1]
+        shown, kept = "".join(self._shown), self._shown[: step + 1]
         self._shown = kept
         size = shutil.get_terminal_size()
-        up = rows(standing, size.columns) - 1
+        up = rows(shown, size.columns) - 1
         if self.live and up < size.lines:
             self.out.write(f"\r\x1b[{up}A\x1b[J" if up else "\r\x1b[J")
             self.out.write("".join(kept))
@@ -131,14 +131,14 @@ class Screen:
 
 
 def arguments(value: Any) -> str:
-    """A tool call's arguments in one line."""
+    """Return the arguments of a tool call in one line."""
     if not isinstance(value, dict):
         return str(value)
     return ", ".join(f"{name}={item!r}" for name, item in value.items())
 
 
 def summary(output: Any) -> str:
-    """A tool's answer in one line."""
+    """Return the result of a tool in one line."""
     if isinstance(output, dict) and isinstance(output.get("message"), str):
         return str(output["message"])
     return str(output)
@@ -152,7 +152,7 @@ def progress(data: dict[str, Any]) -> str:
 
 
 def rows(text: str, width: int) -> int:
-    """Rows the text takes on a terminal of this width."""
+    """Return the rows that the text takes on a terminal of this width."""
     return sum(max(1, -(-columns(line) // max(width, 1))) for line in text.split("\n"))
 
 

@@ -1,4 +1,4 @@
-"""The stream of one turn: read to its end, resumed at the exact place whenever the connection drops."""
+"""Read the event stream of one turn to its end, resuming it whenever the connection drops."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 
 import httpx
 
+from copilot_project import limits
 from copilot_project.terminal.api import refusal
 from copilot_project.terminal.errors import ConnectionLost
-from durable import limits
 
 FIRST_PAUSE_SECONDS = 0.25
 MAX_PAUSE_SECONDS = 8.0
@@ -21,8 +21,8 @@ DONE = "[DONE]"
 Chunk = dict[str, Any]
 
 
-class TurnStream:
-    """Remembers the last event it handed out, so that a new connection goes on behind it."""
+class TurnEvents:
+    """Yields the events of a turn; remembers the last one, so that a new connection continues after it."""
 
     def __init__(
         self, client: httpx.Client, turn_id: str, *, sleep: Callable[[float], None] = time.sleep
@@ -34,7 +34,7 @@ class TurnStream:
         self._sleep = sleep
 
     def __iter__(self) -> Iterator[Chunk]:
-        """Every chunk once, in order; ConnectionLost when nothing came for CHAT_RESUME_SECONDS."""
+        """Yield every chunk once, in order; raise ConnectionLost if nothing arrives for CHAT_RESUME_SECONDS."""
         pause, alive_at = FIRST_PAUSE_SECONDS, time.monotonic()
         while not self.is_done:
             try:
@@ -49,7 +49,7 @@ class TurnStream:
                 pause = min(2 * pause, MAX_PAUSE_SECONDS)
 
     def _read(self) -> Iterator[Chunk]:
-        """One connection's worth."""
+        """Yield the chunks of one connection."""
         headers = {"Accept": "text/event-stream"}
         if self.last_event_id:
             headers["Last-Event-ID"] = self.last_event_id
@@ -72,7 +72,7 @@ class TurnStream:
 
 
 def parse_events(lines: Iterator[str]) -> Iterator[tuple[str, str]]:
-    """(id, data) of each whole server-sent event; one that was cut off is dropped, and so comes again."""
+    """Yield (id, data) of each complete server-sent event; a truncated one is dropped and will be sent again."""
     event_id, data = "", list[str]()
     for line in lines:
         if not line:

@@ -1,4 +1,4 @@
-"""./copilot api_types: print the shapes that the chat UI's types are generated from."""
+"""api_types: print the schemas from which the types of the chat UI are generated."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from copilot_project.api_types import document
+from copilot_project.web.api_types import document
 
 
 class Command(BaseCommand):
     """`npm run api-types` in frontend/ calls this."""
 
-    help = "Print the API's shapes as an OpenAPI document without paths and prose."
+    help = "Print the schemas of the API as an OpenAPI document without paths and descriptions."
     requires_system_checks = []
 
     def handle(self, **options: Any) -> None:

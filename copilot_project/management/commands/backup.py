@@ -1,4 +1,4 @@
-"""backup: write the database and the files to one archive."""
+"""backup: write the database and the workspace files to one archive."""
 
 from __future__ import annotations
 
@@ -7,27 +7,29 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from copilot_project.backup import archive
-from copilot_project.backup.errors import BackupError
+from copilot_project.ops.backup import archive
+from copilot_project.ops.backup.errors import BackupError
 
 WARNING = """\
-The keys are in this file: who has it can read every credential and log in as anybody. Encrypt it, keep it apart."""
+The archive contains the keys: anyone who has it can read every credential and log in as any user. Encrypt it."""
 REMINDER = """\
-The keys (SECRET_KEY, ENCRYPTION_KEYS) are not in it: keep them apart. Without them credentials cannot be read."""
+The archive does not contain SECRET_KEY and ENCRYPTION_KEYS. Store them separately: credentials need them."""
 
 
 class Command(BaseCommand):
     help = (
-        "Write the database and the files of the workspace to PATH (.tar.gz). Everything may go on meanwhile."
+        "Write the database and the workspace files to PATH (.tar.gz). The system may keep running meanwhile."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("path", type=Path)
         parser.add_argument(
-            "--portable", action="store_true", help="JSON that goes into SQLite and PostgreSQL alike; slower."
+            "--portable",
+            action="store_true",
+            help="Store the database as JSON, which restores into SQLite and PostgreSQL; slower.",
         )
         parser.add_argument(
-            "--with-keys", action="store_true", help="Put the keys in as well. Mind the file."
+            "--with-keys", action="store_true", help="Include the keys. Protect the archive accordingly."
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -39,5 +41,5 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         self.stdout.write(f"{options['path']}: {made.database}, {made.files} files.")
         if made.missing:
-            self.stderr.write(f"{len(made.missing)} files have no content in storage and were left out.")
+            self.stderr.write(f"{len(made.missing)} files are missing from storage and were left out.")
         self.stderr.write(WARNING if made.keys else REMINDER)

@@ -6,11 +6,13 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from copilot_project.embedded import ui
+from copilot_project.launcher import ui
 
 
 class Command(BaseCommand):
-    help = "Build the chat UI from frontend/; `up` does it when it is missing or stale."
+    help = (
+        "Build the chat UI from frontend/. `up` does this by itself when the build is missing or out of date."
+    )
     requires_system_checks = []
 
     def handle(self, *args: Any, **options: Any) -> None:

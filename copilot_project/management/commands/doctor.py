@@ -1,4 +1,4 @@
-"""doctor: check this set-up, one line per part, each with what to do."""
+"""doctor: check every part of this installation."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
-from copilot_project.checks import catalog
-from copilot_project.checks.check import Check
+from copilot_project.ops.checks import catalog
+from copilot_project.ops.checks.check import Check
 
 
 class Command(BaseCommand):
-    help = "Check this set-up: one line per part, each with what to do. Exit code 1 when a needed part is broken."
+    help = "Check every part of this installation and say how to fix it. Exits with 1 if a required part is broken."
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--json", action="store_true", help="Machine-readable output.")
+        parser.add_argument("--json", action="store_true", help="Print JSON.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         probes = catalog.ALL + (catalog.DEPLOYMENT if settings.PRODUCTION else ())

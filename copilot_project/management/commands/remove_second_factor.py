@@ -1,4 +1,4 @@
-"""remove_second_factor USERNAME: let somebody into the admin who lost phone and recovery codes."""
+"""remove_second_factor: let a user who lost phone and recovery codes into the admin again."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.models import User
-from copilot_project.console.second_factor import factor
+from copilot_project.ops.console.second_factor import factor
 
 
 class Command(BaseCommand):
-    help = "Take a user's second factor away. For when nobody is left who could do it in the admin."
+    help = "Remove a user's second factor, when no other administrator can do it in the admin."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("username")
@@ -19,7 +19,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, username: str, **options: Any) -> None:
         user = User.objects.filter(username=username).first()
         if user is None:
-            raise CommandError(f"There is no user {username!r}.")
-        if not factor.take_away(user):
+            raise CommandError(f"There is no user {username!r}. Check the spelling.")
+        if not factor.remove(user):
             raise CommandError(f"{username} has no second factor.")
-        self.stdout.write(f"{username} enters the admin by password alone, until they set up another one.")
+        self.stdout.write(
+            f"Removed. {username} now logs in to the admin with the password alone until they set up a new one."
+        )

@@ -1,4 +1,4 @@
-"""retention: throw away what is old, now."""
+"""retention: delete old data now."""
 
 from __future__ import annotations
 
@@ -6,24 +6,32 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from copilot_project import retention
-from durable import limits
+from copilot_project import limits
+from copilot_project.ops import retention
 
 
 class Command(BaseCommand):
     help = (
-        "Throw away recorded streams, executions and logs that are older than the environment says "
-        "(COPILOT_KEEP_…_DAYS). Beat does the same once a day; this one may also give the disk its space back."
+        "Delete recorded events, executions and logs older than COPILOT_KEEP_…_DAYS. Beat does this once a day; "
+        "run it by hand to free disk space now."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--vacuum", action="store_true", help="SQLite: shrink the file. Writers wait.")
-        parser.add_argument("--seconds", type=float, default=limits.RETENTION_SECONDS, help="Time cap.")
+        parser.add_argument(
+            "--vacuum",
+            action="store_true",
+            help="SQLite only: shrink the database file. Writers wait meanwhile.",
+        )
+        parser.add_argument(
+            "--seconds", type=float, default=limits.RETENTION_SECONDS, help="Stop after this many seconds."
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        for name, removed in retention.throw_away_old(seconds=options["seconds"]).items():
+        for name, removed in retention.delete_old(seconds=options["seconds"]).items():
             self.stdout.write(f"{removed:>8}  {name}")
         if options["vacuum"]:
             self.stdout.write(
-                "   shrunk  the database" if retention.vacuum() else "PostgreSQL shrinks itself."
+                "   shrunk  the database"
+                if retention.vacuum()
+                else "Nothing to shrink: PostgreSQL does it by itself."
             )

@@ -1,4 +1,4 @@
-"""up: start everything, say where it is, and stay with it."""
+"""up: run the whole system in the foreground."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from copilot_project.env import ROOT
 
 
 class Command(BaseCommand):
-    help = "Start everything: Redis, web, workers, beat, Flower, the offline model. Ctrl-C stops all of it."
+    help = "Start everything (Redis, web, workers, beat, Flower and the offline model); Ctrl-C stops it."
     requires_system_checks = []
 
     def handle(self, *args: Any, **options: Any) -> None:
-        # A fresh process: ports are chosen before settings are read, and here they have been.
+        # In a new process, because ports must be chosen before settings are read.
         os.chdir(ROOT)
-        os.execv(sys.executable, [sys.executable, "-m", "copilot_project.embedded.up"])  # noqa: S606
+        os.execv(sys.executable, [sys.executable, "-m", "copilot_project.launcher.up"])  # noqa: S606

@@ -1,4 +1,4 @@
-/* Keeps the front page of the operations room up to date: its living part is asked for again every few seconds. */
+/* Refresh the dashboard every few seconds. */
 'use strict';
 
 const EVERY_MILLISECONDS = 4000;
@@ -6,23 +6,23 @@ const board = document.getElementById('board');
 const news = document.getElementById('news');
 
 async function refresh() {
-  if (document.hidden || board.contains(document.activeElement)) return; // never take a button from under a finger
+  if (document.hidden || board.contains(document.activeElement)) return; // do not replace a button that is being used
   const answer = await fetch(board.dataset.address, {
     headers: { 'X-Console-Refresh': '1' },
-    redirect: 'error', // to the login page, when the visit is over
+    redirect: 'error', // redirected to the login page: the session has expired
     signal: AbortSignal.timeout(3 * EVERY_MILLISECONDS),
   });
-  if (!answer.ok) throw new Error(`The server says ${answer.status}`);
+  if (!answer.ok) throw new Error(`The server answered ${answer.status}`);
   const fresh = await answer.text();
   if (board.contains(document.activeElement)) return;
-  const before = new Set(troubles().map((line) => line.dataset.key));
+  const before = new Set(alertLines().map((line) => line.dataset.key));
   board.innerHTML = fresh;
-  const words = troubles().filter((line) => !before.has(line.dataset.key)).map((line) => line.innerText.trim());
+  const words = alertLines().filter((line) => !before.has(line.dataset.key)).map((line) => line.innerText.trim());
   if (words.length) news.textContent = words.join(' ');
 }
 
-/* The lines about what is wrong. A screen reader hears of those that are new, and not of numbers that grow. */
-function troubles() {
+/* The alerts. A screen reader announces new ones, not changed numbers. */
+function alertLines() {
   return [...board.querySelectorAll('[data-key]')];
 }
 

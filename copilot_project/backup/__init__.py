@@ -1,1 +1,0 @@
-"""Backups: one archive with the database, the files and, only when asked for, the keys."""

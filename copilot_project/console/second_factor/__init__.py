@@ -1,1 +1,0 @@
-"""A second factor for the admin: codes of an authenticator app, and recovery codes for when the phone is gone."""

@@ -1,1 +1,0 @@
-"""One machine, one command: the processes of the product and what keeps them running."""

@@ -1,8 +1,0 @@
-"""Django's handle on the package."""
-
-from django.apps import AppConfig
-
-
-class MetricsConfig(AppConfig):
-    name = "copilot_project.metrics"
-    label = "metrics"

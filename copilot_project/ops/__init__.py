@@ -1,0 +1,1 @@
+"""What operators use: the admin's dashboard, metrics, traces, checks, backups and retention."""

@@ -1,0 +1,1 @@
+"""Backups: one archive with the database, the workspace files and, on request, the keys."""

@@ -1,0 +1,1 @@
+"""Two-factor authentication for the admin: codes of an authenticator app, and recovery codes."""

@@ -1,0 +1,8 @@
+"""Django's handle on the package."""
+
+from django.apps import AppConfig
+
+
+class MetricsConfig(AppConfig):
+    name = "copilot_project.ops.metrics"
+    label = "metrics"

@@ -1,0 +1,1 @@
+"""Send traces to an OpenTelemetry collector; loaded only if one is configured."""

@@ -1,1 +1,0 @@
-"""Traces to an OpenTelemetry collector; loaded only where one is set."""

@@ -1,0 +1,66 @@
+"""What the OpenAPI document says of all operations alike: how they fail, and what each tag is about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+METHODS = {"get", "post", "put", "patch", "delete"}
+ERROR = {
+    "type": "object",
+    "required": ["error"],
+    "properties": {
+        "error": {
+            "type": "object",
+            "required": ["code", "message"],
+            "properties": {
+                "code": {"type": "string", "description": "For programs; stable."},
+                "message": {"type": "string", "description": "For people."},
+                "hint": {"type": "string", "description": "What to do next."},
+                "fields": {
+                    "type": "object",
+                    "additionalProperties": {"type": "array", "items": {"type": "string"}},
+                    "description": "What is wrong with each field, by its path.",
+                },
+            },
+        }
+    },
+}
+TAGS = {
+    "agents": "Agents of your library: import, export, versions, validation, runs.",
+    "blocks": "The blocks agents are made of, and running one by itself.",
+    "chat": "The endpoint of AI SDK clients: one request per message, answered as a stream.",
+    "config": "What a client needs to know about this site.",
+    "credentials": "Keys, logins and OAuth2 sign-ins that agents use for you.",
+    "executions": "Runs of agents.",
+    "files": "Files of your workspace.",
+    "hooks": "Addresses that start an agent when another service calls them.",
+    "keys": "API keys.",
+    "me": "Your profile.",
+    "operations": "Long-running tool calls.",
+    "reviews": "Questions that wait for your decision.",
+    "schedules": "Agents that run by the clock.",
+    "sessions": "Conversations and the messages in them.",
+    "store": "Agents that people published.",
+    "triggers": "The addresses under /api/hooks/, their secrets and their log.",
+    "turns": "Single answers: progress, stream, cancellation.",
+    "usage": "Tokens and money you used.",
+    "webhooks": "Endpoints of yours that are told what ended, and the delivery log.",
+    "ws-ticket": "Access to websockets for clients without cookies.",
+}
+IN_WORDS = {"text/plain": {"schema": {"type": "string"}}}
+
+
+def add_errors(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
+    """drf-spectacular's hook: the one error form as the default answer of every operation."""
+    result.setdefault("components", {}).setdefault("schemas", {})["Error"] = ERROR
+    content = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+    for methods in result["paths"].values():
+        for operation in (methods[name] for name in METHODS & methods.keys()):
+            told = content | IN_WORDS if is_streamed(operation) else content
+            operation["responses"].setdefault("default", {"description": "Any error.", "content": told})
+    return result
+
+
+def is_streamed(operation: dict[str, Any]) -> bool:
+    """Whether it answers a `useChat` client, which shows the text of an error as it is."""
+    return "text/event-stream" in operation["responses"].get("200", {}).get("content", {})

@@ -1,0 +1,54 @@
+"""/api/schema/: the OpenAPI document, built once per process and form."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from typing import Any
+
+from django.http import HttpResponse, HttpResponseBase
+from django.utils.cache import get_conditional_response
+from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.utils import extend_schema
+from drf_spectacular.views import SpectacularAPIView
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
+
+from durable.fork_safe import PerProcess
+
+
+class Documents:
+    """The rendered documents by media type, built by the first request while others wait."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._by_media_type: dict[str, bytes] = {}
+
+    def rendered(self, renderer: BaseRenderer) -> bytes:
+        with self._lock:
+            if renderer.media_type not in self._by_media_type:
+                self._by_media_type[renderer.media_type] = build(renderer)
+            return self._by_media_type[renderer.media_type]
+
+
+documents = PerProcess(Documents)
+
+
+class SchemaPage(SpectacularAPIView):
+    """Serves the document, which is public and the same for everyone."""
+
+    @extend_schema(exclude=True)
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        renderer = request.accepted_renderer
+        document = documents().rendered(renderer)
+        etag = f'"{hashlib.sha256(document).hexdigest()[:32]}"'
+        shown = f'inline; filename="ratchet.{renderer.format}"'
+        headers = {"ETag": etag, "Content-Disposition": shown}
+        answer = HttpResponse(document, content_type=renderer.media_type, headers=headers)
+        return get_conditional_response(request._request, etag=etag, response=answer) or answer
+
+
+def build(renderer: BaseRenderer) -> bytes:
+    schema = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
+    rendered = renderer.render(schema, renderer_context={})
+    return rendered.encode() if isinstance(rendered, str) else rendered
