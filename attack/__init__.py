@@ -1,1 +1,1 @@
-"""Attacks on a running site, tried one by one from outside."""
+"""Run known attacks against a running site."""

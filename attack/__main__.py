@@ -1,4 +1,4 @@
-"""./copilot attack [NUMBER|SECTION ...]: try every known attack on a site of its own and say which held."""
+"""./copilot attack [NUMBER|SECTION ...]: run the known attacks against a test site and report which were held off."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     sections = "\n".join(f"  {section.name.lower():<12}{section}" for section in Section)
     parser = argparse.ArgumentParser(
         prog="copilot attack",
-        description="Try every known attack; exit 1 when one went through. See docs/security.md.",
+        description="Run the known attacks; exits with 1 if one succeeded. See docs/reference/attacks.md.",
         epilog=f"sections:\n{sections}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("names", nargs="*", metavar="NUMBER|SECTION", help="which ones; all unless said")
+    parser.add_argument("names", nargs="*", metavar="NUMBER|SECTION", help="cases to run; all by default")
     parser.add_argument("--list", action="store_true", help="list the cases and try nothing")
     parser.add_argument(
         "--short",
@@ -51,7 +51,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         help="what CI runs: no slow attack, nothing that tests prove; one round of --schema and --fuzz",
     )
     parser.add_argument("--url", help="a site that runs already; yours, or one whose owner agreed")
-    parser.add_argument("--write-docs", action="store_true", help="write the table of docs/security.md")
+    parser.add_argument(
+        "--write-docs", action="store_true", help="write the table of docs/reference/attacks.md"
+    )
     parser.add_argument(
         "--schema", action="store_true", help="send made-up requests for every operation of the API"
     )
@@ -62,12 +64,12 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def choose(names: Sequence[str]) -> list[Case] | None:
-    """Return the cases of these numbers and sections; None, having said so, when a name is unknown."""
+    """Return the cases of these numbers and sections; print an error and return None if a name is unknown."""
     everything = sorted(CASES.values(), key=lambda case: case.order)
     sections = {section.name.lower(): section for section in Section}
     unknown = [name for name in names if name not in CASES and name.lower() not in sections]
     if unknown:
-        print(f"{unknown[0]}: there is no such case or section. --list shows them all.")
+        print(f"{unknown[0]}: no such case or section. Use --list to see all of them.")
         return None
     picked = {sections[name.lower()] for name in names if name.lower() in sections}
     return [case for case in everything if not names or case.number in names or case.section in picked]
@@ -87,7 +89,7 @@ def run(options: argparse.Namespace, wanted: Sequence[Case]) -> list[Outcome]:
     if options.url:
         keys = [os.environ.get(name, "") for name in ("ATTACK_KEY", "ATTACK_OTHER_KEY")]
         if not all(keys):
-            print("Set ATTACK_KEY and ATTACK_OTHER_KEY to API keys of two people on that site.")
+            print("Set ATTACK_KEY and ATTACK_OTHER_KEY to API keys of two users of that site.")
             sys.exit(WRONG_USE)
         with given_site(options.url, *keys) as site:
             outcomes += try_all(site, [case for case in attacks if case.anywhere])

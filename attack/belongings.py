@@ -1,4 +1,4 @@
-"""One of each kind of object that a person can have, made through the API."""
+"""Create one object of each kind a user can own, through the API."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from attack.signatures import standard_headers
-from tests.rig import Client, eventually
+from tests.harness import Client, eventually
 
 INPUT, OUTPUT = "c0a8e994-ebf1-4a9c-a4d8-89d09c86741b", "363ae599-353e-4804-937e-b2ee3cef3da4"
 ASK = "8b2a7b3c-6e9d-4a5f-8c1b-2e3f4a5b6c7d"
@@ -19,7 +19,7 @@ CONTENT = b"what nobody else may read"
 
 @dataclass(frozen=True, kw_only=True)
 class Belongings:
-    """The ids of one person's objects."""
+    """The ids of the objects of one user."""
 
     session: str
     turn: str
@@ -41,7 +41,7 @@ class Belongings:
 
 
 def furnish(client: Client, hook_url: str) -> Belongings:
-    """Make one of everything for this person; the operation and the sub-session need the offline model."""
+    """Create one object of each kind for this user; the operation and the sub-session need the offline model."""
     session = client.new_session(title="What nobody else may see")
     turn = client.send(session, {"steps": [{"text": "A private answer."}]})
     client.wait(turn["id"])
@@ -79,7 +79,7 @@ def furnish(client: Client, hook_url: str) -> Belongings:
 
 def post(client: Client, path: str, body: Any) -> dict[str, Any]:
     answer = client.http.post(path, json=body)
-    if answer.status_code == 429:  # some things may be asked for only so often
+    if answer.status_code == 429:  # some requests are rate limited
         time.sleep(min(int(answer.headers.get("retry-after", 1)), MOST_WAITED_SECONDS))
         answer = client.http.post(path, json=body)
     if not answer.is_success:

@@ -1,4 +1,4 @@
-"""What an attack is, and the table of all of them."""
+"""The definition of an attack, and the table of all attacks."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Section(StrEnum):
 
 
 class WentThrough(Exception):
-    """The attack had an effect; the text says which."""
+    """The attack succeeded; the text says how."""
 
 
 class NotHere(Exception):
-    """This machine or site lacks what the attack needs; the text says what."""
+    """The attack cannot be run here; the text says what is missing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +47,7 @@ class Case:
     expected: str
     run: Run | None = None
     tests: tuple[str, ...] = ()
-    anywhere: bool = False  # it needs nothing but the site's address and two API keys
+    anywhere: bool = False  # needs only the URL of the site and two API keys
     slow: bool = False  # left out of the short form
 
     @property
@@ -77,7 +77,7 @@ def attack(
     anywhere: bool = False,
     slow: bool = False,
 ) -> Callable[[Run], Run]:
-    """Register the decorated function as an attack; `tests` prove what it leaves out."""
+    """Register the decorated function as an attack; `tests` cover what it leaves out."""
 
     def add(run: Run) -> Run:
         register(number, section, what, expected, run=run, tests=tests, anywhere=anywhere, slow=slow)
@@ -87,7 +87,7 @@ def attack(
 
 
 def proven_by(number: int | str, section: Section, what: str, expected: str, *tests: str) -> None:
-    """Register an attack that needs the inside of the product: tests of the suite, by their ids, are the proof."""
+    """Register an attack that is covered by tests of the suite, given by their ids, as it needs internals."""
     register(number, section, what, expected, tests=tests)
 
 
@@ -104,7 +104,7 @@ def register(
 ) -> None:
     name = str(number)
     if name in CASES:
-        raise ValueError(f"There are two cases {name}.")
+        raise ValueError(f"Case {name} is defined twice.")
     CASES[name] = Case(
         number=name,
         section=section,

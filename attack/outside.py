@@ -1,4 +1,4 @@
-"""A stranger's server: pages, redirects, bombs and endless answers, and a list of everybody who called."""
+"""A hostile server: pages, redirects, decompression bombs and endless responses, with a log of its visitors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CLEARTEXT_PASSWORD = b"R\x00\x00\x00\x08\x00\x00\x00\x03"
 
 @dataclass(frozen=True, kw_only=True)
 class Visit:
-    """One request as the stranger saw it."""
+    """One request as the hostile server saw it."""
 
     method: str
     path: str
@@ -30,7 +30,7 @@ class Visit:
 
 @dataclass(kw_only=True)
 class Stranger:
-    """The server's address, what it serves and who came."""
+    """The address of the server, what it serves and who visited it."""
 
     port: int
     pages: dict[str, tuple[str, bytes]] = field(default_factory=dict)  # path -> media type and body
@@ -44,12 +44,12 @@ class Stranger:
         return f"http://{self.host}{path}"
 
     def serve(self, path: str, body: bytes | str, media_type: str = "text/html; charset=utf-8") -> str:
-        """Serve this content at the path and return its address."""
+        """Serve this content at the path and return its URL."""
         self.pages[path] = (media_type, body.encode() if isinstance(body, str) else body)
         return self.url(path)
 
     def visited(self, words: str, path: str = "/") -> bool:
-        """Return whether anybody brought these words to an address below the path: in it, a header or the body."""
+        """Return whether a request below the path contained these words in its URL, headers or body."""
         return any(
             words in f"{visit.path}\n{visit.headers}" or words.encode() in visit.body
             for visit in self.visits
@@ -59,7 +59,7 @@ class Stranger:
 
 @contextlib.contextmanager
 def stranger() -> Iterator[Stranger]:
-    """Start the server on a free port of the loopback; it ends with the block."""
+    """Run the server on a free loopback port during the block."""
 
     class Handler(BaseHTTPRequestHandler):
         def handle_any(self) -> None:
@@ -73,7 +73,7 @@ def stranger() -> Iterator[Stranger]:
         do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = do_HEAD = handle_any
 
         def log_message(self, format: str, *args: object) -> None:
-            """Say nothing: the visits are recorded."""
+            """Log nothing: visits are recorded."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
@@ -124,7 +124,7 @@ def send_endlessly(request: BaseHTTPRequestHandler) -> None:
 
 @dataclass(kw_only=True)
 class Listener:
-    """A server of a kind that logins are sent to; it asks for them and remembers what it was told."""
+    """A server that asks for logins and records what it receives."""
 
     port: int
     connections: int = 0
@@ -136,7 +136,7 @@ Converse = Callable[[socket.socket, Listener], None]
 
 @contextlib.contextmanager
 def listener(converse: Converse, *ports: int) -> Iterator[Listener]:
-    """Listen on the first of the ports that is free (0: any) and hold this conversation with whoever comes."""
+    """Listen on the first free port of these (0: any) and run this protocol with every client."""
     server = first_free(ports)
     local = Listener(port=server.getsockname()[1])
 
@@ -169,7 +169,7 @@ def first_free(ports: tuple[int, ...]) -> socket.socket:
 
 
 def ask_for_password(connection: socket.socket, local: Listener) -> None:
-    """Speak PostgreSQL: no TLS here, and the password in clear, please."""
+    """Speak PostgreSQL: refuse TLS and ask for the password in clear text."""
     while said := connection.recv(4096):
         local.heard += said
         wants_tls = said[4:8] == SSL_REQUEST
@@ -177,7 +177,7 @@ def ask_for_password(connection: socket.socket, local: Listener) -> None:
 
 
 def offer_login(connection: socket.socket, local: Listener) -> None:
-    """Speak SMTP without TLS, and take every login."""
+    """Speak SMTP without TLS and accept every login."""
     connection.sendall(b"220 mail.example ESMTP\r\n")
     while said := connection.recv(4096):
         local.heard += said

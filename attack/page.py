@@ -1,4 +1,4 @@
-"""The table of docs/security.md: every case, and what the last full run made of it."""
+"""The generated table of docs/reference/attacks.md: every case and its result in the last full run."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Iterable, Sequence
 
 from attack.case import CASES, Case, Section
 from attack.runner import Outcome, Verdict
-from tests.rig import ROOT
+from tests.harness import ROOT
 
-PAGE = ROOT / "docs" / "security.md"
+PAGE = ROOT / "docs" / "reference" / "attacks.md"
 BEGIN, END = "<!-- attack: table -->", "<!-- attack: end -->"
 ROW = re.compile(r"^\| (?P<number>\d+[a-z]?) \|.*\| (?P<how>[^|]*) \|$")
 NOT_RUN = "not run yet"
 
 
 def write(outcomes: Iterable[Outcome]) -> None:
-    """Write the table with these outcomes; cases that were left out keep what the page says of them."""
+    """Write the table with these outcomes; cases that were not run keep their previous result."""
     text = PAGE.read_text()
     known = results_in(text)
     for outcome in outcomes:
@@ -28,7 +28,7 @@ def write(outcomes: Iterable[Outcome]) -> None:
 
 
 def results_in(text: str) -> dict[str, str]:
-    """Return what a page says of each case, by number."""
+    """Return the result of each case on a page, by number."""
     rows = (ROW.match(line) for line in text.splitlines())
     return {row["number"]: row["how"] for row in rows if row}
 

@@ -1,4 +1,4 @@
-"""Trying cases one after the other, and what came of each."""
+"""Run the cases one after another and record their outcomes."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tempfile import TemporaryDirectory
 
 from attack.case import Case, NotHere, WentThrough
 from attack.site import Site
-from tests.rig import ROOT
+from tests.harness import ROOT
 
 TESTS_SECONDS = 1_800
-SLOW_SECONDS = 2.0  # worth a word
+SLOW_SECONDS = 2.0  # the duration is shown from here on
 
 
 class Verdict(StrEnum):
-    """What became of an attack."""
+    """The result of an attack."""
 
     HELD = "held"
     WENT_THROUGH = "WENT THROUGH"
@@ -45,7 +45,7 @@ class Outcome:
 
 
 def try_attack(case: Case, site: Site) -> Outcome:
-    """Try one attack. What breaks in the attempt itself counts as gone through: somebody must look."""
+    """Run one attack. An error in the attempt itself counts as a success of the attack: it must be looked into."""
     started = time.monotonic()
     assert case.run is not None
     verdict, detail = Verdict.HELD, ""
@@ -62,7 +62,7 @@ def try_attack(case: Case, site: Site) -> Outcome:
 
 
 def try_tests(cases: Sequence[Case]) -> list[Outcome]:
-    """Run the tests that prove these cases, all in one pytest process."""
+    """Run the tests that cover these cases in one pytest process."""
     ids = sorted({test for case in cases for test in case.tests})
     if not ids:
         return []
@@ -104,7 +104,7 @@ def judge(case: Case, results: dict[str, str], said: str) -> Outcome:
 
 
 def belongs(name: str, test: str) -> bool:
-    """Whether a test that ran, `package.module::function[parameters]`, is meant by an id."""
+    """Return whether a test that ran, `package.module::function[parameters]`, matches an id."""
     path, _, function = test.partition("::")
     module = path.removesuffix(".py").replace("/", ".")
     ran_module, _, ran = name.partition("::")
@@ -112,7 +112,7 @@ def belongs(name: str, test: str) -> bool:
 
 
 def read_report(path: Path) -> dict[str, str]:
-    """Return passed, failed or skipped by test, from pytest's own report."""
+    """Return passed, failed or skipped by test, from the report of pytest."""
     found = {}
     for one in ElementTree.parse(path).iter("testcase"):
         kinds = {child.tag for child in one}
@@ -122,7 +122,7 @@ def read_report(path: Path) -> dict[str, str]:
 
 
 def summary(outcomes: Iterable[Outcome]) -> str:
-    """Count what was tried and held, by attack and by test."""
+    """Count the cases that were run and held, by attack and by test."""
     listed = list(outcomes)
     by_attack = [one for one in listed if one.case.by_attack and one.verdict is not Verdict.NOT_TRIED]
     by_test = [one for one in listed if not one.case.by_attack and one.verdict is not Verdict.NOT_TRIED]

@@ -1,4 +1,4 @@
-"""Made-up requests for every operation of the API: from its own OpenAPI schema, with ids of objects that exist."""
+"""Send generated requests to every operation of the API, from its OpenAPI schema and with ids of real objects."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ INTERNAL = "/api/operations/{operation_id}/complete"
 
 @dataclass
 class SchemaReport:
-    """How much was asked, and which answers were wrong."""
+    """How many requests were sent, and which responses were wrong."""
 
     requests: int = 0
     operations: set[str] = field(default_factory=set)
@@ -57,7 +57,7 @@ class SchemaReport:
 
 
 def main(*, seconds: float, seed: int, short: bool) -> int:
-    """Ask for that long and print what was wrong; return the exit code."""
+    """Send requests for that long, print what was wrong and return the exit code."""
     started = time.monotonic()
     with own_site() as site:
         report = try_schema(
@@ -66,12 +66,16 @@ def main(*, seconds: float, seed: int, short: bool) -> int:
     spread = ", ".join(f"{count} x {status}" for status, count in sorted(report.statuses.items()))
     took = time.monotonic() - started
     print(f"{report.requests} requests to {len(report.operations)} operations in {took:.0f} s: {spread}.")
-    print(f"{len(report.findings)} kinds of wrong answers." if report.findings else "No answer was wrong.")
+    print(
+        f"{len(report.findings)} kinds of wrong responses."
+        if report.findings
+        else "Every response was correct."
+    )
     return 1 if report.findings else 0
 
 
 def try_schema(site: Site, *, seed: int, examples: int, seconds: float = 0.0) -> SchemaReport:
-    """Send so many requests per operation, again and again until the time is over; once at least."""
+    """Send this many requests per operation in rounds until the time is up; at least one round."""
     report = SchemaReport()
     document = site.attacker.get("/api/schema/?format=json").json()
     loaded = schemathesis.openapi.from_dict(document)
@@ -88,13 +92,13 @@ def try_schema(site: Site, *, seed: int, examples: int, seconds: float = 0.0) ->
 
 
 def in_order(loaded: Any) -> Iterator[APIOperation[Any, Any, Any, Any]]:
-    """Yield every operation, those that delete last: they take the objects away."""
+    """Yield every operation, those that delete objects last."""
     operations = [found.ok() for found in loaded.get_all_operations()]
     yield from sorted(operations, key=lambda operation: operation.method.upper() == "DELETE")
 
 
 def real_ids(site: Site, mine: Belongings, path: str) -> dict[str, str]:
-    """Return the path's parameters filled with objects of the one who asks."""
+    """Return path parameters that name objects of the requesting user."""
     kinds = {
         "agents": mine.agent, "sessions": mine.session, "chat": mine.session, "turns": mine.turn,
         "executions": mine.execution, "reviews": mine.review, "schedules": mine.schedule, "triggers": mine.trigger,
@@ -121,7 +125,7 @@ def ask(
     seed: int,
     examples: int,
 ) -> None:
-    """Send requests to one operation: most fit the schema and name what exists, some do not."""
+    """Send requests to one operation; most match the schema and name existing objects, some do not."""
     name = f"{operation.method.upper()} {operation.path}"
     report.operations.add(name)
     ids, theirs = (real_ids(site, whose, operation.path) for whose in (mine, site.belongings))
@@ -144,7 +148,7 @@ def ask(
 
 
 def can_be_wrong(operation: APIOperation[Any, Any, Any, Any]) -> bool:
-    """Whether there is anything in a request that could fail to fit the schema."""
+    """Return whether a request to the operation can violate the schema at all."""
     return bool(operation.body or operation.query or operation.path_parameters)
 
 
@@ -165,7 +169,7 @@ def run(strategy: st.SearchStrategy[ApiCase], send: Any, *, seed: int, examples:
 
 
 def check(site: Site, name: str, case: ApiCase, report: SchemaReport) -> None:
-    """Send one request and note what is wrong with its answer."""
+    """Send one request and report what is wrong with its response."""
     report.requests += 1
     try:
         answer = call(site, case)
@@ -187,7 +191,7 @@ def check(site: Site, name: str, case: ApiCase, report: SchemaReport) -> None:
 
 
 def prepare(case: ApiCase, mine: Belongings) -> None:
-    """Name objects that exist in the body, and keep one request from waiting for minutes."""
+    """Put ids of existing objects into the body, and shorten waits."""
     body, query = case.body, case.query
     real: dict[str, Any] = {"agent_id": mine.agent, "session_id": mine.session, "attachments": [mine.file]}
     for name, value in real.items():
@@ -198,7 +202,7 @@ def prepare(case: ApiCase, mine: Belongings) -> None:
 
 
 def call(site: Site, case: ApiCase) -> requests.Response:
-    """Send it; of a stream, read what comes within some seconds."""
+    """Send the request; of a stream, read for a few seconds."""
     headers = {"Authorization": f"Bearer {site.keys[ATTACKER]}"}
     if case.operation.path == INTERNAL:
         headers["X-API-Key"] = INTERNAL_KEY

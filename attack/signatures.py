@@ -1,4 +1,4 @@
-"""Signatures as the senders of webhooks make them, written from the specification and not from the product's code."""
+"""Webhook signatures, implemented from their specifications and not from the product's code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import uuid
 def standard_headers(
     secret: str, body: bytes, *, message_id: str = "", age_seconds: float = 0.0
 ) -> dict[str, str]:
-    """Sign as Standard Webhooks says: HMAC-SHA256 over `id.timestamp.body`."""
+    """Sign as Standard Webhooks specifies: HMAC-SHA256 over `id.timestamp.body`."""
     key = base64.b64decode(secret.removeprefix("whsec_"))
     message_id, stamp = message_id or f"msg_{uuid.uuid4().hex}", str(int(time.time() - age_seconds))
     signed = f"{message_id}.{stamp}.".encode() + body
@@ -26,7 +26,7 @@ def standard_headers(
 
 
 def github_headers(secret: str, body: bytes, *, delivery: str = "") -> dict[str, str]:
-    """Sign as GitHub does: HMAC-SHA256 over the body alone."""
+    """Sign as GitHub does: HMAC-SHA256 over the body only."""
     digest = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
     return {
         "X-Hub-Signature-256": f"sha256={digest}",

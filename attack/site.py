@@ -1,4 +1,4 @@
-"""The site under attack: one started for the purpose, or one that runs already and is given by its address."""
+"""The site under attack: one that is started for it, or a running one."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from websockets.sync.client import ClientConnection, connect
 from attack.belongings import Belongings, furnish
 from attack.case import NotHere
 from attack.outside import Listener, Stranger, ask_for_password, listener, offer_login, stranger
-from tests.rig import Client, Stack, eventually
+from tests.harness import Client, Stack, eventually
 
-PASSWORD = "a good password"  # of everybody the rig makes
+PASSWORD = "a good password"  # of every user of the test stack
 ATTACKER, VICTIM, THIRD = "ann", "bob", "cay"
 STRICT_WRITES = 60
 SOCKET_SECONDS = 20.0
@@ -48,13 +48,13 @@ STRICT = {
 
 @dataclass
 class Site:
-    """The addresses and keys of a site, and what an attacker does with them."""
+    """The URLs and keys of a site, and what an attacker can do with them."""
 
     url: str
     keys: Mapping[str, str]
     outside: Stranger
-    stack: Stack | None = None  # None: somebody else's site
-    strict_url: str = ""  # a web process with tight limits, where visitors are let in
+    stack: Stack | None = None  # None: a site that was not started here
+    strict_url: str = ""  # a web process with tight limits that admits visitors
     servers: Mapping[str, Listener] = field(default_factory=dict)
     clients: dict[str, Client] = field(default_factory=dict)
 
@@ -75,7 +75,7 @@ class Site:
 
     @property
     def hook_url(self) -> str:
-        """Return where webhooks are sent: another's site does not reach a stranger on this machine."""
+        """Return the target of webhooks; a remote site cannot reach a server on this machine."""
         return self.outside.url("/hook") if self.stack is not None else ELSEWHERE
 
     @cached_property
@@ -89,12 +89,12 @@ class Site:
         return furnish(self.client(ATTACKER), self.hook_url)
 
     def browser(self, url: str = "", source: str = "127.0.0.1") -> httpx.Client:
-        """Return a client with cookies and nobody logged in, calling from this address."""
+        """Return a client with cookies and no login, calling from this address."""
         transport = httpx.HTTPTransport(local_address=source)
         return httpx.Client(base_url=url or self.url, transport=transport, timeout=30)
 
     def logged_in(self, person: str = ATTACKER) -> httpx.Client:
-        """Return a browser with this person's login cookie."""
+        """Return a client with the login cookie of this user."""
         self.needs_own()
         browser = self.browser()
         self.log_in(browser, person, PASSWORD)
@@ -108,19 +108,19 @@ class Site:
         return browser.post("/login/", data=form, headers={"Referer": str(browser.base_url), **headers})
 
     def needs_own(self) -> Stack:
-        """Return the stack; raises NotHere on a site that is not ours."""
+        """Return the stack; raise NotHere if the site was not started here."""
         if self.stack is None:
             raise NotHere("it needs a site of its own")
         return self.stack
 
     @property
     def database(self) -> Listener:
-        """Return a stranger's PostgreSQL that the site may reach."""
+        """Return a hostile PostgreSQL server that the site may reach."""
         return self.servers["database"]
 
     @property
     def mail(self) -> Listener:
-        """Return a stranger's mail server that the site may reach."""
+        """Return a hostile mail server that the site may reach."""
         return self.servers["mail"]
 
     # --- websockets ---------------------------------------------------------------------------------
@@ -132,7 +132,7 @@ class Site:
         )
 
     def refusal(self, path: str = "/ws/chat/", url: str = "", **headers: str) -> int:
-        """Return the HTTP status or the close code that a socket gets, or 0 when it is let in."""
+        """Return the HTTP status or close code with which a socket is refused, or 0 if it is accepted."""
         try:
             with self.dial(path, url, **headers) as line:
                 return close_code(line, seconds=3)
@@ -148,7 +148,7 @@ class Site:
     def turn(
         self, steps: Sequence[Mapping[str, Any]], *, person: str = ATTACKER, **session: Any
     ) -> tuple[str, str]:
-        """Let the model say and do this; return the ids of session and turn once it has ended."""
+        """Run a turn with these steps of the model; return the ids of session and turn once it has ended."""
         self.needs_own()
         client = self.client(person)
         session_id = client.new_session(**session)
@@ -159,7 +159,7 @@ class Site:
     def call_tools(
         self, *calls: tuple[str, Mapping[str, Any] | str], person: str = ATTACKER, **session: Any
     ) -> list[dict[str, Any]]:
-        """Let the model call these tools at once; return their results in that order."""
+        """Have the model call these tools in parallel; return their results in order."""
         wanted = [
             {"name": name, "arguments": arguments, "id": f"c{number}"}
             for number, (name, arguments) in enumerate(calls)
@@ -170,7 +170,7 @@ class Site:
     def call_in_turn(
         self, *calls: tuple[str, Mapping[str, Any]], person: str = ATTACKER, **session: Any
     ) -> list[dict[str, Any]]:
-        """Let the model call these tools one after the other in one turn; return their results."""
+        """Have the model call these tools one after another in one turn; return their results."""
         steps: list[dict[str, Any]] = [
             {"tool_calls": [{"name": name, "arguments": arguments, "id": f"c{number}"}]}
             for number, (name, arguments) in enumerate(calls)
@@ -193,10 +193,10 @@ class Site:
         found = self.attacker.get("/api/blocks").json()["results"]
         return {block["name"]: block["id"] for block in found}
 
-    # --- what everybody else feels ------------------------------------------------------------------
+    # --- effect on other users ----------------------------------------------------------------------
 
     def slowest_health(self, during: Any) -> float:
-        """Return the longest that /healthz took while a future was under way, in seconds of an idle machine."""
+        """Return the longest response time of /healthz until the future is done, in seconds of an idle machine."""
         slowest, rounds = 0.0, 0
         with httpx.Client(base_url=self.url, timeout=60) as somebody:
             while not during.done() or rounds < 3:
@@ -208,7 +208,7 @@ class Site:
 
 
 def slowness() -> float:
-    """Return how much longer than its processor time a piece of work takes here and now; 1 on an idle machine."""
+    """Return the ratio of wall time to processor time of some work now; 1 on an idle machine."""
     wall, used = time.monotonic(), time.process_time()
     while time.process_time() - used < REFERENCE_SECONDS:
         pass
@@ -216,7 +216,7 @@ def slowness() -> float:
 
 
 def outcome(part: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a tool's result, or an error with its text."""
+    """Return the result of a tool, or its error text."""
     found = part.get("output")
     if isinstance(found, dict):
         return found
@@ -224,7 +224,7 @@ def outcome(part: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def close_code(line: ClientConnection, *, seconds: float = SOCKET_SECONDS) -> int:
-    """Return the code this socket is closed with, or 0 when it stays open that long."""
+    """Return the close code of this socket, or 0 if it stays open that long."""
     deadline = time.monotonic() + seconds
     try:
         while time.monotonic() < deadline:
@@ -248,7 +248,7 @@ def frames_of(line: ClientConnection, request_id: str, *, seconds: float = SOCKE
 
 @contextlib.contextmanager
 def own_site() -> Iterator[Site]:
-    """Start a site with its model, workers and two web processes; it ends with the block."""
+    """Run a site with a model, workers and two web processes during the block."""
     with contextlib.ExitStack() as around:
         home = Path(tempfile.mkdtemp(prefix="ra-"))
         around.callback(shutil.rmtree, home, ignore_errors=True)
@@ -269,7 +269,7 @@ def own_site() -> Iterator[Site]:
 
 @contextlib.contextmanager
 def given_site(url: str, key: str, other_key: str) -> Iterator[Site]:
-    """Attack a site that runs already, with the keys of two people on it."""
+    """Use a running site, with the API keys of two of its users."""
     with stranger() as outside:
         yield Site(url.rstrip("/"), {ATTACKER: key, VICTIM: other_key}, outside, None, "")
 

@@ -1,1 +1,1 @@
-"""What the product costs, measured beside the simplest thing that could do the same."""
+"""Measure what the product costs, next to the simplest implementation of the same."""

@@ -1,4 +1,4 @@
-"""./copilot bench [NAME...] [--quick]: every benchmark, each in a process of its own, with a summary at the end."""
+"""./copilot bench [NAME...] [--quick]: run the benchmarks, each in its own process, and print a summary."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def chosen(size: Size) -> list[str]:
 
 
 def run(name: str, size: Size, kept: Path) -> bool:
-    """False when it ended badly; a goal that was missed is a figure, not a failure."""
+    """Return False if the benchmark crashed; a missed goal is a result, not a failure."""
     command = [f"benchmarks.{name}"] if name in STANDALONE else ["benchmarks.child", name, size.value]
     print(f"\n--- {name}: {NAMES[name]}", flush=True)
     process = subprocess.Popen(
@@ -89,7 +89,7 @@ def run(name: str, size: Size, kept: Path) -> bool:
         print(f"{name} took longer than {SECONDS} s and was stopped.")
         return False
     finally:
-        process.terminate()  # it takes its own processes along; after its end this is nothing
+        process.terminate()  # also ends its own processes; does nothing if it has ended
         process.wait(STOP_SECONDS)
 
 

@@ -21,7 +21,7 @@ BLOCK_MILLISECONDS = 10_000
 
 
 class Shared:
-    """Who listens to which channel; one connection for all."""
+    """The listeners of each channel, on one shared connection."""
 
     def __init__(self, socket: str) -> None:
         self.redis = redis.asyncio.Redis(unix_socket_path=socket, decode_responses=True)

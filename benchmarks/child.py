@@ -1,4 +1,4 @@
-"""One benchmark in a process of its own: python -m benchmarks.child NAME SIZE."""
+"""Run one benchmark in its own process: python -m benchmarks.child NAME SIZE."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sessions, turns and leases for benchmarks, made without a web process."""
+"""Create sessions, turns and leases for benchmarks, without a web process."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ def person(name: str = "ann") -> User:
 
 
 def new_session(user: User | None = None) -> Session:
-    """With a title, so that no turn of it asks the model for one."""
+    """Create a session with a title, so that no turn asks the model for one."""
     return Session.objects.create(user=user or person(), title="bench", titled_by=Session.TitledBy.USER)
 
 
 def queued_turn(session: Session, text: str = "hello") -> Turn:
-    """A turn in the database that nobody is poked about."""
+    """Create a turn without poking a worker."""
     return turns.write(session, turns.Input(text=text))
 
 
 def claimed_turn(session: Session, text: str = "hello") -> Lease:
-    """A turn that runs, as if this process were its worker."""
+    """Create a running turn, as if this process were its worker."""
     lease = jobs.claim(Turn, queued_turn(session, text).pk, owner=OWNER)
     assert lease is not None
     return lease
 
 
 def script(*steps: dict[str, Any], name: str = "") -> str:
-    """A message that tells the offline model what to answer."""
+    """Return a message that tells the offline model what to answer."""
     return "SCRIPT:\n" + json.dumps({"steps": list(steps)} | ({"id": name} if name else {}))

@@ -29,7 +29,7 @@ class Crowd:
         self.served = 0
 
     async def join(self, place: dict[str, Any], gate: asyncio.Semaphore) -> ClientConnection:
-        """Connect and wait to be served; tried again like a browser does, for a busy server may miss a handshake."""
+        """Connect, retrying as a browser does, since a busy server may miss a handshake."""
         for _ in range(TRIES):
             try:
                 return await self._join(place, gate)

@@ -1,4 +1,4 @@
-"""From the writer to many websockets: latency and server CPU per message, beside two bare servers."""
+"""Delivery from the writer to many websockets: latency and server CPU per message, next to two bare servers."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from benchmarks.side_by_side import Report, Series, Size, at_most, cpu_seconds, 
 from chat.events import ProseDelta, ProseStarted, StepStarted
 from chat.models import Turn
 from chat.protocol import Framed
-from durable import log
+from durable import event_log
 from durable.lease import Lease
-from tests.rig import ROOT, Stack, free_port
+from tests.harness import ROOT, Stack, free_port
 
 TITLE = "the same events to N websockets: ours, a bare app with one shared reader, and one reader per socket"
 SOCKETS_PER_USER = 20
@@ -44,7 +44,7 @@ def run(stack: Stack, size: Size, report: Report) -> None:
 
 
 def compare(stack: Stack, bare_port: int, count: int, size: Size, report: Report) -> int:
-    """Connect all three crowds, then let each have its events in turn."""
+    """Connect all three crowds, then send events to each in turn."""
     ours = Watchers("ours", stack.processes["web0"].pid, *our_places(stack, count))
     held = connections(stack)
     bare = stack.processes["bare"].pid
@@ -111,7 +111,7 @@ class Watchers:
         assert answer == "READY", f"the crowd of {self.name} is not served: {answer!r}"
 
     def measure(self, seconds: float) -> None:
-        """Send to each turn at an even pace; the CPU of the server is counted until the last frame is out."""
+        """Send to each turn at an even pace; measure the CPU of the server until the last frame is sent."""
         self._report()
         rate = min(MOST_PER_SOCKET, MESSAGES_PER_SECOND / len(self.places))
         each = max(1, int(rate * seconds))
@@ -125,7 +125,7 @@ class Watchers:
         self.runs.append(found | cost)
 
     def rest(self, seconds: float) -> None:
-        """What the server uses while its sockets are open and nothing is said, in percent of a core."""
+        """Return the CPU of the server with idle sockets, in percent of a core."""
         cpu = cpu_seconds(self.server)
         time.sleep(seconds)
         self.idle = (cpu_seconds(self.server) - cpu) / seconds * 100
@@ -140,7 +140,7 @@ class Watchers:
             lease.emitter.close()
 
     def _wait_for(self, expected: int) -> dict[str, float]:
-        """What has come; asked once all are there, or after a while without them."""
+        """Return what has arrived, once all has or after a timeout."""
         total: dict[str, float] = {"events": 0, "p50": 0.0, "p99": 0.0, "closed": 0}
         for _ in range(10):
             time.sleep(SETTLE_SECONDS / 2)
@@ -168,7 +168,7 @@ class Watchers:
 
 
 def pace(leases: list[Lease], each: int, rate: float) -> int:
-    """`each` events to every turn; the turns' beats are spread over the interval."""
+    """Send `each` events to every turn, spread over the interval."""
     started, sent, wanted = time.monotonic(), 0, each * len(leases)
     while sent < wanted:
         due = int((time.monotonic() - started) * rate * len(leases)) + 1
@@ -181,7 +181,7 @@ def pace(leases: list[Lease], each: int, rate: float) -> int:
 
 
 def our_places(stack: Stack, count: int) -> tuple[list[dict[str, Any]], list[Lease]]:
-    """Sockets of several people, each of whom watches one running turn on as many as a person may have."""
+    """Open sockets of several users, each watching one running turn on as many as a user may have."""
     places, leases = [], []
     url = stack.url().replace("http", "ws", 1) + "/ws/chat/"
     for first in range(0, count, SOCKETS_PER_USER):
@@ -201,7 +201,7 @@ def bare_places(port: int, way: str, count: int) -> tuple[list[dict[str, Any]], 
     for first in range(0, count, SOCKETS_PER_USER):
         lease = running_turn(None)
         place = {
-            "url": f"ws://127.0.0.1:{port}/{way}/{log.stream_key(lease.job_id)}",
+            "url": f"ws://127.0.0.1:{port}/{way}/{event_log.stream_key(lease.job_id)}",
             "headers": {},
             "hello": "",
         }

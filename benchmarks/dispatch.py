@@ -1,4 +1,4 @@
-"""What a tool call costs beyond its function: intent row, thread, output processing and result row."""
+"""The overhead of a tool call: intent row, thread, output processing and result row."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from benchmarks.side_by_side import Report, Size, alternate, cpu_per_item
 from chat.engine.journal import TurnJournal
 from durable.ids import new_id
 from durable.lease import Lease
-from durable.stop import StopSignal
+from durable.stop_signal import StopSignal
 from llm.types import ToolCallRequest
-from tests.rig import Stack
+from tests.harness import Stack
 from tests.testtools.copilot_tools import PureArgs, test_pure
 from tools import registry
 from tools.base import Effect
@@ -77,7 +77,7 @@ class Bench:
             test_pure.run(PureArgs(value="x"), context)
 
     def write_rows(self, count: int) -> None:
-        """The least that survives a crash: a row before, an update after."""
+        """Do the minimum that survives a crash: insert a row before, update it after."""
         for _ in range(count):
             with transaction.atomic():
                 row = ToolCall.objects.create(

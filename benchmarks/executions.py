@@ -1,4 +1,4 @@
-"""Running agents: tiny nodes, what a node costs beside its block, the first node, a hundred executions at once."""
+"""Executions: tiny nodes, overhead per node, time to the first node, and a hundred executions at once."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ import psycopg
 
 from benchmarks.side_by_side import Report, Series, Size, alternate, at_least
 from benchmarks.tiny_nodes import Figures, TinyNodes, graph_of, measure
+from tests.harness import ROOT, Client, Stack, prepare
 from tests.needs import POSTGRES_URL
-from tests.rig import ROOT, Client, Stack, prepare
 
 TITLE = "every node execution is committed before its outputs are used; one process, one graph"
 GOAL_PER_CORE = 1_000
@@ -123,7 +123,7 @@ def through_everything(stack: Stack, size: Size, report: Report) -> None:
 
 
 def first_node(client: Client, agent: str) -> float:
-    """Milliseconds until the first block was begun, by the clock this machine shares."""
+    """Return the milliseconds until the first block started, by the clock of this machine."""
     sent_at = time.time()
     execution = execute(client, agent)
     done = wait(client, execution)

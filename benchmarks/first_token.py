@@ -1,4 +1,4 @@
-"""From a person's message to the first word of the answer, against asking the model server directly."""
+"""Time from a message to the first word of its answer, compared with asking the model server directly."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from websockets.sync.client import connect
 from benchmarks.conversations import script
 from benchmarks.side_by_side import Report, Series, Size, alternate, at_most
 from durable.ids import new_id
-from tests.rig import PEOPLE, Stack
+from tests.harness import PEOPLE, Stack
 
 TITLE = "request -> commit -> poke -> worker -> model -> client, one turn at a time on an idle system"
 ANSWER = {"chunks": 3, "delay": 0.1}  # the first word must not wait for the end

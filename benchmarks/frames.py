@@ -1,4 +1,4 @@
-"""How long others wait while four websockets send the largest frames: /healthz beside them, against an idle server."""
+"""Response time of /healthz while four websockets send the largest frames, compared with an idle server."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import WebSocketException
 
 from benchmarks.side_by_side import Report, Series, Size, at_most
-from durable import limits
-from tests.rig import ROOT, Stack
+from chat import limits
+from tests.harness import ROOT, Stack
 
 TITLE = "/healthz while four sockets send frames of the largest size"
 SOCKETS = 4
@@ -46,7 +46,7 @@ def run(stack: Stack, size: Size, report: Report) -> None:
 
 
 def waits(stack: Stack, seconds: float) -> Series:
-    """How long /healthz took, in milliseconds, asked one after the other for so long."""
+    """Return the response times of /healthz in milliseconds, requested back to back for this long."""
     taken = []
     end = time.monotonic() + seconds
     with httpx.Client(base_url=stack.url(), timeout=30, trust_env=False) as web:
@@ -60,7 +60,7 @@ def waits(stack: Stack, seconds: float) -> Series:
 
 @contextlib.contextmanager
 def senders(stack: Stack, kind: str) -> Iterator[None]:
-    """The sockets, in a process of their own."""
+    """Run the sockets in their own process."""
     words = [sys.executable, "-m", "benchmarks.frames", stack.url(), login(), kind]
     process = subprocess.Popen(words, cwd=ROOT)
     time.sleep(WARM_UP_SECONDS)
@@ -72,7 +72,7 @@ def senders(stack: Stack, kind: str) -> Iterator[None]:
 
 
 def login() -> str:
-    """The cookie of somebody who is logged in."""
+    """Return the cookie of a logged-in user."""
     from django.conf import settings
     from django.test import Client
 
@@ -84,7 +84,7 @@ def login() -> str:
 
 
 async def send(url: str, cookie: str, frame: str) -> None:
-    """Send for ever; the server closes a socket that sends too much, and the next one is opened."""
+    """Send forever; open a new socket whenever the server closes one that sends too much."""
     address = url.replace("http", "ws", 1) + "/ws/chat/"
     while True:
         with contextlib.suppress(WebSocketException, OSError):

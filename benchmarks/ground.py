@@ -1,4 +1,4 @@
-"""What a benchmark stands on: a home, a Redis, a database and a model of its own, and Django set up for them."""
+"""The environment of a benchmark: its own home folder, Redis, database and model, and Django set up for them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import django
 
-from tests.rig import Stack, prepared_sqlite
+from tests.harness import Stack, prepared_sqlite
 
 # A benchmark asks how much fits, so the limits that keep one person from taking everything are lifted.
 LIFTED = {
@@ -32,7 +32,7 @@ KEYS = "rig-keys.json"
 
 @contextmanager
 def template() -> Iterator[tuple[Path, dict[str, str]]]:
-    """A home with a ready database, to be copied: the one made for the whole run, else one of our own."""
+    """Return a home folder with a migrated database to copy: that of the whole run, else a new one."""
     if shared := os.environ.get(TEMPLATE):
         yield Path(shared), json.loads((Path(shared) / KEYS).read_text())
         return
@@ -45,7 +45,7 @@ def template() -> Iterator[tuple[Path, dict[str, str]]]:
 
 
 def leave_in_order() -> None:
-    """Let SIGTERM end this program like Ctrl-C does, so that it leaves no process behind."""
+    """Handle SIGTERM like Ctrl-C, so that no process is left behind."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
@@ -53,7 +53,7 @@ def leave_in_order() -> None:
 def ground(
     *, env: Mapping[str, str] | None = None, lease_seconds: float = 15.0, kind: type[Stack] = Stack
 ) -> Iterator[Stack]:
-    """A stack whose Redis runs; the benchmark starts whatever else it needs."""
+    """Run a stack with Redis only; the benchmark starts what else it needs."""
     leave_in_order()
     home = Path(tempfile.mkdtemp(prefix="rb-"))
     stack = kind(

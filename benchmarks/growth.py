@@ -1,4 +1,4 @@
-"""What a turn costs when its user has a long past, and when its session has one."""
+"""The cost of a turn of a user or session with a long history."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from chat import engine
 from chat.models import Message, Session, Step, Turn
 from durable.ids import new_id
 from durable.runtime import runtime
-from tests.rig import Stack, eventually
+from tests.harness import Stack, eventually
 
 TITLE = "CPU of the worker per turn (20 words), and of the web process per page, as history grows"
 FLAT = ratio_at_most(1.5)
@@ -72,7 +72,7 @@ def compare_sessions(size: Size, report: Report) -> None:
 
 
 def turns_of(session: Session, count: int) -> Callable[[], float]:
-    """Answer some turns in this process; milliseconds of CPU per turn."""
+    """Answer some turns in this process; return milliseconds of CPU per turn."""
 
     def answer() -> float:
         turns = [queued_turn(session, script({"chunks": WORDS})) for _ in range(count)]
@@ -88,7 +88,7 @@ def turns_of(session: Session, count: int) -> Callable[[], float]:
 
 
 def page(user: User, path: str) -> Callable[[], float]:
-    """Fetch a page in this process; milliseconds of CPU."""
+    """Fetch a page in this process; return milliseconds of CPU."""
     client = Client(
         SERVER_NAME="127.0.0.1", headers={"Authorization": f"Bearer {create_api_key(user, 'bench')}"}
     )
@@ -105,7 +105,7 @@ def page(user: User, path: str) -> Callable[[], float]:
 
 
 def seed(session: Session, messages: int) -> None:
-    """Turns that are over, written as rows."""
+    """Insert ended turns."""
     pairs = messages // 2
     turns = [ended_turn(session) for _ in range(pairs)]
     Turn.objects.bulk_create(turns)

@@ -1,4 +1,4 @@
-"""Fills a database with work that has ended, by copying one row of each kind many times."""
+"""Fill a database with ended work, by copying one row of each kind many times."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ PLAIN_INDEXES = """
     SELECT c.relname, pg_get_indexdef(c.oid) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
     WHERE i.indrelid = %s::regclass AND NOT i.indisunique
 """
-TURNS_PER_SESSION = 100  # of the one person with a long past
+TURNS_PER_SESSION = 100  # of the user with a long history
 
 
 def fill(person: User, *, turns: int, executions: int, own: int, live: int) -> None:
-    """Write that many ended turns and executions; `own` of the turns are this person's. And turns at work."""
+    """Insert this many ended turns, of which `own` belong to this user, and executions, and some live turns."""
     work_now(live)
     if turns:
         others = sessions_of(crowd(), SESSIONS_EACH)
@@ -40,7 +40,7 @@ def fill(person: User, *, turns: int, executions: int, own: int, live: int) -> N
 
 @contextmanager
 def in_bulk(model: type[Job]) -> Iterator[None]:
-    """Fill a table of PostgreSQL without its plain indexes and without a cap on statements: in a third of the time."""
+    """Fill a PostgreSQL table without plain indexes and statement timeout, in a third of the time."""
     if connection.vendor != "postgresql":
         yield
         return
@@ -56,7 +56,7 @@ def in_bulk(model: type[Job]) -> Iterator[None]:
 
 
 def work_now(count: int) -> None:
-    """Turns that a worker holds and others that wait in line."""
+    """Insert turns that a worker holds, and queued ones."""
     lease = {"owner": "elsewhere", "lease_until": timezone.now() + timedelta(days=1)}
     for number in range(count):
         user = User.objects.create(username=f"at-work-{number}")
@@ -110,7 +110,7 @@ def copy(first: Job, count: int, sessions: list[Session], **changed: str) -> Non
 
 
 def place_table(sessions: list[Session]) -> None:
-    """A temporary table that says to which session and person the n-th copy belongs."""
+    """Create a temporary table that maps the n-th copy to its session and user."""
     kind = "uuid" if connection.vendor == "postgresql" else "char(32)"
     rows = [
         (n, session.pk if kind == "uuid" else session.pk.hex, session.user_id)

@@ -1,4 +1,4 @@
-"""How many turns one worker process streams at once before a new one has to wait, and what memory each takes."""
+"""How many turns one worker process can stream at once before a new one has to wait, and the memory of each."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from benchmarks.conversations import new_session, person, queued_turn, script
 from benchmarks.side_by_side import Report, Series, Size, at_least, at_most, cpu_seconds, resident_megabytes
 from chat import turns
 from chat.models import Turn
-from durable import log
-from tests.rig import START_SECONDS, Stack, eventually
+from durable import event_log
+from tests.harness import START_SECONDS, Stack, eventually
 
 TITLE = "turns of 50 events/s in one worker process (threads), offline model and Redis on the same machine"
 EVENT_SECONDS = 0.02
@@ -62,7 +62,7 @@ def run(stack: Stack, size: Size, report: Report) -> None:
 
 
 def start_worker(stack: Stack) -> int:
-    """One process with a thread per turn, as `up` starts it, only with more of them."""
+    """Start one worker with a thread per turn, as `up` does, but with more threads."""
     process = stack.launch(
         "worker0", "-m", "celery", "-A", "copilot_project", "worker", "-P", "threads", "-c", str(THREADS),
         "-Q", "turns", "-n", "hold@bench", "-l", "WARNING", "--without-gossip", "--without-mingle",
@@ -77,7 +77,7 @@ def start_worker(stack: Stack) -> int:
 
 
 def cpu_per_event(worker: int, count: int) -> float:
-    """Microseconds of the worker's CPU for each event of turns that stream and do nothing else."""
+    """Return microseconds of worker CPU per streamed event."""
     cpu, started = cpu_seconds(worker), time.monotonic()
     time.sleep(WINDOW_SECONDS)
     used = (cpu_seconds(worker) - cpu) / (time.monotonic() - started)
@@ -85,7 +85,7 @@ def cpu_per_event(worker: int, count: int) -> float:
 
 
 def first_events(count: int) -> Series:
-    """Milliseconds from the poke to the first words in the log, one turn after the other."""
+    """Return milliseconds from the poke to the first event in the log, one turn after another."""
     client: Any = redis.Redis.from_url(settings.REDIS_URL, decode_responses=True)
     return Series.of(first_event(client) for _ in range(count))
 
@@ -93,7 +93,7 @@ def first_events(count: int) -> Series:
 def first_event(client: Any) -> float:
     turn = queued_turn(new_session(), script({"chunks": 2}))
     with client.pubsub(ignore_subscribe_messages=True) as listening:
-        listening.subscribe(log.stream_key(turn.pk))
+        listening.subscribe(event_log.stream_key(turn.pk))
         listening.get_message(timeout=1)
         started = time.perf_counter()
         turns.start(turn)
@@ -111,7 +111,7 @@ def first_event(client: Any) -> float:
 
 @contextmanager
 def streaming(count: int, seconds: float) -> Iterator[list[Turn]]:
-    """So many turns that stream; inside, all have started. Afterwards, all have ended."""
+    """Run this many streaming turns: all have started inside the block, and ended after it."""
     user = person("busy")
     text = script({"chunks": int(seconds / EVENT_SECONDS), "delay": EVENT_SECONDS})
     started = []
@@ -131,7 +131,7 @@ def streaming(count: int, seconds: float) -> Iterator[list[Turn]]:
 
 
 def stretched(started: list[Turn], seconds: float) -> float:
-    """How much longer the answers took than the model's own pace; the median of them."""
+    """Return the median ratio of the duration of answers to that of the model."""
     spans = Turn.objects.filter(pk__in=[turn.pk for turn in started]).values_list(
         F("ended_at") - F("started_at")
     )
@@ -139,7 +139,7 @@ def stretched(started: list[Turn], seconds: float) -> float:
 
 
 def slope(points: list[tuple[int, float]]) -> float:
-    """Megabytes per turn, from the first busy level to the last: what the first ones load once is not theirs."""
+    """Return megabytes per turn between the first and the last level, which leaves out what is loaded once."""
     busy = points[1:] if len(points) > 2 else points
     (low, before), (high, after) = busy[0], busy[-1]
     return max(0.0, (after - before) / (high - low))

@@ -1,13 +1,15 @@
 """What a streamed chunk costs, and how many streams one process holds: our reading against the SDK's own.
 
-python -m benchmarks.llm_parse            # both parts
+python -m benchmarks.llm_parse            # all parts
 python -m benchmarks.llm_parse parse      # CPU per chunk, without a network
+python -m benchmarks.llm_parse dialects   # CPU per chunk and the first word over HTTP, per dialect
 python -m benchmarks.llm_parse hold       # concurrent streams of 50 events/s over HTTP
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import re
@@ -17,7 +19,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +31,9 @@ import openai
 from django.conf import settings
 
 import llm
-from llm.answer import Answer
-from llm.offline.conversation import Conversation
+from llm.dialects import DIALECTS
+from llm.dialects.chat import ChatAnswer
+from llm.offline.conversation import OfflineConversation
 from llm.offline.reply import Reply
 from llm.offline.wire import DONE, Wire
 from llm.sse import EventSplitter
@@ -39,6 +44,8 @@ REPETITIONS = 5
 EVENTS_PER_STREAM = 150
 DELAY_SECONDS = 0.02
 LAG_LIMIT_SECONDS = 0.1
+FIRST_WORDS = 100
+DEARER_AT_MOST = 1.5  # of one dialect against another, per chunk and to the first word
 START_APART_SECONDS = 0.005  # people do not all press Enter in the same millisecond
 SIZES = (32, 64, 96, 128, 192, 256, 384, 512)
 
@@ -46,16 +53,18 @@ SIZES = (32, 64, 96, 128, 192, 256, 384, 512)
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "copilot_project.settings")
     django.setup()
-    wanted = sys.argv[1:] or ["parse", "hold"]
+    wanted = sys.argv[1:] or ["parse", "dialects", "hold"]
     if "parse" in wanted:
         compare_parsing()
+    if "dialects" in wanted:
+        compare_dialects()
     if "hold" in wanted:
         compare_holding()
 
 
 def compare_parsing() -> None:
     """CPU per chunk of the same bytes, alternating, one chunk per network read as a model sends them."""
-    wire = Wire(Conversation({"model": "offline"}), Reply())
+    wire = Wire(OfflineConversation({"model": "offline"}), Reply())
     reads = [wire.delta({"content": f"word{n} "}) for n in range(CHUNKS)] + [wire.finish() + DONE]
     runs: dict[str, Callable[[list[bytes]], None]] = {
         "ours": parse_ours,
@@ -75,7 +84,7 @@ def compare_parsing() -> None:
 
 
 def parse_ours(reads: list[bytes]) -> None:
-    answer, splitter = Answer(lambda delta: None), EventSplitter()
+    answer, splitter = ChatAnswer(lambda delta: None), EventSplitter()
     for read in reads:
         events = splitter.feed(read)
         if events:
@@ -103,6 +112,152 @@ def parse_json(reads: list[bytes]) -> None:
     """The floor: nothing but the JSON."""
     for read in reads[:-1]:
         json.loads(read[6:])
+
+
+# --- dialects, side by side -----------------------------------------------------------------------
+
+
+def as_chat(text: str) -> dict[str, Any]:
+    head = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    return {**head, "choices": [{"index": 0, "delta": {"content": text}, "finish_reason": None}]}
+
+
+def as_anthropic(text: str) -> dict[str, Any]:
+    return {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}}
+
+
+def as_responses(text: str) -> dict[str, Any]:
+    place = {"item_id": "msg_1", "output_index": 0, "content_index": 0, "sequence_number": 4}
+    return {"type": "response.output_text.delta", **place, "delta": text, "logprobs": []}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DialectStream:
+    """How a dialect streams text: what comes before it, a piece of it, and what ends it."""
+
+    before: tuple[dict[str, Any], ...]
+    piece: Callable[[str], dict[str, Any]]
+    after: tuple[dict[str, Any], ...]
+
+    def reads(self, pieces: int) -> list[bytes]:
+        events = [*self.before, *(self.piece(f"word{n} ") for n in range(pieces)), *self.after]
+        return [f"data: {json.dumps(event)}\n\n".encode() for event in events]
+
+
+ITEM = {"type": "message", "id": "msg_1", "role": "assistant", "content": []}
+STREAMS = {
+    "chat": DialectStream(
+        before=(),
+        piece=as_chat,
+        after=({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},),
+    ),
+    "anthropic": DialectStream(
+        before=(
+            {
+                "type": "message_start",
+                "message": {"id": "msg_1", "usage": {"input_tokens": 1, "output_tokens": 1}},
+            },
+            {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        ),
+        piece=as_anthropic,
+        after=(
+            {"type": "content_block_stop", "index": 0},
+            {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 9}},
+            {"type": "message_stop"},
+        ),
+    ),
+    "responses": DialectStream(
+        before=({"type": "response.output_item.added", "output_index": 0, "item": ITEM},),
+        piece=as_responses,
+        after=({"type": "response.completed", "response": {"object": "response", "status": "completed"}},),
+    ),
+}
+
+
+def compare_dialects() -> None:
+    """The same text in each dialect: CPU per chunk without a network, and the first word over HTTP, alternating."""
+    reads = {name: stream.reads(CHUNKS) for name, stream in STREAMS.items()}
+    chunk_costs: dict[str, list[float]] = {name: [] for name in STREAMS}
+    first_words: dict[str, list[float]] = {name: [] for name in STREAMS}
+    for _ in range(REPETITIONS):
+        for name in STREAMS:
+            started = time.process_time()
+            parse_dialect(name, reads[name])
+            chunk_costs[name].append((time.process_time() - started) / CHUNKS * 1e6)
+    with first_word_server() as port:
+        for turn in range(FIRST_WORDS + 1):
+            for name in STREAMS:
+                took = first_word(name, port)
+                if turn:  # the first of each opens its connection
+                    first_words[name].append(took * 1e3)
+    print(
+        f"\nDialects: {CHUNKS} chunks, median of {REPETITIONS}; first word over HTTP, median of {FIRST_WORDS}"
+    )
+    for name in STREAMS:
+        print(
+            f"  {name:12} {spread(chunk_costs[name], 'us')} per chunk, first word {spread(first_words[name], 'ms')}"
+        )
+    for what, costs in (("per chunk", chunk_costs), ("first word", first_words)):
+        medians = [statistics.median(values) for values in costs.values()]
+        ratio = max(medians) / min(medians)
+        verdict = "ok" if ratio <= DEARER_AT_MOST else "MISS"
+        print(f"  dearest / cheapest {what}: {ratio:.2f} x (goal <= {DEARER_AT_MOST} x) {verdict}")
+
+
+def spread(values: list[float], unit: str) -> str:
+    return f"{statistics.median(values):6.2f} {unit} ({min(values):.2f} - {max(values):.2f})"
+
+
+def parse_dialect(name: str, reads: list[bytes]) -> None:
+    answer, splitter = DIALECTS[name]().answer(lambda delta: None), EventSplitter()
+    for read in reads:
+        events = splitter.feed(read)
+        if events:
+            answer.take(events)
+    assert answer.finish() == "stop"
+
+
+def first_word(name: str, port: int) -> float:
+    """Seconds from asking to the first piece of text."""
+    is_anthropic = name == "anthropic"
+    settings.OPENAI_BASE_URL = "" if is_anthropic else f"http://127.0.0.1:{port}/v1"
+    settings.OPENAI_API_KEY = "" if is_anthropic else "x"
+    settings.OPENAI_DIALECT = name if name == "responses" else "chat"
+    settings.ANTHROPIC_BASE_URL = f"http://127.0.0.1:{port}" if is_anthropic else ""
+    heard: list[float] = []
+    question = llm.Request(model="m", messages=[{"role": "user", "content": "go"}])
+    started = time.perf_counter()
+    llm.stream(question, lambda delta: heard.append(time.perf_counter()), cancelled=llm.CancelFlag())
+    return heard[0] - started
+
+
+@contextlib.contextmanager
+def first_word_server() -> Iterator[int]:
+    """A server that answers every dialect at once, with a few words."""
+    bodies = {DIALECTS[name].path: b"".join(stream.reads(3)) for name, stream in STREAMS.items()}
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True  # else what is measured is the kernel's wait for an acknowledgement
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            body = bodies[self.path.removeprefix("/v1")]
+            self.send_response(200)
+            self.send_header("content-type", "text/event-stream")
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Quiet."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield server.server_address[1]
+        finally:
+            server.shutdown()
 
 
 class Reader:

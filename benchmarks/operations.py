@@ -1,4 +1,4 @@
-"""From a message that starts long work to the end of the turn it comes back in, against asking twice by hand."""
+"""Time from a message that starts an operation to the end of the turn that continues it, compared with asking twice."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from benchmarks.conversations import script
 from benchmarks.side_by_side import Report, Size, alternate
-from tests.rig import Client, Stack
+from tests.harness import Client, Stack
 
 TITLE = "an operation that has nothing to do: start, worker, result, continuation; one at a time on an idle system"
 LONG = script(

@@ -1,4 +1,4 @@
-"""What it costs to make a tool's result fit for the model, against writing it as JSON."""
+"""The cost of preparing a tool result for the model, compared with writing it as JSON."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any
 
 from benchmarks.side_by_side import Report, Size, alternate, cpu_per_item
-from tests.rig import Stack
+from tests.harness import Stack
 from tools.output import show_value
-from workspace.showing import KeepsNothing
+from workspace.preview import KeepsNothing
 
 TITLE = "redaction, cutting and notes; CPU per result"
 

@@ -1,4 +1,4 @@
-"""What accepting a message costs: POST /api/sessions/{id}/turns against a bare DRF view that commits two rows."""
+"""The cost of accepting a message: POST /api/sessions/{id}/turns next to a bare DRF view that commits two rows."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from benchmarks.conversations import new_session
 from benchmarks.side_by_side import Report, Size, alternate, cpu_per_item, ratio_at_most
 from chat.models import Message, Session, Turn
 from copilot_project.urls import urlpatterns as product
-from tests.rig import Stack
+from tests.harness import Stack
 
 TITLE = "CPU of the web process per accepted message, from the request's bytes to the answer's"
 
 
 class Bare(APIView):
-    """The least that could be called accepting a message: the same login, the same parser, two rows."""
+    """The minimum of accepting a message: the same login, the same parser and two rows."""
 
     def post(self, request: Request, session_id: uuid.UUID) -> Response:
         given: Any = request.data

@@ -1,4 +1,4 @@
-"""What it costs to send an event: our writer, a bare redis-py pipeline of the same batch, and the original way."""
+"""The cost of sending an event: our writer, a bare redis-py pipeline of the same batch, and the original method."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from durable.emitter import Emitter
 from durable.events import START
 from durable.ids import new_id
 from durable.writer import life_seconds, writer
-from tests.rig import Stack
+from tests.harness import Stack
 
 TITLE = "CPU of the process per event, text deltas of 100 busy turns"
 TURNS = 100
@@ -79,7 +79,7 @@ def our_writer(rounds: int) -> None:
 
 
 def bare_pipeline(ids: list[uuid.UUID], rounds: int) -> None:
-    """The same commands with the same words, without order, merging, fence or memory of what is not committed."""
+    """Send the same commands without ordering, merging, fencing or a buffer of what is not committed."""
     client = redis.Redis.from_url(settings.REDIS_URL)
     names = [f"bare:{one}:{new_id()}" for one in ids]
     for number in range(rounds):
@@ -96,7 +96,7 @@ def bare_pipeline(ids: list[uuid.UUID], rounds: int) -> None:
 
 
 async def original_way(rounds: int) -> None:
-    """Each event for itself: write it, then set the stream's time to live anew."""
+    """Write each event separately, then reset the time to live of the stream."""
     client = redis.asyncio.Redis.from_url(settings.REDIS_URL)
     names = [f"original:{new_id()}" for _ in range(TURNS)]
     for number in range(rounds):

@@ -15,12 +15,12 @@ from benchmarks.listener import LAST, STAMP
 from benchmarks.side_by_side import Report, Series, Size, at_least, at_most
 from chat.events import ProseDelta
 from chat.protocol import Framed
-from durable import log
+from durable import event_log
 from durable.emitter import Emitter
 from durable.events import START
 from durable.ids import new_id
 from durable.writer import writer
-from tests.rig import ROOT, Stack
+from tests.harness import ROOT, Stack
 
 TITLE = "one writer, one Redis connection; lag from emit to another process that listens to some of them"
 EVENTS_PER_SECOND = 50
@@ -56,7 +56,7 @@ def run(stack: Stack, size: Size, report: Report) -> None:
 
 def measure(stack: Stack, turns: int, seconds: float) -> Figures:
     emitters = [Emitter(new_id(), 1, after=START, wake=writer().wake) for _ in range(turns)]
-    names = [log.stream_key(emitter.job_id) for emitter in emitters]
+    names = [event_log.stream_key(emitter.job_id) for emitter in emitters]
     listener = subprocess.Popen(
         [sys.executable, "-m", "benchmarks.listener", str(stack.socket), *names[:: max(1, turns // SAMPLES)]],
         cwd=ROOT,
@@ -84,7 +84,7 @@ def measure(stack: Stack, turns: int, seconds: float) -> Figures:
 
 
 def pace(emitters: list[Emitter], seconds: float) -> tuple[int, float]:
-    """Each turn emits every 20 ms; their beats are spread, as those of real turns are."""
+    """Emit an event per turn every 20 ms, spread over the interval as those of real turns are."""
     started = time.monotonic()
     sent, wanted = 0, int(len(emitters) * EVENTS_PER_SECOND * seconds)
     while sent < wanted:
@@ -98,12 +98,12 @@ def pace(emitters: list[Emitter], seconds: float) -> tuple[int, float]:
 
 
 def written(stack: Stack, names: list[str]) -> int:
-    """Events in the logs; where some were merged, all that are in them."""
+    """Return the number of events in the logs, counting each part of merged ones."""
     client: Any = redis.Redis(unix_socket_path=str(stack.socket), decode_responses=True)
     return sum(len(STAMP.findall(fields["e"])) for name in names for _, fields in client.xrange(name))
 
 
 def connections(stack: Stack) -> int:
-    """All but the listener's and the one that asks here."""
+    """Return the number of connections besides those of the listener and of this query."""
     rows = redis.Redis(unix_socket_path=str(stack.socket)).client_list()
     return sum(row["sub"] == "0" and row["psub"] == "0" for row in rows) - 1

@@ -21,7 +21,7 @@ from chat.models import Turn
 from chat.protocol import Framed
 from durable import limits
 from durable.lease import Lease
-from tests.rig import Stack
+from tests.harness import Stack
 
 TITLE = "a turn of many events, from opening to the last byte"
 PART = "s0-p0"
@@ -72,7 +72,7 @@ def compare(runner: asyncio.Runner, when: str, replays: Replays, size: Size, rep
 
 
 class Replays:
-    """Two ways to show one turn; each answers how many messages that takes."""
+    """Two ways to show one turn; each returns how many messages it took."""
 
     def __init__(self, turn_id: uuid.UUID, text: str, original: str) -> None:
         self.turn_id = turn_id
@@ -80,7 +80,7 @@ class Replays:
         self.original_key = original
 
     async def compact(self) -> int:
-        """Until the client has all the text (and the end, where there is one)."""
+        """Read until the client has the whole text, and the end if there is one."""
         shown, count = 0, 0
         async with aclosing(reader.read_compact(self.turn_id)) as batches:
             async for batch in batches:
@@ -95,7 +95,7 @@ class Replays:
         return count
 
     async def original(self) -> int:
-        """A connection of one's own, and every entry as it was written."""
+        """Read every entry as it was written, on a separate connection."""
         client = redis.asyncio.Redis.from_url(settings.REDIS_URL)
         count = 0
         try:
@@ -134,7 +134,7 @@ def word(number: int) -> str:
 
 
 def stream_words(lease: Lease, events: int) -> str:
-    """Each word an event of its own in the log, as a slow model would have sent them."""
+    """Write each word as a separate event, as a slow model would send them."""
     gather, limits.GATHER_SECONDS = limits.GATHER_SECONDS, 0.0
     try:
         lease.emitter.emit(Framed(StepStarted()))

@@ -1,4 +1,4 @@
-"""What sweep, POST, claim, end and list cost in a system full of history, against an empty one."""
+"""The cost of sweep, POST, claim, end and list in a system full of history, compared with an empty one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from durable import jobs
 from durable.lease import Lease
 from durable.models import Job
 from executions.models import Execution
-from tests.rig import Stack
+from tests.harness import Stack
 from tools.models import Operation
 from webhooks.models import WebhookDelivery
 
@@ -57,7 +57,7 @@ def run(stack: Stack, size: Size, report: Report) -> None:
 
 
 def compare(people: dict[str, int], rounds: int, repetitions: int) -> dict[str, dict[str, Series]]:
-    """Measure either database in turn; the median of each repetition counts."""
+    """Measure both databases in turn; return the median of each repetition."""
     spans: dict[str, dict[str, list[float]]] = {name: {piece: [] for piece in PIECES} for name in people}
     for repetition in range(repetitions + 1):
         for name, person_id in people.items():
@@ -74,7 +74,7 @@ def compare(people: dict[str, int], rounds: int, repetitions: int) -> dict[str, 
 
 
 def pieces_of(person: User, rounds: int) -> dict[str, list[float]]:
-    """Milliseconds of each piece in each round: a message from POST to its end, then a sweep and a list."""
+    """Return milliseconds of each part per round: a message from POST to its end, then a sweep and a list."""
     client = Client(
         SERVER_NAME="127.0.0.1", headers={"Authorization": f"Bearer {create_api_key(person, 'bench')}"}
     )
@@ -96,7 +96,7 @@ def pieces_of(person: User, rounds: int) -> dict[str, list[float]]:
 
 
 class Message:
-    """One message of one conversation, taken through its life by hand."""
+    """One message of one conversation, taken through its life cycle by hand."""
 
     def __init__(self, client: Client, session_id: uuid.UUID) -> None:
         self.client = client
@@ -124,7 +124,7 @@ class Message:
 
 @contextmanager
 def sweepers() -> Iterator[None]:
-    """Threads that sweep as twenty workers would."""
+    """Run threads that sweep as twenty workers would."""
     stop = threading.Event()
 
     def sweep() -> None:
@@ -150,7 +150,7 @@ def sweepers() -> Iterator[None]:
 
 @contextmanager
 def two_databases() -> Iterator[tuple[str, str]]:
-    """Make an empty one and one to fill, beside the database given; both are gone afterwards."""
+    """Create an empty database and one to fill next to the given one, and drop them afterwards."""
     given = str(connection.settings_dict["NAME"])
     names = [f"{given}_{kind}_{uuid.uuid4().hex[:8]}" for kind in ("empty", "full")]
     try:
@@ -180,7 +180,7 @@ def drop(name: str) -> None:
 
 
 def use(name: str) -> None:
-    """Let new connections of this process go to that database."""
+    """Point new connections of this process at that database."""
     connections.close_all()
     if hasattr(connection, "close_pool"):
         connection.close_pool()

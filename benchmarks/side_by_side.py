@@ -1,4 +1,4 @@
-"""Measuring side by side: baseline and ours alternating in one run, with median, spread, ratio and goal."""
+"""Compare with a baseline: both alternate in one run, reported with median, spread, ratio and goal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Size(enum.Enum):
 
     TINY = "tiny"  # does it run at all
     QUICK = "quick"  # all benchmarks in about two minutes
-    FULL = "full"  # the figures in docs/performance.md
+    FULL = "full"  # the figures in docs/reference/performance.md
 
     def pick(self, tiny: T, quick: T, full: T) -> T:
         return {Size.TINY: tiny, Size.QUICK: quick, Size.FULL: full}[self]
@@ -61,14 +61,14 @@ class Series:
         return max(self.values)
 
     def quantile(self, share: float) -> float:
-        """The value below which `share` of them lie (nearest rank)."""
+        """Return the percentile `share` (nearest rank)."""
         ordered = sorted(self.values)
         return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Goal:
-    """What is to be reached: a limit for the ratio to the baseline, or for the value itself."""
+    """A goal: a limit on the ratio to the baseline, or on the value itself."""
 
     limit: float
     of_ratio: bool = False
@@ -99,7 +99,7 @@ def at_least(limit: float) -> Goal:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One line of a table: ours, beside a baseline where there is one."""
+    """One row of a table: our value, and that of the baseline if there is one."""
 
     what: str
     unit: str
@@ -177,7 +177,7 @@ class Report:
 
 
 def alternate(ways: Mapping[str, Callable[[], float]], repetitions: int) -> dict[str, Series]:
-    """Measure each way in turn, again and again, so that a noisy minute hits all of them alike."""
+    """Measure each variant in turn repeatedly, so that a noisy minute affects all of them."""
     found: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(repetitions):
         for name, way in ways.items():
@@ -186,26 +186,26 @@ def alternate(ways: Mapping[str, Callable[[], float]], repetitions: int) -> dict
 
 
 def cpu_per_item(work: Callable[[], object], items: int) -> float:
-    """CPU of this process (all threads) per item, in microseconds."""
+    """Return the CPU of this process (all threads) per item, in microseconds."""
     started = time.process_time()
     work()
     return (time.process_time() - started) / items * 1e6
 
 
 def cpu_seconds(pid: int) -> float:
-    """CPU that another process has used so far."""
+    """Return the CPU time that another process has used so far."""
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def resident_megabytes(pid: int) -> float:
-    """Memory that another process holds now."""
+    """Return the memory that another process uses now."""
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     return pages * resource.getpagesize() / 2**20
 
 
 def noise() -> str:
-    """How disturbed this machine is: a fixed loop's best and worst of ten, and the load."""
+    """Describe how noisy this machine is: the best and worst of ten runs of a fixed loop, and the load."""
     spans = []
     for _ in range(10):
         started = time.perf_counter()
@@ -219,7 +219,7 @@ def noise() -> str:
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines with aligned columns: the first to the left, the others to the right."""
+    """Format rows with aligned columns: the first left, the others right."""
     widths = [max(len(row[place]) for row in [heads, *rows]) for place in range(len(heads))]
     return [f"  {line(row, widths)}" for row in [heads, *rows]]
 
@@ -238,7 +238,7 @@ def shown(series: Series | None, unit: str) -> str:
 
 
 def number(value: float) -> str:
-    """Three digits that count."""
+    """Format with three significant digits."""
     if value and abs(value) < 10:
         return f"{value:.3g}" if abs(value) < 1 else f"{value:.2f}"
     return f"{value:,.1f}" if abs(value) < 100 else f"{value:,.0f}"

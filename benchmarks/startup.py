@@ -1,4 +1,4 @@
-"""How long ./copilot up takes until everything is ready: the first time in a new home, and after that."""
+"""The time ./copilot up takes until everything is ready, in a new home folder and after that."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchmarks.side_by_side import Report, Series, Size, at_most
-from tests.rig import ROOT, Stack, free_port
+from tests.harness import ROOT, Stack, free_port
 
 TITLE = "from the command to its `Ready` line; everything is installed and built already"
 READY_SECONDS = 120
@@ -30,7 +30,7 @@ def run(stack: Stack, size: Size, report: Report) -> None:
 
 
 def up(env: Mapping[str, str]) -> float:
-    """Start, wait until it is ready, stop, wait until it is gone."""
+    """Start it, wait until it is ready, stop it and wait until it is gone."""
     started = time.perf_counter()
     with tempfile.TemporaryFile("w+") as out:
         process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""How long a turn stands still when its worker is killed, and when it is asked to leave."""
+"""How long a turn pauses when its worker is killed, and when it is asked to stop."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks.side_by_side import Report, Series, Size, at_most
 from chat import turns
 from chat.models import Attempt, Turn
 from durable.models import WorkerBeat
-from tests.rig import START_SECONDS, Stack, eventually
+from tests.harness import START_SECONDS, Stack, eventually
 
 TITLE = "from the signal to the next attempt"
 LEASE_SECONDS = 15.0
@@ -65,7 +65,7 @@ def left(stack: Stack) -> tuple[float, float]:
 
 
 def running_turn(stack: Stack, steps: list[dict[str, Any]]) -> tuple[Turn, str, str]:
-    """A turn in the hands of one of two workers: the turn, its worker, the other worker."""
+    """Return a turn, the worker that runs it, and another worker."""
     Turn.objects.exclude(status__in=Turn.TERMINAL).update(status=Turn.CANCELLED)
     for number in range(2):
         stack.start_worker(number)
@@ -91,7 +91,7 @@ def wait_until_warm(pid: str) -> None:
 
 
 def has_answered(pid: str) -> bool:
-    """Whether a worker has had a turn already; the first one loads the model library."""
+    """Return whether a worker has already run a turn; the first one loads the model library."""
     turn = turns.submit(new_session(person()), turns.Input(text=script({"text": "warm"}))).turn
     eventually(
         lambda: Turn.objects.filter(pk=turn.pk, status__in=Turn.TERMINAL).exists(), what="a short turn"
@@ -100,7 +100,7 @@ def has_answered(pid: str) -> bool:
 
 
 def next_attempt(turn: Turn) -> float:
-    """When the second attempt began, by the machine's clock."""
+    """Return when the second attempt started, by the clock of this machine."""
     found = eventually(
         lambda: Attempt.objects.filter(turn=turn, number=2).first(), seconds=60, what="the takeover"
     )

@@ -21,7 +21,7 @@ NODES_PER_ITEM = 2
 
 @dataclass(frozen=True, kw_only=True)
 class Figures:
-    """Per second of the wall, and microseconds of this process's CPU per node."""
+    """Nodes per second of wall time, and microseconds of CPU per node."""
 
     per_second: float
     cpu: float
@@ -36,7 +36,7 @@ def measure(work: Callable[[], int]) -> Figures:
 
 
 class TinyNodes:
-    """A list of items, an addition and an output for each of them."""
+    """Return a graph with a list of items, and an addition and an output for each."""
 
     def __init__(self, items: int) -> None:
         from accounts.models import User
@@ -49,22 +49,22 @@ class TinyNodes:
 
     def by_the_engine(self) -> int:
         from durable import jobs
-        from executions.engine import running
+        from executions.engine import run_attempt
         from executions.models import Execution
 
         execution = Execution.objects.create(user=self.user, agent=self.agent, version=1, status="QUEUED")
         lease = jobs.claim(Execution, execution.pk, owner="bench")
         assert lease is not None
-        running.run(lease)
+        run_attempt.run(lease)
         done = Execution.objects.get(pk=execution.pk)
         assert done.outputs["y"] == [item + 1 for item in range(self.items)], done.error
         return done.nodes.count()
 
     def by_calling(self) -> int:
-        """The same blocks on the same values, without any engine."""
-        from executions.blocks.doubles import make_context
-        from executions.blocks.registry import get_registry
-        from executions.blocks.run import run_block
+        """Call the same blocks on the same values, without the engine."""
+        from blocks.registry import get_registry
+        from blocks.run import run_block
+        from tests.blocks.doubles import make_context
 
         add, output = (get_registry().get_by_name(name) for name in ("Calculator", "Agent Output"))
         context = make_context()
@@ -74,7 +74,7 @@ class TinyNodes:
         return self.items * NODES_PER_ITEM
 
     def by_inserting(self) -> int:
-        """As many rows in one statement: what no engine that commits can do better."""
+        """Insert as many rows in one statement, the lower bound for any engine that commits."""
         from executions.models import Execution, NodeExecution
 
         execution = Execution.objects.create(user=self.user, agent=self.agent, version=1, status="COMPLETED")
@@ -97,7 +97,7 @@ class TinyNodes:
 
 
 def graph_of(items: int) -> dict[str, Any]:
-    from executions.blocks.registry import get_registry
+    from blocks.registry import get_registry
 
     def node(node_id: str, block: str, **values: Any) -> dict[str, Any]:
         return {"id": node_id, "block_id": get_registry().get_by_name(block).id, "input_default": values}

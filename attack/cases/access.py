@@ -1,4 +1,4 @@
-"""Objects of another person: every one of them answers as an unknown one does."""
+"""Objects of another user: each answers as an unknown one does."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Request = tuple[str, str, Any]  # method, path with {} for the id, body
 
 
 def expect_unknown(site: Site, theirs: str, requests: Iterable[Request]) -> None:
-    """Expect the answers to another's id and to an id of nobody to be the same 404."""
+    """Expect the same 404 for the id of another user's object and for an unknown id."""
     for method, path, body in requests:
         answers = [
             ask(site.attacker, method, path.format(name), body) for name in (theirs, str(uuid.uuid4()))

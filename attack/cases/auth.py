@@ -140,7 +140,7 @@ def password_guesses(site: Site) -> None:
 
 
 def message_of(page: str, name: str) -> str:
-    """The page's words without what differs in every answer."""
+    """Return the text of a page without what differs in every response."""
     form = page.replace(name, "NAME")
     head, _, rest = form.partition("csrfmiddlewaretoken")
     return head[-2000:] + rest.partition(">")[2]

@@ -31,7 +31,7 @@ ACTIVE = {
 
 
 def raw_post(site: Site, head: str, body: bytes = b"", *, seconds: float = 15) -> int:
-    """Send a request as it is written here and return its status, or 0 when the connection is just closed."""
+    """Send a raw request and return its status, or 0 if the connection is closed without one."""
     split = urlsplit(site.url)
     with socket.create_connection((split.hostname or "", split.port or 80), seconds) as line:
         headers = f"Host: {split.netloc}\r\nAuthorization: Bearer {site.keys[ATTACKER]}\r\n"

@@ -23,12 +23,12 @@ def page(site: Site) -> tuple[str, dict[str, str]]:
 
 
 def after_page(site: Site, *calls: tuple[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    """Let the model read the page and then make these calls; return their results."""
+    """Have the model read the page and then make these calls; return their results."""
     return site.call_in_turn(page(site), *calls)[1:]
 
 
 def asks(result: dict[str, Any]) -> bool:
-    """Whether a call was put before a person instead of being done."""
+    """Return whether a call waits for a person's approval instead of having been made."""
     return (
         result["type"] in ("review_required", "error", "need_login", "approval_required")
         or "review_id" in result
@@ -36,7 +36,7 @@ def asks(result: dict[str, Any]) -> bool:
 
 
 def is_asked_about(site: Site, mark: str) -> bool:
-    """Whether a waiting question shows these words and says that the page was read before."""
+    """Return whether an open review shows these words and says that the page was read before."""
     waiting = site.attacker.get("/api/reviews", params={"state": "waiting", "page_size": 100}).json()
     return any(
         mark in json.dumps(review["data"]) and site.outside.host in review["outside_sources"]

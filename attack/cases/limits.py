@@ -1,4 +1,4 @@
-"""Too much of everything: refused, clamped or made to wait, and nobody else feels it."""
+"""Excessive use: refused, clamped or queued, without affecting other users."""
 
 from __future__ import annotations
 

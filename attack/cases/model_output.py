@@ -1,4 +1,4 @@
-"""What a model says and does: shown inert, held to its permissions."""
+"""Output and calls of a model: shown inert, and limited to its permissions."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ proven_by(
     "only calls we recorded count",
     tests=[
         "chat/engine/test_injection.py::test_case_87_a_message_that_fakes_the_guide_does_not_open_the_gate",
-        "chat/api/test_streams.py::test_case_87_a_history_the_client_made_up_is_not_taken_for_what_happened",
+        "chat/ai_sdk/test_views.py::test_case_87_a_history_the_client_made_up_is_not_taken_for_what_happened",
     ],
 )
 def faked_history(site: Site) -> None:

@@ -1,4 +1,4 @@
-"""Content made to be slow, to be large once unpacked, or to name what it should not."""
+"""Content that is slow to parse, large once unpacked, or that refers to what it should not."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ TEXT_PINS: dict[str, dict[str, Any]] = {
 
 
 def wide_workbook() -> bytes:
-    """Return a few kilobytes of XLSX whose rows each claim the last column there is."""
+    """Return a few kilobytes of XLSX whose rows all use the last possible column."""
     rows = "".join(f'<row r="{n}"><c r="XFD{n}" t="n"><v>1</v></c></row>' for n in range(1, 2_000))
     book = openpyxl.Workbook()
     book.worksheets[0]["A1"] = 1
@@ -210,7 +210,7 @@ def nested_page(site: Site) -> None:
     PARSING,
     "A schema with uniqueItems over thousands of items; patterns of open sets",
     "answered at once",
-    tests=["executions/blocks/test_hostile_inputs.py::test_a_text_made_to_be_slow_costs_this_process_little"],
+    tests=["blocks/test_hostile_inputs.py::test_a_text_made_to_be_slow_costs_this_process_little"],
 )
 def quadratic(site: Site) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "array", "uniqueItems": True}}}

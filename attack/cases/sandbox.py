@@ -1,4 +1,4 @@
-"""Code in the sandbox: it reads nothing of the host, reaches nobody, and takes no more than its share."""
+"""Code in the sandbox: it reads nothing of the host, has no network, and stays within its limits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OUTPUT_CHARACTERS = 200_000
 
 
 def run(site: Site, command: str, *, timeout: int = 10) -> dict[str, Any]:
-    """Run a command as the model would; raises NotHere where there is no sandbox."""
+    """Run a command as the model would; raise NotHere if there is no sandbox."""
     [found] = site.call_tools(("bash_exec", {"command": command, "timeout": timeout}))
     if "no tool named" in found.get("message", "") or "not available" in found.get("message", ""):
         raise NotHere("no sandbox is available on this machine")
@@ -32,7 +32,7 @@ def said(found: dict[str, Any]) -> str:
 
 
 def number_after(found: dict[str, Any], word: str) -> float:
-    """Return the number a program printed behind a word, or 0 when it got no further."""
+    """Return the number a program printed after a word, or 0 if it did not get that far."""
     printed = re.search(rf"{word} ([0-9.]+)", said(found))
     return float(printed[1]) if printed else 0.0
 

@@ -1,4 +1,4 @@
-"""Secrets at rest, in logs and errors, and a production that is set up wrongly."""
+"""Secrets at rest, in logs and errors, and misconfigured production."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kombu import Connection
 from attack.belongings import SECRET
 from attack.case import Section, attack, expect, proven_by
 from attack.site import ATTACKER, PASSWORD, Site
-from tests.rig import ROOT
+from tests.harness import ROOT
 
 SECRETS = Section.SECRETS
 INNARDS = ("Traceback", "site-packages", "DJANGO_SETTINGS", "SECRET_KEY", 'File "/')
@@ -25,7 +25,7 @@ INNARDS = ("Traceback", "site-packages", "DJANGO_SETTINGS", "SECRET_KEY", 'File 
     SECRETS,
     "Read a dump of the database for credentials, keys and passwords",
     "none in plain text",
-    tests=["executions/credentials/test_finding.py::test_a_secret_sealed_with_a_lost_key_is_a_clear_error"],
+    tests=["executions/credentials/test_lookup.py::test_a_secret_sealed_with_a_lost_key_is_a_clear_error"],
 )
 def dump(site: Site) -> None:
     stack = site.needs_own()
@@ -130,7 +130,7 @@ def foreign_tasks(site: Site) -> None:
 
 
 class Bomb:
-    """Makes a file when it is unpickled."""
+    """Creates a file when it is unpickled."""
 
     def __init__(self, path: str) -> None:
         self.path = path

@@ -1,4 +1,4 @@
-"""Requests that the site is talked into: nothing inside its own network is reached."""
+"""Server-side request forgery: nothing in the internal network is reached."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RANGES = [
 
 
 def expect_refused(site: Site, *urls: str) -> None:
-    """Expect web_fetch to refuse each address, and webhooks not to take it."""
+    """Expect web_fetch and webhooks to refuse each URL."""
     if site.stack is not None:
         for first in range(0, len(urls), AT_ONCE):
             part = urls[first : first + AT_ONCE]

@@ -1,4 +1,4 @@
-"""Calls from outside that start agents, and their signatures."""
+"""Incoming webhook calls that start agents, and their signatures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from attack.belongings import post
 from attack.case import Section, attack, expect, expect_status
 from attack.signatures import github_headers, standard_headers
 from attack.site import ATTACKER, Site
-from tests.rig import eventually
+from tests.harness import eventually
 
 WEBHOOKS = Section.WEBHOOKS
 BODY = b'{"name": "Ada"}'
@@ -128,9 +128,9 @@ def guessed_address(site: Site) -> None:
     "A webhook that redirects into the own network; its signature",
     "not followed; signed as Standard Webhooks",
     tests=[
-        "webhooks/test_sending.py::test_a_redirect_is_not_followed",
-        "webhooks/test_sending.py::test_a_receiver_that_knows_only_the_specification_can_verify_it",
-        "webhooks/test_sending.py::test_an_address_inside_is_refused_before_a_packet_and_not_tried_again",
+        "webhooks/test_sender.py::test_a_redirect_is_not_followed",
+        "webhooks/test_sender.py::test_a_receiver_that_knows_only_the_specification_can_verify_it",
+        "webhooks/test_sender.py::test_an_address_inside_is_refused_before_a_packet_and_not_tried_again",
     ],
 )
 def outgoing(site: Site) -> None:

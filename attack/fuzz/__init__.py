@@ -17,7 +17,7 @@ MOST_FINDINGS = 5  # of one target; after that it is left alone
 
 @dataclass
 class FuzzReport:
-    """How many inputs were given, and what came of them."""
+    """How many inputs were tried, and the findings."""
 
     targets: int
     rounds: float = 0.0
@@ -38,7 +38,7 @@ class FuzzReport:
 
 
 def main(*, seconds: float, seed: int, short: bool) -> int:
-    """Go round all targets until the time is over, once in the short form; print findings, return the exit code."""
+    """Fuzz all targets until the time is up, or once in the short form; print findings and return the exit code."""
     started = time.monotonic()
     with ground():
         from attack.fuzz.targets import all_targets  # needs Django set up
@@ -51,7 +51,7 @@ def main(*, seconds: float, seed: int, short: bool) -> int:
 
 
 def fuzz(targets: Sequence[Target], *, seconds: float, seed: int, size: int) -> FuzzReport:
-    """Give every target so many inputs, round after round until the time is over; one round at least."""
+    """Give every target this many inputs per round until the time is up; at least one round."""
     report = FuzzReport(targets=len(targets))
     deadline = time.monotonic() + seconds
     for number in itertools.count():

@@ -1,4 +1,4 @@
-"""A child process per batch of inputs, with hard limits on processor time and memory that need no interpreter."""
+"""Run batches of inputs in child processes with hard limits on CPU time and memory set by the kernel."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 CPU_SECONDS = 3.0  # for one input, of the process that is given it
-WALL_SECONDS = 60.0  # for one input; parsers and templates work in processes of their own meanwhile
+WALL_SECONDS = 600.0  # a hang; generous, because a busy machine starves even what is quick
 GROWTH_BYTES = 500 * 1024 * 1024
 ROOM_BYTES = 4 * 1024 * 1024 * 1024  # of address space, which threads and arenas reserve without using it
 SHOWN_CHARACTERS = 300
@@ -35,7 +35,7 @@ class Target:
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """An input that cost too much or broke something; the same seed and number make it again."""
+    """An input that cost too much or broke something; its seed and number reproduce it."""
 
     target: str
     seed: int
@@ -48,7 +48,7 @@ class Finding:
 
 @dataclass
 class Batch:
-    """What came of some inputs to one target."""
+    """The results of some inputs to one target."""
 
     tried: int = 0
     notes: dict[str, int] = field(default_factory=dict)
@@ -56,12 +56,12 @@ class Batch:
 
 
 def input_of(target: Target, seed: int, number: int) -> Any:
-    """Return the input of that number; the same one every time."""
+    """Return the input with that number, always the same one."""
     return target.make(random.Random(f"{target.name} {seed} {number}"))
 
 
 def run_batch(target: Target, *, seed: int, first: int, count: int) -> Batch:
-    """Give the target so many inputs in a child process; go on behind one that ended the child."""
+    """Run this many inputs in a child process; continue after one that ended the child."""
     batch, number = Batch(), first
     while number < first + count:
         reader, writer = os.pipe()
@@ -75,7 +75,7 @@ def run_batch(target: Target, *, seed: int, first: int, count: int) -> Batch:
 
 
 def in_child(target: Target, seed: int, numbers: range, writer: int) -> None:
-    """Never returns: tell of each input before and after it, then end."""
+    """Run the inputs, reporting each before and after, then exit. Never returns."""
     code = 1
     try:
         sink = os.open(os.devnull, os.O_WRONLY)
@@ -127,7 +127,7 @@ def tell(out: Any, **facts: Any) -> None:
 
 
 def read_results(target: Target, seed: int, reader: int, child: int, batch: Batch, number: int) -> int:
-    """Read what the child tells; return the number of the next input to give."""
+    """Read the reports of the child; return the number of the next input."""
     begun: int | None = None
     with os.fdopen(reader) as lines:
         for line in lines:

@@ -1,4 +1,4 @@
-"""Values made to be slow, to be large once unpacked, or to be read as something else; and ways to change them."""
+"""Hostile values (slow, large once unpacked, ambiguous), and ways to mutate them."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ VALUES: list[Any] = [*TEXTS, *NUMBERS, *OTHERS, *large_values()]
 
 
 def png(width: int, height: int) -> bytes:
-    """Return a picture that says it has this size."""
+    """Return an image that claims this size."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
@@ -307,7 +307,7 @@ def content(chance: random.Random) -> bytes:
 
 
 def change_bytes(data: bytes, chance: random.Random) -> bytes:
-    """Flip, cut, double, insert or splice; a few times."""
+    """Flip, cut, duplicate, insert or splice bytes a few times."""
     changed = bytearray(data[:2_000_000])
     for _ in range(chance.randint(1, 4)):
         at = chance.randrange(len(changed) + 1)
@@ -389,7 +389,7 @@ def members(schema: Mapping[str, Any], chance: random.Random, depth: int) -> dic
 
 
 def as_json(given: Any) -> str:
-    """Return the value as JSON text; what JSON cannot say is said as text."""
+    """Return the value as JSON text, with str() for what JSON cannot represent."""
     try:
         return json.dumps(given)
     except (TypeError, ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Every parser, block and tool as something to be given hostile inputs."""
+"""Every parser, block and tool as a fuzzing target."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ from typing import Any
 
 from attack.fuzz import corpus
 from attack.fuzz.budget import CPU_SECONDS, Target
-from boundary.errors import ParserBusy, ParserCrashed, ParserStopped
+from blocks import limits
+from blocks.base import Block
+from blocks.errors import BlockCrashed, BlockError, BlockParked, OutputError
+from blocks.examples import World
+from blocks.registry import get_registry
+from blocks.run import run_block
+from boundary.errors import ParserBusy, ParserCrashed, ParserStopped, UnreadableContent
 from boundary.isolated import parse_isolated
-from boundary.parsers.errors import UnreadableContent
-from durable import limits
-from executions.blocks.base import Block
-from executions.blocks.doubles import ScriptedModel, make_context, make_ports
-from executions.blocks.errors import BlockCrashed, BlockError, BlockParked, OutputError
-from executions.blocks.examples import World
-from executions.blocks.registry import get_registry
-from executions.blocks.run import run_block
 from llm.types import CancelSignal, Completion, Request, ToolCallRequest
+from tests.blocks.doubles import ScriptedModel, make_context, make_ports
 
 MOST_EMISSIONS = 200
 TOO_LONG_A_KEY = "an object has a key of"  # what no database takes is refused behind the block, by name
@@ -101,7 +100,7 @@ def give_parser(module: str, made: tuple[bytes, dict[str, Any]]) -> str:
 
 
 def blocks() -> Iterator[Target]:
-    """Yield each block, in a world of doubles."""
+    """Yield each block, with test doubles for its ports."""
     for block in get_registry():
         more = limits.REGEX_SECONDS if block.name in WITH_PATTERNS else 0.0
         yield Target(
@@ -113,7 +112,7 @@ def blocks() -> Iterator[Target]:
 
 
 def make_inputs(block: Block, chance: random.Random) -> tuple[dict[str, Any], int]:
-    """Return inputs: an example's with a pin or two replaced, or all of them made up."""
+    """Return inputs: those of an example with a pin or two replaced, or all generated."""
     pins = {pin.name: dict(pin.schema) for pin in block.input_pins}
     numbers = [number for number, example in enumerate(block.examples) if example.inputs]
     if numbers and chance.random() < 0.7:
@@ -147,7 +146,7 @@ def give_block(block: Block, made: tuple[dict[str, Any], int]) -> str:
 
 
 class Parrot:
-    """A model that gives the replies of a script, and then always says the same."""
+    """A model that gives scripted replies, then always an empty JSON object."""
 
     def __init__(self, replies: list[Any]) -> None:
         self._replies = replies

@@ -1,1 +1,1 @@
-"""Faults on purpose: real processes are killed, frozen and cut off under load, then every promise is checked."""
+"""Fault injection: kill, freeze and disconnect real processes under load, then check every guarantee."""

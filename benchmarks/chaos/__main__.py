@@ -1,4 +1,4 @@
-"""./copilot chaos [F1 F3 ...] [--short] [--stack production]: break things under load and show what came of it."""
+"""./copilot chaos [F1 F3 ...] [--short] [--stack production]: inject faults under load and report the results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LEASE_SECONDS = 3.0
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
-        prog="copilot chaos", description="Fault injection; see docs/reliability.md."
+        prog="copilot chaos", description="Fault injection; see docs/reference/fault-injection.md."
     )
     parser.add_argument("names", nargs="*", metavar="F1", help="which scenarios; all unless said")
     parser.add_argument(
@@ -41,7 +41,7 @@ def main(arguments: list[str]) -> int:
 
 
 def run(options: argparse.Namespace) -> bool | None:
-    """Whether a promise was broken; None when a scenario that was asked for does not exist."""
+    """Return whether a guarantee was broken; None if a requested scenario does not exist."""
     with chaos_ground(options.stack, lease_seconds=options.lease) as stack:
         from benchmarks.chaos.running import choose, run_all  # needs Django set up
 

@@ -1,4 +1,4 @@
-"""Workers whose clocks are wrong: F19 jumps, F28 ten minutes apart."""
+"""Workers with wrong clocks: F19 jumps, F28 ten minutes apart."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from benchmarks.chaos.deployment import (
 )
 from benchmarks.chaos.field import Field
 from benchmarks.chaos.scenario import scenario
-from tests.rig import eventually
+from tests.harness import eventually
 
 FAKETIME = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), None)
 HOUR = 3600
@@ -25,7 +25,7 @@ def no_faketime() -> str:
 
 
 def shifted_clock(field: Field, name: str, seconds: int) -> dict[str, str]:
-    """The environment of a process whose clock is wrong by what its file says; monotonic clocks stay right."""
+    """Return the environment of a process whose wall clock, not its monotonic one, is off by the offset in its file."""
     path = set_clock(field, name, seconds)
     return {
         "LD_PRELOAD": str(FAKETIME),
@@ -44,7 +44,7 @@ def set_clock(field: Field, name: str, seconds: int) -> Path:
 
 @contextmanager
 def wrong_clocks(field: Field, *shifts: int) -> Iterator[None]:
-    """Run the workers with clocks that are wrong by so many seconds."""
+    """Run the workers with clocks that are off by these seconds."""
     for worker, shift in zip(range(field.workers), shifts, strict=False):
         field.stack.kill(f"worker{worker}")
         field.stack.start_worker(worker, env=shifted_clock(field, f"worker{worker}", shift))

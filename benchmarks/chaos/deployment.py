@@ -1,4 +1,4 @@
-"""What scenarios on a deployment share: what is expected of workers, and work for them to do."""
+"""What scenarios on a deployment share: expectations of workers, and load."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 from benchmarks.chaos.field import Field
 from benchmarks.chaos.stacks import ProductionStack
 from chat.models import Turn
-from durable import pausing
+from durable import pauses
 from tests.executions.engine.graphs import agent_json
-from tests.rig import Client, eventually
+from tests.harness import Client, eventually
 
 EXECUTION_ENDED = ("COMPLETED", "FAILED", "TERMINATED")
 PAUSE_SEEN_SECONDS = 5.0  # workers read pauses with every sweep
@@ -63,10 +63,10 @@ def wait_execution(client: Client, execution: str) -> dict[str, Any]:
 
 @contextmanager
 def paused_jobs(kind: str, name: str) -> Iterator[None]:
-    """Pause them, and wait until every worker has read that."""
-    pausing.pause(kind, name, reason="chaos")
+    """Pause them, and wait until every worker has seen it."""
+    pauses.pause(kind, name, reason="chaos")
     time.sleep(PAUSE_SEEN_SECONDS)
     try:
         yield
     finally:
-        pausing.resume(kind, name)
+        pauses.resume(kind, name)

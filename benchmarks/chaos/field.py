@@ -1,4 +1,4 @@
-"""The field of one scenario: a stack under paced load, a recorder per turn, and hands to break things with."""
+"""The test bed of one scenario: a stack under paced load, a recorder per turn, and faults to inject."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from benchmarks.chaos.invariants import EFFECT, FOREIGN_EFFECT, Recorded
 from benchmarks.chaos.stacks import ChaosStack
 from chat.models import Attempt, Turn
 from durable.models import Job, WorkerBeat
-from tests.rig import PEOPLE, START_SECONDS, Client, Reader, eventually
+from tests.harness import PEOPLE, START_SECONDS, Client, Reader, eventually
 
 ACCEPT_SECONDS = 60.0
 END_SECONDS = 60.0
@@ -38,7 +38,7 @@ def talk(*, words: int = 15, delay: float = 0.05) -> list[dict[str, Any]]:
 
 @dataclass
 class Blow:
-    """One fault: when it struck and which running turns it hit."""
+    """One fault: when it happened and which running turns it hit."""
 
     at: float
     turns: frozenset[uuid.UUID]
@@ -46,7 +46,7 @@ class Blow:
 
 @dataclass
 class Field:
-    """One scenario at work."""
+    """One running scenario."""
 
     stack: ChaosStack
     short: bool
@@ -54,7 +54,7 @@ class Field:
     recorded: list[Recorded] = field(default_factory=list)
     blows: list[Blow] = field(default_factory=list)
     notes: dict[str, object] = field(default_factory=dict)
-    wrong: list[str] = field(default_factory=list)  # what the scenario itself saw that must not be
+    wrong: list[str] = field(default_factory=list)  # violations that the scenario itself found
 
     def __post_init__(self) -> None:
         self._clients = {name: self.stack.client(name) for name in PEOPLE}
@@ -72,7 +72,7 @@ class Field:
     def load(
         self, *, per_second: float = 1.5, at_least: int = 1, port: int = 0, **options: Any
     ) -> Iterator[None]:
-        """Send turns at this pace for as long as the block breaks things, then wait until all have ended."""
+        """Send turns at this pace during the block, then wait until all have ended."""
         over = threading.Event()
         sender = self._thread(lambda: self._send_all(over, at_least, per_second, port, options))
         try:
@@ -92,7 +92,7 @@ class Field:
             time.sleep(random.uniform(0.5, 1.5) / per_second)
 
     def send(self, steps: list[dict[str, Any]], *, port: int = 0, watch: bool = True) -> Recorded | None:
-        """Send one turn, again with the same client_id until it is accepted, and record what its client hears."""
+        """Send one turn, retrying with the same client_id until it is accepted, and record what its client receives."""
         number = next(self._numbers)
         client = self._clients[PEOPLE[number % len(PEOPLE)]]
         accepted = self._accept(client, {"id": uuid.uuid4().hex, "steps": steps})
@@ -154,13 +154,13 @@ class Field:
     def open_turns(self) -> int:
         return Turn.objects.exclude(status__in=Job.TERMINAL).count()
 
-    # --- breaking things --------------------------------------------------------------------------
+    # --- faults -----------------------------------------------------------------------------------
 
     def pid(self, name: str) -> int:
         return self.stack.processes[name].pid
 
     def held_by(self, name: str) -> frozenset[uuid.UUID]:
-        """The turns that a worker is running now."""
+        """Return the turns that a worker is running."""
         mine = Turn.objects.filter(status=Turn.RUNNING, owner__contains=f":{self.pid(name)}:")
         return frozenset(mine.values_list("pk", flat=True))
 
@@ -180,7 +180,7 @@ class Field:
         return [f"worker{number}" for number in range(self.workers)]
 
     def victim(self, *, seconds: float = 10.0) -> str:
-        """A worker that is in the middle of a turn, at a random moment of it, while another can take over."""
+        """Return a worker in the middle of a turn, at a random moment, while another can take over."""
         eventually(self.all_up, seconds=START_SECONDS, what="all workers")
         deadline = time.monotonic() + seconds
         names = self.worker_names()
@@ -194,13 +194,13 @@ class Field:
         return names[0]
 
     def kill_worker(self, name: str) -> None:
-        """kill -9 and start it again, as a supervisor would."""
+        """Kill it with SIGKILL and start it again, as a supervisor would."""
         self.struck(self.held_by(name))
         self.stack.kill(name)
         self.stack.start_worker(int(name.removeprefix("worker")))
 
     def revive(self) -> None:
-        """Everything up again, for the next scenario."""
+        """Start everything again, for the next scenario."""
         for name, process in list(self.stack.processes.items()):
             if process.poll() is None:
                 continue
@@ -214,7 +214,7 @@ class Field:
         self.stack.wait_ready(self.workers)
 
     def restart_worker_softly(self, name: str, *, seconds: float = 40.0) -> None:
-        """SIGTERM, wait for its end, start it again."""
+        """Send SIGTERM, wait for its end and start it again."""
         self.struck(self.held_by(name))
         process = self.stack.processes[name]
         os.kill(process.pid, signal.SIGTERM)
@@ -232,7 +232,7 @@ class Field:
         return self._refused
 
     def recoveries(self) -> list[float]:
-        """Seconds from each blow to the next attempt at each turn it hit."""
+        """Return the seconds from each fault to the next attempt at each turn it hit."""
         found = []
         for blow in self.blows:
             for turn_id in blow.turns:

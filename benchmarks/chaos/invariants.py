@@ -1,4 +1,4 @@
-"""What must hold after any fault, checked against the database, Redis, the effects and what clients were shown."""
+"""The invariants after any fault, checked in the database, Redis, the effects and what clients received."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.db.models import Count
 
 from accounts.models import LedgerEntry
 from chat.models import Message, Session, Turn
-from tests.rig import Reader, Stack
+from tests.harness import Reader, Stack
 from tests.testtools.models import TestEffect
 from tools.models import ToolCall, calls_of
 
@@ -24,7 +24,7 @@ BROKERS_OWN = ("_kombu", "unacked", ".pidbox", ".reply.celery")
 
 @dataclass
 class Recorded:
-    """One accepted message and everything its client heard."""
+    """One accepted message and everything its client received."""
 
     turn_id: uuid.UUID
     reader: Reader | None = None
@@ -33,14 +33,14 @@ class Recorded:
 
 @dataclass
 class Findings:
-    """What did not hold, by kind; all empty when every promise was kept."""
+    """The violations by kind; all empty if every guarantee was kept."""
 
     lost: list[str] = field(default_factory=list)  # accepted, but there is no row or no answer
     doubled: list[str] = field(default_factory=list)  # a message, step, charge or effect that happened twice
     stuck: list[str] = field(default_factory=list)  # no final state
-    unlike: list[str] = field(default_factory=list)  # a client was shown something else than the database has
+    unlike: list[str] = field(default_factory=list)  # a client received other text than the database holds
     other: list[str] = field(default_factory=list)
-    failed: int = 0  # turns that ended visibly, but not well
+    failed: int = 0  # turns that ended visibly but failed
 
     @property
     def all(self) -> list[str]:
@@ -48,7 +48,7 @@ class Findings:
 
 
 def check(stack: Stack, recorded: Sequence[Recorded]) -> Findings:
-    """Look at everything once all is quiet."""
+    """Check all invariants once nothing is running."""
     findings = Findings()
     effects = Counter(line.split("\t")[0] for line in stack.effects())
     for one in recorded:
@@ -70,7 +70,7 @@ def check(stack: Stack, recorded: Sequence[Recorded]) -> Findings:
 
 
 def check_rows(turn: Turn, findings: Findings) -> None:
-    """One message each way, steps without hole or double, a charge per step, nothing written by a fenced attempt."""
+    """Check for one message each way, gapless and unique steps, a charge per step, and no write of a fenced attempt."""
     roles = Counter(turn.messages.filter(steered_step=None).values_list("role", flat=True))
     for role in Message.Role.values:
         if roles[role] != 1:
@@ -96,8 +96,8 @@ def check_rows(turn: Turn, findings: Findings) -> None:
 
 
 def check_effects(turn: Turn, foreign: Counter[str], findings: Findings) -> None:
-    """An effect happened once where its call succeeded, and never twice; one in doubt is said to be."""
-    given_up = turn.end_reason == Turn.EndReason.WORKER_LOST  # nobody was left to look it up
+    """Check that the effect of a successful call happened once, never twice, and that doubt is reported."""
+    given_up = turn.end_reason == Turn.EndReason.WORKER_LOST  # no attempt was left to look it up
     own = Counter(TestEffect.objects.filter(key__startswith=f"{turn.pk}:").values_list("key", flat=True))
     for call in calls_of(turn.pk):
         if not call.is_finished:
@@ -116,7 +116,7 @@ def check_effects(turn: Turn, foreign: Counter[str], findings: Findings) -> None
 
 
 def check_view(turn: Turn, one: Recorded, findings: Findings) -> None:
-    """The client was shown the database's text, with one beginning and one end."""
+    """Check that the client received the text in the database, with one start and one end."""
     if one.failure:
         findings.unlike.append(f"{turn.pk}: {one.failure}")
     if one.reader is None or one.failure:
@@ -138,7 +138,7 @@ def check_sessions(findings: Findings) -> None:
 
 
 def check_redis(stack: Stack, findings: Findings) -> None:
-    """No key of ours stays for ever; the broker's queues and bindings are its own."""
+    """Check that every Redis key of the product expires, except for the queues and bindings of the broker."""
     client = redis.Redis(unix_socket_path=str(stack.socket), decode_responses=True)
     for key in endless(client):
         findings.other.append(f"the Redis key {key} has no time to live")

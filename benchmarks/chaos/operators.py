@@ -1,4 +1,4 @@
-"""What operators do under load: F30 pause a person, F32 end turns while their text streams."""
+"""Actions of operators under load: F30 pause a user, F32 end turns while they stream."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from benchmarks.chaos.field import Field
 from benchmarks.chaos.scenario import scenario
 from chat.models import Turn
 from durable import jobs
-from tests.rig import PEOPLE, Client, eventually
+from tests.harness import PEOPLE, Client, eventually
 
 
 @scenario("F30", "one person is paused under load")
 def pause_person(field: Field) -> None:
-    """The other person's turns and executions go on; the paused person's start when the pause is over."""
+    """Jobs of the other user continue; those of the paused user start when the pause is over."""
     ann, bob = (field.stack.client(name) for name in PEOPLE[:2])
     paused = str(User.objects.get(username=PEOPLE[0]).pk)
     nodes = {"n": ("AI Text Generator", {"prompt": 'SCRIPT: {"steps": [{"text": "yes"}]}'})}
@@ -47,7 +47,7 @@ def status(client: Client, execution: str) -> str:
 
 @scenario("F32", "operators end turns while their text streams", short=True)
 def ended_by_operators(field: Field) -> None:
-    """Marked failed or cancelled by force: every reader ends with the words that the database has."""
+    """End turns by force: every reader ends with the text in the database."""
     ended = 0
     with field.load(per_second=2, words=60):
         for _ in range(field.pick(6, 60)):

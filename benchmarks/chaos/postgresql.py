@@ -25,8 +25,8 @@ from benchmarks.chaos.field import Field
 from benchmarks.chaos.invariants import Recorded
 from benchmarks.chaos.scenario import scenario
 from chat.models import Turn
-from durable import pausing
-from tests.rig import ROOT, Client, Reader, eventually
+from durable import pauses
+from tests.harness import ROOT, Client, Reader, eventually
 
 
 def no_small_disk() -> str:
@@ -50,7 +50,7 @@ def disk_full(field: Field) -> None:
 
 @contextmanager
 def full(folder: Path) -> Iterator[None]:
-    """Leave no byte free."""
+    """Fill the disk completely."""
     filler = folder / "filler"
     try:
         with suppress(OSError), filler.open("wb", buffering=0) as file:
@@ -81,7 +81,7 @@ def database_restarts(field: Field) -> None:
 
 @scenario("F27", "PostgreSQL: one row is locked for 30 s", short=True, on_production=True)
 def locked_row(field: Field) -> None:
-    """Only the turn whose row it is may wait; the leases of all others are renewed."""
+    """Lock a row: only its turn may wait, and the leases of all others are renewed."""
     stack, gate = production(field), uuid.uuid4().hex
     before = takeovers()
     slow = field.send([{"chunks": 20, "gate": gate, "gate_at": 5}])
@@ -112,7 +112,7 @@ WITHOUT_EFFECTS: list[dict[str, Any]] = [
 
 @scenario("F31", "a backup is restored under a live Redis")
 def restored_backup(field: Field) -> None:
-    """Turns of the backup end as its rows say, whatever Redis remembers of the time after it."""
+    """Restore a backup: its turns end as their rows say, whatever Redis holds of the time after it."""
     archive = field.stack.home / f"backup-{uuid.uuid4().hex[:6]}.tar.gz"
     client = field.stack.client()
     for _ in range(field.pick(6, 30)):
@@ -127,10 +127,8 @@ def restored_backup(field: Field) -> None:
     connection.close()
     manage(field, "restore", "--replace", str(archive))
     archive.unlink()
-    (field.stack.home / "effects.txt").unlink(
-        missing_ok=True
-    )  # what happened after the backup is forgotten with it
-    pausing.resume("queue", Turn.queue)  # the backup remembers the pause
+    (field.stack.home / "effects.txt").unlink(missing_ok=True)  # what happened after the backup is gone
+    pauses.resume("queue", Turn.queue)  # the backup contains the pause
     kept = set(Turn.objects.values_list("pk", flat=True))
     field.recorded[:] = [one for one in field.recorded if one.turn_id in kept]
     field.notes["running in the backup"] = field.open_turns()

@@ -1,4 +1,4 @@
-"""TCP proxies that cut connections at a random byte, pass bytes on slowly, or fall silent."""
+"""TCP proxies that cut connections at a random byte, forward bytes slowly, or stall."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CHUNK = 512
 
 
 class Proxy:
-    """Listens on a port of its own and passes everything on to another."""
+    """Listens on its own port and forwards everything to another."""
 
     def __init__(self, target: int, *, cut_within: int = 0, bytes_per_second: float = 0.0) -> None:
         self.target = target
@@ -44,7 +44,7 @@ class Proxy:
             server.shutdown(socket.SHUT_WR)
 
     def _pass_down(self, server: socket.socket, client: socket.socket) -> None:
-        """Towards the client, up to the byte where this connection is cut."""
+        """Forward to the client, up to the byte where this connection is cut."""
         left = random.randint(1, self.cut_within) if self.cut_within else -1
         while data := server.recv(CHUNK):
             if 0 <= left <= len(data):
@@ -80,13 +80,13 @@ class Gateway:
         self._speaks.clear()
 
     def recover(self) -> None:
-        """Serve again; what was open while it was silent is cut, as such connections are sooner or later."""
+        """Serve again; cut the connections that were open meanwhile, as happens to such connections sooner or later."""
         self.refuses = False
         self._cut()
         self._speaks.set()
 
     def refuse(self) -> None:
-        """Cut what is open, and every new connection at once."""
+        """Cut all open connections, and every new one at once."""
         self.refuses = True
         self._cut()
 

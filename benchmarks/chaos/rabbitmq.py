@@ -18,14 +18,14 @@ from benchmarks.chaos.deployment import (
 from benchmarks.chaos.field import Field
 from benchmarks.chaos.scenario import scenario
 from benchmarks.side_by_side import Series, number
-from tests.rig import eventually
+from tests.harness import eventually
 
 WATCHDOG_PATIENCE_SECONDS = 45.0  # longer than a watchdog waits for its canaries
 
 
 @scenario("F23", "RabbitMQ: memory alarm, then disk alarm", on_production=True)
 def broker_alarm(field: Field) -> None:
-    """Publishing is blocked for longer than the watchdog waits: nobody dies, and turns are run all the same."""
+    """Block publishing for longer than the watchdog waits: no worker dies, and turns still run."""
     stack, before = production(field), takeovers()
     pids = {name: field.pid(name) for name in field.worker_names()}
     with field.load(per_second=1):
@@ -45,7 +45,7 @@ def broker_alarm(field: Field) -> None:
 
 @scenario("F24", "RabbitMQ: consumer timeout of a minute, all threads busy", on_production=True)
 def consumer_timeout(field: Field) -> None:
-    """Messages that were fetched wait behind busy threads for longer than the timeout; nobody stops to consume."""
+    """Let fetched messages wait behind busy threads for longer than the timeout: no worker stops consuming."""
     gate = uuid.uuid4().hex
     for worker in range(field.workers):
         field.stack.kill(f"worker{worker}")
@@ -94,7 +94,7 @@ def timed_post(field: Field) -> float:
 
 @scenario("F29", "2,000 queued turns: the broker holds few messages")
 def crowd(field: Field) -> None:
-    """All running turns stand still for a while; what waits behind them must not fill the broker."""
+    """Stall all running turns for a while: those waiting behind them must not fill the broker."""
     turns, gate = field.pick(200, 2_000), uuid.uuid4().hex
     room = 32 * field.workers
     peak = Peak(field.stack.celery())
@@ -110,7 +110,7 @@ def crowd(field: Field) -> None:
 
 
 class Peak:
-    """The most messages that lay in the queue of turns."""
+    """Return the maximum length of the queue of turns."""
 
     def __init__(self, app: Celery) -> None:
         self.app = app

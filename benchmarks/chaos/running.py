@@ -1,4 +1,4 @@
-"""Running scenarios one after the other on one stack, and the table of what came of them."""
+"""Run scenarios one after another on one stack, and print a table of the results."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmarks.chaos import (  # noqa: F401  # most of them fill the table of scenarios
+from benchmarks.chaos import (  # noqa: F401  # importing them registers their scenarios
     clocks,
     invariants,
     operators,
@@ -44,7 +44,7 @@ class Result:
 
 
 def choose(names: Sequence[str], stack: ChaosStack, *, short: bool) -> list[Scenario] | None:
-    """The scenarios to run; None when a name is unknown. Says so, and why some do not apply here."""
+    """Return the scenarios to run, or None if a name is unknown; print that, and why some do not apply here."""
     unknown = [name for name in names if name not in SCENARIOS and name not in NOT_HERE]
     if unknown:
         print(f"{unknown[0]}: there is no such scenario; there is {', '.join(SCENARIOS)}.", flush=True)
@@ -63,12 +63,12 @@ def choose(names: Sequence[str], stack: ChaosStack, *, short: bool) -> list[Scen
 
 
 def place(name: str) -> int:
-    """The number of a scenario, by which they are run."""
+    """Return the number of a scenario, for sorting."""
     return int(name.removeprefix("F"))
 
 
 def why_not(name: str, stack: ChaosStack) -> str:
-    """Why a scenario cannot be run on this stack or machine; empty when it can."""
+    """Return why a scenario cannot run on this stack or machine, or ""."""
     if name in NOT_HERE:
         return NOT_HERE[name]
     scenario = SCENARIOS[name]
@@ -78,7 +78,7 @@ def why_not(name: str, stack: ChaosStack) -> str:
 
 
 def run_all(stack: ChaosStack, wanted: Sequence[Scenario], *, short: bool) -> bool:
-    """True when something that must hold did not."""
+    """Return whether an invariant was violated."""
     results = [run(stack, scenario, short=short) for scenario in wanted]
     print("\n" + "\n".join(table(HEADS, [result.cells() for result in results])))
     broken = [finding for result in results for finding in result.findings.all]
@@ -93,7 +93,7 @@ def run(stack: ChaosStack, scenario: Scenario, *, short: bool) -> Result:
     try:
         scenario.run(field)
         field.revive()
-    except AssertionError as error:  # a wait whose deadline passed is a finding too
+    except AssertionError as error:  # a wait that timed out is a violation too
         broken = f"the scenario stopped: {error}"
     findings = invariants.check(stack, field.recorded)
     findings.other += [*field.wrong, *([broken] if broken else [])]

@@ -1,4 +1,4 @@
-"""What a fault scenario is, and the table of all of them."""
+"""The definition of a fault scenario, and the table of all scenarios."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchmarks.chaos.field import Field
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """A fault and how it is brought about."""
+    """A fault and how to inject it."""
 
     name: str
     what: str
@@ -35,7 +35,7 @@ def scenario(
     on_production: bool = False,
     why_not: Callable[[], str] = str,
 ) -> Callable[[Any], Any]:
-    """Register a scenario. `why_not` says what this machine lacks for it, or nothing."""
+    """Register a scenario. `why_not` returns what this machine lacks for it, or ""."""
 
     def add(run: Callable[[Field], None]) -> Callable[[Field], None]:
         SCENARIOS[name] = Scenario(

@@ -1,4 +1,4 @@
-"""The fault scenarios F1 to F20; each breaks something under load. What must hold afterwards is in invariants.py."""
+"""The fault scenarios F1 to F20, each of which injects faults under load. invariants.py checks the result."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from benchmarks.chaos.proxy import Proxy
 from benchmarks.chaos.scenario import scenario
 from benchmarks.side_by_side import Series, number, resident_megabytes
 from chat.models import Turn
-from tests.rig import PEOPLE, START_SECONDS, eventually
+from tests.fork_server import ForkedProcess
+from tests.harness import PEOPLE, START_SECONDS, eventually
 
 CRASH_POINTS = (
     "after_claim", "before_model", "mid_model", "after_model", "after_step_commit", "after_intent",
@@ -36,7 +37,7 @@ def kill_workers(field: Field) -> None:
 
 @scenario("F3", "kill -9 at twelve named points")
 def kill_at_points(field: Field) -> None:
-    """One worker dies at the point, another one that was started after it goes on."""
+    """Kill a worker at this point; one that is started afterwards continues."""
     for name in field.worker_names():
         field.stack.kill(name)
     died = 0
@@ -55,13 +56,13 @@ def kill_at_points(field: Field) -> None:
     field.notes["died at their point"] = died
 
 
-def wait_for_death(process: subprocess.Popen[bytes], point: str) -> None:
+def wait_for_death(process: subprocess.Popen[bytes] | ForkedProcess, point: str) -> None:
     eventually(lambda: process.poll() is not None, seconds=START_SECONDS, what=f"the crash {point}")
 
 
 @scenario("F4", "SIGSTOP for longer than the lease, then SIGCONT", short=True)
 def freeze_workers(field: Field) -> None:
-    """The zombie that comes back must change nothing; `check_rows` looks for its writes."""
+    """Freeze a worker: when it comes back it must change nothing; `check_rows` looks for its writes."""
     rounds, frozen_seconds = field.pick(1, 12), 2 * field.stack.lease_seconds
     with field.load(per_second=1, words=30):
         for _ in range(rounds):
@@ -143,7 +144,7 @@ def cut_connections(field: Field) -> None:
 
 @scenario("F10", "clients that read slowly or not at all")
 def slow_clients(field: Field) -> None:
-    """Neither may fill the server's memory, nor hold up the others; each asks for an answer of 4 MB."""
+    """Slow readers of 4 MB answers must neither fill the memory of the server nor delay others."""
     pid = field.pid("web0")
     clients = field.pick(10, 50)
     one = field.send([{"text": "word ", "fault": {"nonsense": "huge_chunk"}}])  # an answer of 4 MB
@@ -161,7 +162,7 @@ def slow_clients(field: Field) -> None:
 
 
 def dead_client(field: Field, port: int, turn_id: str) -> socket.socket:
-    """Asks for a stream and never reads it."""
+    """Open a stream and never read it."""
     connection = socket.create_connection(("127.0.0.1", port))
     key = field.stack.keys[PEOPLE[0]]
     connection.sendall(
@@ -187,7 +188,7 @@ def broker_down(field: Field) -> None:
 
 @scenario("F12", "the database is locked")
 def database_locked(field: Field) -> None:
-    """Another program holds the lock; no message may be accepted without its row."""
+    """Lock the database from another program: no message may be accepted without its row."""
     with field.load():
         for _ in range(field.pick(1, 5)):
             time.sleep(1.5)
@@ -315,6 +316,6 @@ def failed(field: Field) -> int:
 
 
 def note_exits(field: Field) -> None:
-    """Workers that the fault took with it; a supervisor starts them again, as `revive` does."""
+    """Return the workers that died of the fault; a supervisor would restart them, as `revive` does."""
     gone = [name for name in field.stack.processes if field.stack.processes[name].poll() is not None]
     field.notes["processes that exited"] = ", ".join(gone) or "none"

@@ -1,4 +1,4 @@
-"""What chaos runs against: everything small on one machine, or the servers and roles of a deployment."""
+"""The stacks under test: the embedded one on one machine, or the servers and roles of a deployment."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ import psycopg
 from benchmarks.chaos.proxy import Gateway
 from benchmarks.ground import LIFTED, ground, leave_in_order
 from tests.deployment.proxy import round_robin
+from tests.harness import Client, Stack, prepare
 from tests.postgres_server import PostgresServer
 from tests.rabbitmq import OwnRabbit
-from tests.rig import Client, Stack, prepare
 
 DATABASE = "ratchet"
 CONSUMER_TIMEOUT_SECONDS = 60
@@ -39,7 +39,7 @@ class ChaosStack(Stack):
     webs: ClassVar[int] = 1
 
     def start_all(self) -> None:
-        """The model, web processes and workers; the servers run already."""
+        """Start the model, web processes and workers; the servers are running."""
         self.start_model()
         for number in range(self.webs):
             self.start_web(number)
@@ -49,7 +49,7 @@ class ChaosStack(Stack):
 
     @contextmanager
     def database_locked(self) -> Iterator[None]:
-        """Let another program keep everybody from writing."""
+        """Lock the database against writes from another program."""
         other = sqlite3.connect(self.home / "copilot.sqlite3", isolation_level=None, timeout=20)
         other.execute("BEGIN EXCLUSIVE")
         try:
@@ -69,7 +69,7 @@ class ChaosStack(Stack):
 
 @dataclass
 class ProductionStack(ChaosStack):
-    """PostgreSQL, RabbitMQ and Redis of its own; two web processes behind a proxy, three workers."""
+    """Its own PostgreSQL, RabbitMQ and Redis, two web processes behind a proxy, and three workers."""
 
     workers: ClassVar[int] = 3
     webs: ClassVar[int] = 2
@@ -92,7 +92,7 @@ class ProductionStack(ChaosStack):
         self.keys = prepare(self.home, self.database_url, f"unix://{self.socket}")
 
     def mount_disk(self, folder: Path) -> None:
-        """A small file system of PostgreSQL's own, where we may make one."""
+        """Create a small file system for PostgreSQL, where that is permitted."""
         folder.mkdir(parents=True, exist_ok=True)
         if os.getuid() != 0:
             return
@@ -105,7 +105,7 @@ class ProductionStack(ChaosStack):
         super().start_all()
 
     def url(self, web: int = 0) -> str:
-        """Whichever web process is asked for, the proxy answers."""
+        """Return the URL of the proxy, for any web process."""
         return self.proxy.url
 
     def client(self, person: str = "ann", web: int = 0) -> Client:
@@ -113,7 +113,7 @@ class ProductionStack(ChaosStack):
 
     @contextmanager
     def database_locked(self) -> Iterator[None]:
-        """Let another program keep everybody from reading and writing turns."""
+        """Lock the turns against reads and writes from another program."""
         with psycopg.connect(self.database_url) as other:
             other.execute("LOCK TABLE chat_turn, chat_session IN ACCESS EXCLUSIVE MODE")
             yield
@@ -121,7 +121,7 @@ class ProductionStack(ChaosStack):
 
     @contextmanager
     def broker_away(self) -> Iterator[None]:
-        """Redis goes too: on the small stack it is the same server."""
+        """Stop the broker and Redis, which are one server on the embedded stack."""
         self.broker.refuse()
         self.kill("redis")
         try:
@@ -131,7 +131,7 @@ class ProductionStack(ChaosStack):
             self.broker.recover()
 
     def fail_over(self) -> None:
-        """Kill the primary for good; its standby takes over at the same address."""
+        """Kill the primary for good; its standby takes over its address."""
         standby = self.postgres.standby(self.home / f"postgres-{time.time_ns()}")
         self.postgres.stop()
         standby.promote()
@@ -149,7 +149,7 @@ class ProductionStack(ChaosStack):
 
 @contextmanager
 def chaos_ground(kind: str, *, lease_seconds: float) -> Iterator[ChaosStack]:
-    """A stack of this kind whose servers run, and Django set up for it."""
+    """Run the servers of a stack of this kind during the block, and set Django up for it."""
     if kind == "small":
         with ground(env=MORE, lease_seconds=lease_seconds, kind=ChaosStack) as small:
             assert isinstance(small, ChaosStack)

@@ -1,4 +1,4 @@
-"""What workers are given: F16 outside results, F21 many model calls, F22 poison, F33 sandboxed commands."""
+"""Difficult work: F16 external results, F21 many model calls, F22 poison, F33 sandboxed commands."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from benchmarks.chaos.scenario import scenario
 from benchmarks.chaos.stacks import INTERNAL_KEY
 from chat.models import Turn
 from durable import jobs
-from tests.rig import Client, eventually
+from tests.harness import Client, eventually
 
 
 @scenario("F16", "outside results: doubled, late, while workers die")
 def doubled_completions(field: Field) -> None:
-    """Each operation is completed by three deliveries at once and brings its conversation back exactly once."""
+    """Complete each operation with three deliveries at once: its conversation continues exactly once."""
     client = field.stack.client()
     works = [start_operation(client) for _ in range(field.pick(4, 40))]
     with field.load():
@@ -69,7 +69,7 @@ def complete(client: Client, operation: str) -> int:
 
 
 def complete_all(field: Field, client: Client, works: list[tuple[str, str]]) -> None:
-    """Deliver again, as such services do, until each is accepted and its conversation has come back."""
+    """Repeat deliveries, as such services do, until each is accepted and its conversation has continued."""
     for session, operation in works:
         eventually(partial(accepted, client, operation), what=f"the completion of {operation}")
         eventually(partial(came_back, session), what=f"the continuation in {session}")
@@ -86,7 +86,7 @@ def came_back(session: str) -> bool:
 
 @scenario("F21", "300 slow model calls of one execution in one worker process", short=True)
 def many_model_calls(field: Field) -> None:
-    """Every call is made once, and the turns of others beside them keep their first attempt."""
+    """Make many model calls: each happens once, and turns of others keep their first attempt."""
     for name in field.worker_names()[1:]:
         field.stack.kill(name)
     calls = field.pick(100, 300)
@@ -139,7 +139,7 @@ POISON: dict[str, list[dict[str, Any]]] = {
 
 @scenario("F22", "poison from the model server, and workers that die meanwhile", short=True)
 def poison(field: Field) -> None:
-    """Every poisoned turn ends visibly with what can be kept of it, and nobody else notices."""
+    """Poison turns: each ends visibly with what can be stored, without affecting others."""
     wrong = []
     with field.load():
         sent = []
@@ -159,7 +159,7 @@ def poison(field: Field) -> None:
 
 @scenario("F33", "sandboxed commands are killed at random moments", short=True)
 def killed_commands(field: Field) -> None:
-    """Commands run into their time limit, turns are cancelled, workers die: no process of the sandbox is left."""
+    """Time out commands, cancel turns and kill workers: no sandbox process is left."""
     command = {
         "name": "bash_exec",
         "arguments": {"command": "sleep 30 & sleep 30", "timeout": 1},
@@ -183,7 +183,7 @@ def killed_commands(field: Field) -> None:
 
 
 def sandboxed(home: Path) -> list[str]:
-    """Processes of a sandbox that work on behalf of this stack."""
+    """Return the sandbox processes of this stack."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):

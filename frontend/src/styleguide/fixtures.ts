@@ -296,7 +296,7 @@ export const RESULTS: Example[] = [
       {
         title: 'Running it',
         section: 'Ports',
-        path: 'running.md#ports',
+        path: 'reference/local-stack.md#ports',
         snippet: 'The web server listens on PORT, 8000 unless said otherwise.',
       },
     ],

@@ -29,7 +29,7 @@ export const shell = {
   'sessions.search': 'Unterhaltungen durchsuchen',
   'sessions.none': 'Noch keine Unterhaltungen.',
   'sessions.nothingFound': 'Keine Treffer.',
-  'sessions.untitled': 'Neue Unterhaltung',
+  'sessions.untitled': 'Unterhaltung ohne Titel',
   'sessions.pinned': 'Angeheftet',
   'sessions.today': 'Heute',
   'sessions.yesterday': 'Gestern',
@@ -58,7 +58,7 @@ export const shell = {
   'problem.unavailable': 'Der Server ist gerade nicht verfügbar. Versuche es gleich noch einmal.',
   'problem.notFound': 'Das gibt es nicht, oder du hast keinen Zugriff darauf.',
   'problem.unknown': 'Etwas ist schiefgegangen. Versuche es noch einmal.',
-  'problem.session_busy': 'Es wird gerade geantwortet. Warte, bis die Antwort fertig ist, oder halte sie zuerst an.',
+  'problem.session_busy': 'Eine Antwort läuft noch. Warte, bis sie fertig ist, oder halte sie zuerst an.',
   'problem.too_many_turns':
     'Zu viele deiner Nachrichten werden gleichzeitig beantwortet. Warte, bis eine Antwort fertig ist, und sende dann erneut.',
   'problem.not_queued':
@@ -74,7 +74,7 @@ export const shell = {
   'problem.too_many_triggers':
     'Du hast die Höchstzahl an Auslösern erreicht. Lösche einen, den du nicht mehr brauchst.',
   'problem.too_many_executions':
-    'Zu viele deiner Läufe sind noch nicht fertig. Warte, bis einige enden, oder halte welche an.',
+    'Zu viele deiner Läufe sind noch nicht fertig. Warte, bis einige fertig sind, oder halte sie an.',
   'problem.query_too_long': 'Der Suchbegriff ist zu lang.',
   'problem.version_moved':
     'Der Agent wurde inzwischen geändert. Lade die neueste Version und nimm deine Änderung dort vor.',
@@ -87,5 +87,5 @@ export const shell = {
   'problem.permission_denied': 'Dazu fehlt dir die Berechtigung.',
   'problem.throttled': 'Zu viele Anfragen. Warte einen Moment und versuche es dann noch einmal.',
   'problem.internal':
-    'Auf dem Server ist etwas schiefgegangen. Versuche es noch einmal; passiert es wieder, sag der Person Bescheid, die diese Seite betreibt.',
+    'Auf dem Server ist etwas schiefgegangen. Versuche es noch einmal. Passiert es wieder, wende dich an die Administration dieser Seite.',
 };

@@ -16,7 +16,7 @@ export const account = {
   'usage.budgetDay': 'Spent today',
   'usage.budgetMonth': 'Spent this month',
   'usage.noLimit': 'No limit',
-  'usage.ofLimit': 'of {limit}; resets {when}',
+  'usage.ofLimit': 'of {limit}; resets on {when}',
   'usage.costByDay': 'Cost by day',
   'usage.tokensByDay': 'Tokens by day',
 
@@ -27,7 +27,7 @@ export const account = {
   'theme.system': 'System',
   'settings.language': 'Language',
   'settings.you': 'About you',
-  'settings.email': 'E-mail address',
+  'settings.email': 'Email address',
   'settings.timeZone': 'Time zone',
   'settings.useZone': 'Use this device’s time zone: {zone}',
   'settings.saved': 'Saved.',

@@ -12,7 +12,7 @@ export const shell = {
   'common.copied': 'Copied',
   'common.copy': 'Copy',
   'common.loading': 'Loading…',
-  'common.percent': '{percent} %',
+  'common.percent': '{percent}%',
   'common.tryAgain': 'Try again',
 
   'nav.library': 'Library',
@@ -25,11 +25,11 @@ export const shell = {
   'nav.logout': 'Log out',
 
   'sessions.title': 'Conversations',
-  'sessions.new': 'New chat',
+  'sessions.new': 'New conversation',
   'sessions.search': 'Search conversations',
   'sessions.none': 'No conversations yet.',
   'sessions.nothingFound': 'No results.',
-  'sessions.untitled': 'New conversation',
+  'sessions.untitled': 'Untitled conversation',
   'sessions.pinned': 'Pinned',
   'sessions.today': 'Today',
   'sessions.yesterday': 'Yesterday',
@@ -79,5 +79,5 @@ export const shell = {
   'problem.permission_denied': 'You do not have permission to do this.',
   'problem.throttled': 'Too many requests. Wait a moment, then try again.',
   'problem.internal':
-    'Something went wrong on the server. Try again; if it keeps happening, tell whoever runs this site.',
+    'Something went wrong on the server. Please try again. If it keeps happening, contact the administrator of this site.',
 };
