@@ -44,7 +44,9 @@ class Run:
 
 def main(arguments: list[str]) -> int:
     words = [word for word in arguments if word != "--all"]
-    runs = chosen_runs(words) if names_tests(words) else tier_runs(words, everything="--all" in arguments)
+    with tempfile.TemporaryDirectory(prefix="ratchet-run-") as shared:
+        os.environ["TEST_SHARED"] = shared  # what its processes need only one of
+        runs = chosen_runs(words) if names_tests(words) else tier_runs(words, everything="--all" in arguments)
     sys.stdout.write("\n" + "\n".join(closing_lines(runs)) + "\n")
     return exit_code(runs)
 

@@ -14,8 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-from copilot_project.embedded import ui
 from copilot_project.env import ROOT
+from copilot_project.launcher import ui
 
 SECONDS = 900
 BIN = Path(sys.executable).parent

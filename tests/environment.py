@@ -33,7 +33,8 @@ os.environ.update(
         "COPILOT_TEST_APPS": "tests.durable.testjobs",
     }
 )
-for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "CELERY_BROKER_URL", "COPILOT_PRODUCTION", "DEBUG"):
+MODELS = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_DIALECT", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL")
+for name in (*MODELS, "CELERY_BROKER_URL", "COPILOT_PRODUCTION", "DEBUG"):
     os.environ.pop(name, None)
 atexit.register(shutil.rmtree, TEST_HOME, ignore_errors=True)
 
@@ -58,7 +59,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """A failure of a test with processes of its own shows what they said."""
     report = yield
-    if report.failed and (rig := sys.modules.get("tests.rig")):
+    if report.failed and (rig := sys.modules.get("tests.harness")):
         report.sections += rig.last_words()
     return report
 

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
-from copilot_project.embedded import ui
+from copilot_project.launcher import ui
 
 POSTGRES_URL = os.environ.get("TEST_POSTGRES_URL", "postgres://127.0.0.1:5432")
 RABBITMQ_URL = os.environ.get("TEST_RABBITMQ_URL", "amqp://guest:guest@127.0.0.1:5672")
@@ -110,7 +110,7 @@ def browser_program() -> str | None:
     return next((found for name in BROWSERS if (found := shutil.which(name))), None)
 
 
-def node() -> ui.Node | None:
+def node() -> ui.NodeJs | None:
     """The machine's, or the one that building the chat UI installed."""
     return ui.machine_node() or ui.wheel_node()
 
@@ -211,6 +211,18 @@ ROOT_USER = Need(
     name="root",
     get="run the tests as root; they become other users",
     is_met=lambda: os.geteuid() == 0,
+    optional_in_ci=True,
+)
+NGINX = Need(
+    name="nginx",
+    get="apt install nginx-light",
+    is_met=lambda: (shutil.which("nginx") or shutil.which("/usr/sbin/nginx")) is not None,
+    optional_in_ci=True,
+)
+CADDY = Need(
+    name="Caddy",
+    get="install Caddy 2.8 or newer",
+    is_met=lambda: shutil.which("caddy") is not None,
     optional_in_ci=True,
 )
 COMPOSE = Need(

@@ -7,8 +7,8 @@ import subprocess
 import sys
 import uuid
 
+from tests.harness import ROOT
 from tests.needs import POSTGRES_URL, POSTGRESQL, require
-from tests.rig import ROOT
 
 SECONDS = 880
 

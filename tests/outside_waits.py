@@ -18,7 +18,9 @@ import pytest
 ROOT = str(Path(__file__).resolve().parent.parent) + "/"
 INSTALLED = str(Path(sys.prefix)) + "/"
 EVENTS = frozenset({"socket.connect", "socket.getaddrinfo", "subprocess.Popen"})
-PACKAGES = frozenset({"chat", "tools", "executions", "webhooks", "llm", "workspace", "accounts", "boundary"})
+PACKAGES = frozenset(
+    {"chat", "tools", "executions", "blocks", "webhooks", "llm", "workspace", "accounts", "boundary"}
+)
 OUR_SERVERS = ("/redis/", "/kombu/", "/amqp/")  # have short time-outs of their own
 violations: list[str] = []
 

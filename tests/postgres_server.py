@@ -13,11 +13,11 @@ from pathlib import Path
 
 import psycopg
 
+from tests.harness import DIE_WITH_PARENT, eventually, free_port
 from tests.needs import postgresql_programs
-from tests.rig import LEASH, eventually, free_port
 from tests.services import ServerMissing
 
-START_SECONDS = 90.0
+START_SECONDS = 180.0
 COMMAND_SECONDS = 60.0
 
 
@@ -129,7 +129,7 @@ class PostgresServer:
         """Run by the user postgres where we are root; the kernel ends it with this process."""
         command = [str(self.programs / program), *words]
         if os.getuid() != 0:
-            return [sys.executable, str(LEASH), str(os.getpid()), *command]
+            return [sys.executable, str(DIE_WITH_PARENT), str(os.getpid()), *command]
         return [
             "setpriv",
             "--reuid=postgres",

@@ -16,9 +16,9 @@ from pathlib import Path
 
 from kombu import Connection
 
+from tests.harness import DIE_WITH_PARENT, free_port
 from tests.needs import RABBITMQ_PROGRAMS as PROGRAMS
 from tests.needs import RABBITMQ_SERVER, require
-from tests.rig import LEASH, free_port
 from tests.services import ServerMissing
 
 START_SECONDS = 120.0
@@ -74,7 +74,7 @@ class OwnRabbit:
             raise ServerMissing("RabbitMQ is not installed. On Debian: apt install rabbitmq-server.")
         with (self.directory / "output").open("ab") as out:
             self.process = subprocess.Popen(
-                [sys.executable, str(LEASH), str(os.getpid()), str(PROGRAMS / "rabbitmq-server")],
+                [sys.executable, str(DIE_WITH_PARENT), str(os.getpid()), str(PROGRAMS / "rabbitmq-server")],
                 env=self.environment,
                 cwd=self.directory,
                 stdout=out,

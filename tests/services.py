@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import atexit
 import secrets
 import subprocess
+import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import cache
+from pathlib import Path
 from urllib.parse import quote
 
 import psycopg
 import pytest
 
+from tests.harness import prepare
 from tests.needs import POSTGRES_URL, POSTGRESQL, RABBITMQ, RABBITMQ_URL, rabbitmq_control, require
+
+made = ExitStack()  # what this process makes once
+atexit.register(made.close)
 
 
 class ServerMissing(Exception):
@@ -27,6 +35,22 @@ def new_database(template: str = "template1") -> Iterator[str]:
         server.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
         yield f"{POSTGRES_URL}/{name}"
         server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+@contextmanager
+def prepared_database() -> Iterator[tuple[str, dict[str, str]]]:
+    """A PostgreSQL database of one's own with all tables and three people; and their API keys."""
+    template, keys = prepared_template()
+    with new_database(template) as url:
+        yield url, keys
+
+
+@cache
+def prepared_template() -> tuple[str, dict[str, str]]:
+    """Its name and the API keys. Making the tables takes many times as long as copying them."""
+    url = made.enter_context(new_database())
+    home = Path(made.enter_context(tempfile.TemporaryDirectory(prefix="ratchet-template-")))
+    return url.rpartition("/")[2], prepare(home, url, "")
 
 
 @contextmanager
@@ -48,6 +72,12 @@ def new_broker() -> Iterator[str]:
 def database() -> Iterator[str]:
     with new_database() as url:
         yield url
+
+
+@pytest.fixture(scope="module")
+def prepared() -> Iterator[tuple[str, dict[str, str]]]:
+    with prepared_database() as found:
+        yield found
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.rig import Kinds, Stack, running_stack
+from tests.harness import Kinds, Stack, running_stack
 
 PATIENCE = 3.0  # of a deployment: each machine starts several processes
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.rig import Client, Stack, eventually, running_stack
+from tests.harness import Client, Stack, eventually, running_stack
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ def backdate(stack: Stack, execution_id: str) -> None:
 
 def test_a_person_builds_runs_changes_and_schedules_an_agent(stack: Stack, person: Person) -> None:
     # It lacks something, so it is asked about.
-    person.asks("build me an agent that fills a letter template", "What shall the text say?")
+    person.asks("build me an agent that fills a letter template", "What should the text say?")
     person.asks("Dear {{name}}, welcome to {{city}}.", "saved in the library")
     made = person.results("create_agent")[-1]
     assert made["type"] == "agent_saved"
@@ -126,7 +126,7 @@ def test_a_person_builds_runs_changes_and_schedules_an_agent(stack: Stack, perso
 
 def test_a_person_approves_in_the_middle_of_a_run(person: Person) -> None:
     person.asks("build an agent that greets people by name but asks me first", "saved in the library")
-    person.asks("run it with name=Eve", "waits for a person")
+    person.asks("run it with name=Eve", "is waiting for a review")
     person.heard += 1
     (review,) = [row for row in person.get("/api/reviews")["results"] if row["data"] == "Hello Eve!"]
     answer = person.client.http.post(f"/api/reviews/{review['id']}/decide", json={"approved": True})

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.harness import Stack, as_text, eventually
 from tests.needs import CLIENT_PACKAGES, CLIENTS, NODE, node_program, require
-from tests.rig import Stack, as_text, eventually
 
 pytestmark = pytest.mark.node
 KINDS = [("6", "sse"), ("7", "sse"), ("7", "ws")]
@@ -57,7 +57,7 @@ def open_chat(stack: Stack, packages: Path) -> Iterator[Callable[..., SdkChat]]:
     yield opening
     for chat in chats:
         chat.process.kill()
-        chat.process.wait(10)
+        chat.process.wait(60)
 
 
 @pytest.mark.parametrize(("version", "kind"), KINDS)

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from tests.acceptance.test_operations import Device
-from tests.rig import Client, Stack, eventually, running_stack
+from tests.harness import SETTLE_SECONDS, Client, Stack, eventually, running_stack
 
 pytestmark = pytest.mark.chaos
 INPUT, OUTPUT = "c0a8e994-ebf1-4a9c-a4d8-89d09c86741b", "363ae599-353e-4804-937e-b2ee3cef3da4"
@@ -70,7 +70,7 @@ def test_a_review_outlives_every_process_and_resumes_the_same_execution(stack: S
     agent = import_agent(client, nodes, links)
     device = Device(stack, client, 0)
     try:
-        assert device.open.wait(30)
+        assert device.open.wait(SETTLE_SECONDS)
         body = {"inputs": {"draft": {"text": "Dear all"}}}
         execution = client.http.post(f"/api/agents/{agent}/execute", json=body).json()["id"]
         [review] = eventually(lambda: waiting(client), what="the question")
@@ -159,7 +159,7 @@ def test_a_call_stored_by_a_process_that_died_is_started_all_the_same(stack: Sta
 
     def send() -> httpx.Response:
         headers = {"webhook-id": "call-1"}
-        return httpx.post(f"{stack.url()}{path}", json={"order": 7}, headers=headers, timeout=20)
+        return httpx.post(f"{stack.url()}{path}", json={"order": 7}, headers=headers, timeout=60)
 
     with pytest.raises(httpx.HTTPError):
         send()
@@ -178,6 +178,6 @@ def test_a_call_stored_by_a_process_that_died_is_started_all_the_same(stack: Sta
 
 def answers(stack: Stack) -> bool:
     try:
-        return httpx.get(f"{stack.url()}/healthz", timeout=2).status_code == 200
+        return httpx.get(f"{stack.url()}/healthz", timeout=60).status_code == 200
     except httpx.HTTPError:
         return False

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from websockets.sync.client import connect
 
-from tests.rig import SETTLE_SECONDS, Client, Reader, Stack, eventually, running_stack
+from tests.harness import SETTLE_SECONDS, Client, Reader, Stack, eventually, running_stack
 from tests.strict_model import CANARY, StrictModel
 
 pytestmark = pytest.mark.chaos

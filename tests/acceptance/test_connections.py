@@ -10,10 +10,8 @@ from typing import Any
 import pytest
 
 from tests.acceptance.test_executions import Agents
-from tests.rig import Stack, as_text, eventually, running_stack
-from tests.services import database, new_database
-
-__all__ = ["database"]
+from tests.harness import Stack, as_text, eventually, running_stack
+from tests.services import prepared_database
 
 pytestmark = pytest.mark.services
 EXECUTIONS = ("ann-1", "ann-2", "bob-1", "bob-2")
@@ -24,8 +22,11 @@ START_SECONDS = 50.0  # the model's servers may be silent for a minute
 
 
 @pytest.fixture(scope="module")
-def stack(short_tmp: Path, database: str) -> Iterator[Stack]:
-    with running_stack(short_tmp / "connections", workers=1, webs=1, database_url=database) as running:
+def stack(short_tmp: Path) -> Iterator[Stack]:
+    with (
+        prepared_database() as (url, keys),
+        running_stack(short_tmp / "connections", database_url=url, keys=keys) as running,
+    ):
         yield running
 
 
@@ -72,9 +73,9 @@ def test_256_model_calls_at_once_are_made_once_and_a_neighbour_keeps_its_attempt
 def test_a_worker_with_too_small_a_pool_says_so_and_gets_on_all_the_same(
     short_tmp: Path,
 ) -> None:
-    with new_database() as url:
+    with prepared_database() as (url, keys):
         small = {"COPILOT_DATABASE_POOL_SIZE": "2"}
-        with running_stack(short_tmp / "small", database_url=url, env=small) as stack:
+        with running_stack(short_tmp / "small", database_url=url, keys=keys, env=small) as stack:
             assert "Set COPILOT_DATABASE_POOL_SIZE to 18 or more" in stack.log("worker0", lines=1_000)
             agents, agent = save(stack, "ann-small")
             execution = agents.start(agent)

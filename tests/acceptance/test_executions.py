@@ -13,7 +13,7 @@ import pytest
 
 from tests.acceptance.test_operations import Device
 from tests.executions.engine.graphs import agent_json
-from tests.rig import Client, Stack, eventually, running_stack
+from tests.harness import SETTLE_SECONDS, Client, Stack, eventually, running_stack
 
 pytestmark = pytest.mark.chaos
 KILLS = int(os.environ.get("EXECUTION_KILLS", "2"))  # the long form: EXECUTION_KILLS=10
@@ -284,7 +284,7 @@ def test_a_cancel_stops_running_nodes_and_sub_agents(stack: Stack, ann: Agents, 
     other = stack.client("ann", web=1)
     assert other.http.post(f"/api/executions/{execution}/cancel").json() == {"cancelled": True}
     assert ann.get(execution)["status"] == "TERMINATED"
-    eventually(lambda: live(stack, child["id"]) == ["TERMINATED"], seconds=15, what="the child's end")
+    eventually(lambda: live(stack, child["id"]) == ["TERMINATED"], what="the child's end")
 
 
 def live(stack: Stack, agent_id: str) -> list[str]:
@@ -303,7 +303,7 @@ def test_a_question_holds_no_worker_and_the_answer_resumes_the_same_execution(
     asking = [ann.start(agent) for _ in range(2 * FEW_HANDS)]
     for execution in asking:
         assert ann.get(execution, "?wait=60")["status"] == "REVIEW"
-    held = stack.sql("SELECT count(*) FROM executions_execution WHERE status = 'REVIEW' AND owner <> ''")
+    held = stack.sql("SELECT count(*) FROM executions_execution WHERE status = 'WAITING' AND owner <> ''")
     assert held == [(0,)]
     quick = ann.save({"out": ("Agent Output", {"name": "y", "value": 1})}, [])
     assert ann.wait(ann.start(quick))["status"] == "COMPLETED"
@@ -319,10 +319,26 @@ def test_a_question_holds_no_worker_and_the_answer_resumes_the_same_execution(
     assert ann.get(asking[1])["status"] == "REVIEW"
 
 
+def test_a_wait_for_a_time_holds_no_worker_and_outlives_it(stack: Stack, ann: Agents) -> None:
+    nodes = {
+        "wait": ("Countdown Timer", {"input_message": "now", "seconds": 8}),
+        "out": ("Agent Output", {"name": "y"}),
+    }
+    execution = ann.start(ann.save(nodes, ["wait.output_message -> out.value"]))
+    query = "SELECT status, owner, lease_until FROM executions_execution WHERE id = ?"
+    key = execution.replace("-", "")
+    eventually(lambda: stack.sql(query, key) == [("WAITING", "", None)], what="the wait without a worker")
+    assert ann.get(execution)["status"] == "RUNNING"
+    stack.kill("worker0")
+    start_few_hands(stack)
+    done = ann.wait(execution)
+    assert (done["status"], done["outputs"], done["attempt"]) == ("COMPLETED", {"y": ["now"]}, 2)
+
+
 def test_devices_hear_of_every_node_while_it_runs(stack: Stack, ann: Agents) -> None:
     device = Device(stack, ann.client, 1)
     try:
-        assert device.open.wait(30)
+        assert device.open.wait(SETTLE_SECONDS)
         nodes = {
             "s": ("Test Sleep", {"seconds": 0.6, "value": "hello"}),
             "out": ("Agent Output", {"name": "y"}),

@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+import redis
 
-from tests.rig import Client, Reader, Stack, eventually
+from tests.harness import Client, Reader, Stack, eventually, running_stack
 
 NewStack = Callable[..., Stack]
 pytestmark = pytest.mark.chaos
@@ -56,7 +58,7 @@ class Watching:
             self.failure = error
 
     def result(self) -> Reader:
-        self._thread.join(160)
+        self._thread.join()  # it gives up by itself
         if self.failure is not None:
             raise self.failure
         assert self.reader.finished
@@ -64,17 +66,14 @@ class Watching:
 
 
 @pytest.fixture(scope="module")
-def survivors(short_tmp: Any) -> Any:
-    """One stack whose crashing worker is started anew for each point, beside a healthy one that takes over."""
-    from tests.rig import running_stack
-
-    with running_stack(short_tmp / "points", workers=0) as stack:
-        yield stack
+def stack(short_tmp: Path) -> Iterator[Stack]:
+    """Without a worker: each test brings those it kills, and leaves none."""
+    with running_stack(short_tmp / "faults", workers=0) as running:
+        yield running
 
 
 @pytest.mark.parametrize("point", CRASH_POINTS)
-def test_kill_at_a_named_point_repeats_nothing_and_loses_nothing(survivors: Stack, point: str) -> None:
-    stack = survivors
+def test_kill_at_a_named_point_repeats_nothing_and_loses_nothing(stack: Stack, point: str) -> None:
     client = stack.client()
     session = client.new_session()
     steps = [
@@ -82,16 +81,13 @@ def test_kill_at_a_named_point_repeats_nothing_and_loses_nothing(survivors: Stac
         {"text": "Last words.", **TALK},
     ]
     before = len(stack.effects())
-    stack.start_worker(1, crash_at=point)
-    turn = client.send(session, {"id": f"point-{point}", "steps": steps})
-    watching = Watching(client, turn["id"])
-    eventually(lambda: stack.processes["worker1"].poll() is not None, what=f"the crash {point}")
-    stack.start_worker(2)
-    try:
+    with stack.worker(1, crash_at=point):
+        turn = client.send(session, {"id": f"point-{point}", "steps": steps})
+        watching = Watching(client, turn["id"])
+        eventually(lambda: stack.processes["worker1"].poll() is not None, what=f"the crash {point}")
+    with stack.worker(2):
         ended = client.wait(turn["id"])
         reader = watching.result()
-    finally:
-        stack.kill("worker2")
     assert ended["end_reason"] == "done", (ended, stack.log("worker2"))
     assert reader.kinds.count("finish") == 1
     answer = client.answer(session)
@@ -104,37 +100,38 @@ def test_kill_at_a_named_point_repeats_nothing_and_loses_nothing(survivors: Stac
     assert late.text == answer["content"]
 
 
-def test_in_doubt_effect_that_cannot_be_looked_up_is_reported_and_not_repeated(new_stack: NewStack) -> None:
-    stack = new_stack(workers=0)
+def test_in_doubt_effect_that_cannot_be_looked_up_is_reported_and_not_repeated(stack: Stack) -> None:
     client = stack.client()
     session = client.new_session()
-    stack.start_worker(1, crash_at="after_effect")
-    turn = client.send(
-        session, {"id": "doubt", "steps": [{"tool_calls": calls("test_foreign_effect")}, {"text": "ok"}]}
-    )
-    eventually(lambda: stack.processes["worker1"].poll() is not None, what="the crash")
-    stack.start_worker(2)
-    assert client.wait(turn["id"])["end_reason"] == "done"
-    assert len(stack.effects()) == 1
+    before = len(stack.effects())
+    (stack.home / "crashed-after_effect").unlink(missing_ok=True)
+    with stack.worker(1, crash_at="after_effect"):
+        turn = client.send(
+            session, {"id": "doubt", "steps": [{"tool_calls": calls("test_foreign_effect")}, {"text": "ok"}]}
+        )
+        eventually(lambda: stack.processes["worker1"].poll() is not None, what="the crash")
+    with stack.worker(2):
+        assert client.wait(turn["id"])["end_reason"] == "done"
+    assert len(stack.effects()) - before == 1
     part = next(
         part for part in client.answer(session)["parts"] if part["type"] == "tool-test_foreign_effect"
     )
     assert "may" in str(part).lower() and "happened" in str(part)
 
 
-def test_frozen_worker_that_comes_back_changes_nothing(new_stack: NewStack) -> None:
-    stack = new_stack(workers=1)
+def test_frozen_worker_that_comes_back_changes_nothing(stack: Stack) -> None:
     client = stack.client()
     session = client.new_session()
-    turn = client.send(session, {"id": "zombie", "steps": [{"chunks": 100, "delay": 0.1}]})
-    watching = Watching(client, turn["id"])
-    eventually(lambda: "text-delta" in watching.reader.kinds)
-    stack.kill("worker0", signal.SIGSTOP)
-    stack.start_worker(1)
-    eventually(lambda: client.turn(turn["id"])["attempt"] == 2, what="the takeover")
-    stack.kill("worker0", signal.SIGCONT)
-    assert client.wait(turn["id"])["end_reason"] == "done"
-    reader = watching.result()
+    with stack.worker(0):
+        turn = client.send(session, {"id": "zombie", "steps": [{"chunks": 100, "delay": 0.1}]})
+        watching = Watching(client, turn["id"])
+        eventually(lambda: "text-delta" in watching.reader.kinds)
+        stack.kill("worker0", signal.SIGSTOP)
+        with stack.worker(1):
+            eventually(lambda: client.turn(turn["id"])["attempt"] == 2, what="the takeover")
+            stack.kill("worker0", signal.SIGCONT)
+            assert client.wait(turn["id"])["end_reason"] == "done"
+            reader = watching.result()
     assert reader.text == client.answer(session)["content"]
     assert reader.resets == 1
     assert client.turn(turn["id"])["attempt"] == 2
@@ -160,9 +157,16 @@ def test_sigterm_hands_the_turn_over_at_the_next_step(new_stack: NewStack) -> No
     eventually(lambda: stack.processes["worker0"].poll() is not None, what="the first worker's end")
 
 
-@pytest.mark.parametrize("append_only", [True, False], ids=["aof", "no-aof"])
-def test_redis_killed_mid_turn_loses_nothing(new_stack: NewStack, append_only: bool) -> None:
-    stack = new_stack(workers=1, append_only=append_only)
+def test_redis_killed_mid_turn_loses_nothing(stack: Stack) -> None:
+    with stack.worker():
+        kill_redis_mid_turn(stack)
+
+
+def test_redis_without_a_file_killed_mid_turn_loses_nothing(new_stack: NewStack) -> None:
+    kill_redis_mid_turn(new_stack(workers=1, append_only=False))
+
+
+def kill_redis_mid_turn(stack: Stack) -> None:
     client = stack.client()
     session = client.new_session()
     turn = client.send(session, {"id": "redis", "steps": [{"chunks": 60, "delay": 0.05}]})
@@ -176,59 +180,57 @@ def test_redis_killed_mid_turn_loses_nothing(new_stack: NewStack, append_only: b
     assert client.wait(again["id"])["end_reason"] == "done"
 
 
-def test_flushall_mid_turn_keeps_every_reader_right(new_stack: NewStack) -> None:
-    import redis
-
-    stack = new_stack(workers=1)
+def test_flushall_mid_turn_keeps_every_reader_right(stack: Stack) -> None:
     client = stack.client()
     session = client.new_session()
-    turn = client.send(session, {"id": "flush", "steps": [{"chunks": 60, "delay": 0.05}]})
-    early = Watching(client, turn["id"])
-    eventually(lambda: early.reader.kinds.count("text-delta") > 5)
-    redis.Redis(unix_socket_path=str(stack.socket)).flushall()
-    late = Watching(client, turn["id"])
-    assert client.wait(turn["id"])["end_reason"] == "done"
-    text = client.answer(session)["content"]
-    assert early.result().text == late.result().text == text
-    redis.Redis(unix_socket_path=str(stack.socket)).flushall()
-    assert Reader(client, turn["id"]).read_to_end().text == text
+    with stack.worker(), redis.Redis(unix_socket_path=str(stack.socket)) as server:
+        turn = client.send(session, {"id": "flush", "steps": [{"chunks": 60, "delay": 0.05}]})
+        early = Watching(client, turn["id"])
+        eventually(lambda: early.reader.kinds.count("text-delta") > 5)
+        server.flushall()
+        late = Watching(client, turn["id"])
+        assert client.wait(turn["id"])["end_reason"] == "done"
+        text = client.answer(session)["content"]
+        assert early.result().text == late.result().text == text
+        server.flushall()
+        assert Reader(client, turn["id"]).read_to_end().text == text
 
 
-def test_web_process_killed_mid_turn_and_reader_rejoins_at_its_place(new_stack: NewStack) -> None:
-    stack = new_stack(workers=1)
+def test_web_process_killed_mid_turn_and_reader_rejoins_at_its_place(stack: Stack) -> None:
     client = stack.client()
     session = client.new_session()
-    turn = client.send(session, {"id": "web", "steps": [{"chunks": 60, "delay": 0.05}]})
-    watching = Watching(client, turn["id"])
-    eventually(lambda: "text-delta" in watching.reader.kinds)
-    stack.kill("web0")
-    stack.start_web(0)
-    reader = watching.result()
-    assert client.wait(turn["id"])["end_reason"] == "done"
+    with stack.worker():
+        turn = client.send(session, {"id": "web", "steps": [{"chunks": 60, "delay": 0.05}]})
+        watching = Watching(client, turn["id"])
+        eventually(lambda: "text-delta" in watching.reader.kinds)
+        stack.kill("web0")
+        stack.start_web(0)
+        reader = watching.result()
+        assert client.wait(turn["id"])["end_reason"] == "done"
     assert reader.text == client.answer(session)["content"]
     assert reader.kinds.count("start") == 1
 
 
-def test_broker_down_at_send_is_accepted_and_answered_later(new_stack: NewStack) -> None:
-    stack = new_stack(workers=1)
+def test_broker_down_at_send_is_accepted_and_answered_later(stack: Stack) -> None:
     client = stack.client()
     session = client.new_session()
-    stack.kill("redis")
-    sent = client.http.post(f"/api/sessions/{session}/turns", json={"message": "hello there"})
-    assert sent.status_code == 202
-    stack.start_redis()
-    assert client.wait(sent.json()["turn"]["id"])["end_reason"] == "done"
+    with stack.worker():
+        stack.kill("redis")
+        sent = client.http.post(f"/api/sessions/{session}/turns", json={"message": "hello there"})
+        assert sent.status_code == 202
+        stack.start_redis()
+        assert client.wait(sent.json()["turn"]["id"])["end_reason"] == "done"
 
 
-def test_doubled_pokes_run_a_turn_once(new_stack: NewStack) -> None:
-    stack = new_stack(workers=2)
+def test_doubled_pokes_run_a_turn_once(stack: Stack) -> None:
     client = stack.client()
-    for number in range(10):
-        turn = client.send(client.new_session(), {"id": f"double-{number}", "steps": [{"text": "once"}]})
-        for _ in range(5):
-            stack.send_task("chat.run_turn", turn["id"], queue="turns")
-        ended = client.wait(turn["id"])
-        assert (ended["end_reason"], ended["attempt"]) == ("done", 1)
+    with stack.worker(0), stack.worker(1):
+        for number in range(10):
+            turn = client.send(client.new_session(), {"id": f"double-{number}", "steps": [{"text": "once"}]})
+            for _ in range(5):
+                stack.send_task("chat.run_turn", turn["id"], queue="turns")
+            ended = client.wait(turn["id"])
+            assert (ended["end_reason"], ended["attempt"]) == ("done", 1)
     asked = [request["conversation"] for request in stack.model_requests()]
     assert sorted(name for name in asked if name.startswith("double-")) == [f"double-{n}" for n in range(10)]
 

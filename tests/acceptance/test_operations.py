@@ -20,7 +20,7 @@ from redis.exceptions import ResponseError
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect
 
-from tests.rig import Client, Stack, eventually, running_stack
+from tests.harness import SETTLE_SECONDS, Client, Stack, eventually, running_stack
 
 pytestmark = pytest.mark.chaos
 KEY = "the key of the house"
@@ -61,7 +61,7 @@ class Device:
 
     def close(self) -> None:
         self._over.set()
-        self._thread.join(10)
+        self._thread.join(60)
 
 
 @contextmanager
@@ -69,7 +69,7 @@ def devices(stack: Stack, client: Client) -> Iterator[list[Device]]:
     found = [Device(stack, client, web) for web in (0, 1)]
     try:
         for device in found:
-            assert device.open.wait(30)
+            assert device.open.wait(SETTLE_SECONDS)
         yield found
     finally:
         for device in found:
@@ -163,7 +163,7 @@ def test_operation_survives_a_killed_worker_a_redis_restart_and_a_closed_tab(
         stack.start_worker(1)
         eventually(lambda: operation(client, operation_id)["attempt"] == 2, what="the takeover")
         stack.kill("redis", signal.SIGKILL)
-        stack.processes["redis"].wait(10)
+        stack.processes["redis"].wait(60)
         stack.socket.unlink(missing_ok=True)
         stack.start_redis()
         for device in (one, two):
@@ -206,7 +206,7 @@ def test_five_completions_over_both_channels_give_one_continuation(stack: Stack)
     def by_webhook(number: int) -> int:
         url = f"{stack.url(number % 2)}/api/operations/{operation_id}/complete"
         body = {"success": True, "result": {"number": number}}
-        return httpx.post(url, json=body, headers={"X-API-Key": KEY}, timeout=20).status_code
+        return httpx.post(url, json=body, headers={"X-API-Key": KEY}, timeout=60).status_code
 
     def by_stream(number: int) -> int:
         announce(stack, operation_id, result=json.dumps({"number": number}))

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from llm.offline.embedded import OfflineServer
-from tests.rig import Client, Stack, eventually
+from tests.harness import Client, Stack, eventually
+from tests.offline_server import OfflineServer
 
 pytestmark = pytest.mark.chaos
 

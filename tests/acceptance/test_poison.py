@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.rig import Stack, eventually
-from tests.services import new_database
+from tests.harness import Stack, eventually, running_stack
+from tests.services import prepared_database
 
-NewStack = Callable[..., Stack]
 pytestmark = pytest.mark.chaos
 
 FUNCTION = {"name": "find\x00_block\ud800", "arguments": '{"query": "\x00"}'}
@@ -47,7 +48,7 @@ class PoisonedModel(BaseHTTPRequestHandler):
         """Not in the output of tests."""
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def model_url() -> Iterator[str]:
     with ThreadingHTTPServer(("127.0.0.1", 0), PoisonedModel) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -55,29 +56,27 @@ def model_url() -> Iterator[str]:
         server.shutdown()
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.services)])
-def database_url(request: pytest.FixtureRequest) -> Iterator[str]:
-    """A database of the test's own; an empty address is the stack's own SQLite."""
-    if request.param == "sqlite":
-        yield ""
-        return
-    with new_database() as url:
-        yield url
+@pytest.fixture(scope="module", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.services)])
+def stack(request: pytest.FixtureRequest, short_tmp: Path, model_url: str) -> Iterator[Stack]:
+    """Without a worker, on a database of its own; an empty address is the stack's own SQLite."""
+    with ExitStack() as around:
+        url, keys = "", dict[str, str]()
+        if request.param == "postgresql":
+            url, keys = around.enter_context(prepared_database())
+        home, env = short_tmp / f"poison-{request.param}", {"OPENAI_BASE_URL": model_url}
+        yield around.enter_context(running_stack(home, workers=0, database_url=url, keys=keys, env=env))
 
 
 @pytest.mark.parametrize("point", ["after_model", "after_step_commit"])
-def test_poison_and_kill_end_visibly_and_harm_nobody(
-    new_stack: NewStack, model_url: str, database_url: str, point: str
-) -> None:
-    stack = new_stack(workers=0, database_url=database_url, env={"OPENAI_BASE_URL": model_url})
+def test_poison_and_kill_end_visibly_and_harm_nobody(stack: Stack, point: str) -> None:
     ann, bob = stack.client("ann"), stack.client("bob")
     sessions = ann.new_session(), bob.new_session()
-    stack.start_worker(1, crash_at=point)
-    poisoned = ann.send(sessions[0], "POISON")
-    eventually(lambda: stack.processes["worker1"].poll() is not None, what=f"the crash {point}")
+    with stack.worker(1, crash_at=point):
+        poisoned = ann.send(sessions[0], "POISON")
+        eventually(lambda: stack.processes["worker1"].poll() is not None, what=f"the crash {point}")
     innocent = bob.send(sessions[1], "Hello")
-    stack.start_worker(2)
-    assert bob.wait(innocent["id"])["end_reason"] == "done"
-    assert ann.wait(poisoned["id"])["end_reason"] == "done", stack.log("worker2", 200)
+    with stack.worker(2):
+        assert bob.wait(innocent["id"])["end_reason"] == "done"
+        assert ann.wait(poisoned["id"])["end_reason"] == "done", stack.log("worker2", 200)
     assert "Poison \ufffd said." in ann.answer(sessions[0])["content"]
     assert "Plain words." in bob.answer(sessions[1])["content"]

@@ -7,18 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.rig import Reader, Stack, as_text, eventually, running_stack
-from tests.services import broker, database
+from tests.harness import Reader, Stack, as_text, eventually, running_stack
+from tests.services import broker, prepared
 
-__all__ = ["broker", "database"]
+__all__ = ["broker", "prepared"]
 
 pytestmark = pytest.mark.services
 
 
 @pytest.fixture(scope="module")
-def stack(short_tmp: Path, database: str, broker: str) -> Iterator[Stack]:
+def stack(short_tmp: Path, prepared: tuple[str, dict[str, str]], broker: str) -> Iterator[Stack]:
+    database, keys = prepared
     with running_stack(
-        short_tmp / "services", workers=2, webs=2, database_url=database, broker_url=broker
+        short_tmp / "services", workers=2, webs=2, database_url=database, keys=keys, broker_url=broker
     ) as running:
         yield running
 

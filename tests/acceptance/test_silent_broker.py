@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from benchmarks.chaos.proxy import Gateway
-from tests.rig import PEOPLE, Stack, eventually, running_stack
-from tests.services import broker, database
+from tests.harness import PEOPLE, Stack, eventually, running_stack
+from tests.services import broker, prepared
 
-__all__ = ["broker", "database"]
+__all__ = ["broker", "prepared"]
 pytestmark = [pytest.mark.services, pytest.mark.timeout(600)]
 
 MESSAGES = 64
@@ -32,11 +32,14 @@ def gateway(broker: str) -> Iterator[Gateway]:
 
 
 @pytest.fixture
-def stack(short_tmp: Path, database: str, broker: str, gateway: Gateway) -> Iterator[Stack]:
+def stack(
+    short_tmp: Path, prepared: tuple[str, dict[str, str]], broker: str, gateway: Gateway
+) -> Iterator[Stack]:
+    database, keys = prepared
     parts = urlsplit(broker)
     through = parts._replace(netloc=f"{parts.username}:{parts.password}@127.0.0.1:{gateway.port}").geturl()
     with running_stack(
-        short_tmp / "silent", workers=2, database_url=database, broker_url=through, env=LIMITS
+        short_tmp / "silent", workers=2, database_url=database, keys=keys, broker_url=through, env=LIMITS
     ) as running:
         yield running
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.executions.engine.graphs import agent_json
-from tests.rig import Client, Stack, as_text, eventually, running_stack
+from tests.harness import Client, Stack, as_text, eventually, running_stack
 
 pytestmark = pytest.mark.chaos
 LIMITS = {"COPILOT_MAX_RUNNING_TURNS_PER_USER": "1"}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from tests.rig import Reader, Stack, eventually
+from tests.harness import Reader, Stack, eventually
 
 
 def read_until(stream: Iterator[tuple[str, dict[str, Any]]], words: str) -> None:

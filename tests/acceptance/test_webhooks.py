@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.rig import Client, Stack, eventually, running_stack
+from tests.harness import Client, Stack, eventually, running_stack
 from tests.webhooks.receiver import Receiver, receiving, verify
 
 pytestmark = pytest.mark.chaos

@@ -49,7 +49,13 @@ def test_an_error_has_its_status_code_and_message_and_no_inside(
 
 
 def test_what_is_missing_and_what_is_not_yours_are_told_apart_by_nobody(client: Client) -> None:
-    paths = ["/api/fail/not_found", "/api/fail/http404", "/api/fail/does_not_exist", "/api/nowhere"]
+    paths = [
+        "/api/fail/not_found",
+        "/api/fail/file_missing",
+        "/api/fail/http404",
+        "/api/fail/does_not_exist",
+        "/api/nowhere",
+    ]
     answers = [client.get(path) for path in paths]
     assert {answer.status_code for answer in answers} == {404}
     assert len({answer.content for answer in answers}) == 1
@@ -70,6 +76,32 @@ def test_errors_of_no_field_are_the_message(client: Client) -> None:
     assert answer.status_code == 400
     assert answer.json() == {"error": {"code": "invalid", "message": "Not like this. Nor like that."}}
     assert client.get("/api/fail/django_invalid").json()["error"]["message"] == "Not like that."
+
+
+def test_a_refusal_of_a_use_case_names_its_fields_by_their_path(client: Client) -> None:
+    answer = client.get("/api/fail/bad_inputs")
+    assert answer.status_code == 400
+    assert answer.json() == {
+        "error": {
+            "code": "invalid",
+            "message": "Please correct: inputs.a, inputs.b.c.",
+            "fields": {"inputs.a": ["Give a number."], "inputs.b.c": ["Give a text."]},
+        }
+    }
+
+
+def test_a_refusal_is_answered_with_its_own_status_code_and_hint(client: Client) -> None:
+    answer = client.get("/api/fail/block_refused")
+    assert answer.status_code == 418
+    assert answer.json() == {"error": {"code": "teapot", "message": "Short and stout.", "hint": "Pour."}}
+    plain = client.get("/api/fail/refused_unsaid")
+    assert plain.status_code == 400
+    assert plain.json() == {"error": {"code": "refused", "message": "This request was refused."}}
+    assert "Retry-After" not in plain
+
+
+def test_a_refusal_outside_the_apis_views_is_answered_alike(client: Client) -> None:
+    assert client.get("/api/plain/block_refused").content == client.get("/api/fail/block_refused").content
 
 
 def test_a_hint_travels_with_its_error(client: Client) -> None:

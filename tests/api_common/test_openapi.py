@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from io import StringIO
 from typing import Any
@@ -13,7 +14,7 @@ from django.core.management import call_command
 from django.test import Client
 from drf_spectacular.generators import SchemaGenerator
 
-from copilot_project.openapi_page import documents
+from copilot_project.web.openapi_page import documents
 
 
 def test_the_schema_is_valid_and_made_without_a_warning() -> None:
@@ -25,6 +26,22 @@ def test_the_schema_is_valid_and_made_without_a_warning() -> None:
     for methods in schema["paths"].values():
         for operation in methods.values():
             assert "default" in operation["responses"]
+
+
+def test_every_operation_has_a_short_summary_of_its_own_and_a_described_tag() -> None:
+    out = StringIO()
+    call_command("spectacular", stdout=out)
+    schema = yaml.safe_load(out.getvalue())
+    operations = [operation for methods in schema["paths"].values() for operation in methods.values()]
+    described = {tag["name"] for tag in schema["tags"] if tag["description"].strip()}
+    summaries = Counter(operation.get("summary", "") for operation in operations)
+    for operation in operations:
+        summary = operation.get("summary", "")
+        assert re.fullmatch(r"[A-Z][\w' -]{3,60}", summary), (operation["operationId"], summary)
+        assert summaries[summary] == 1, f"Two operations are summed up as {summary!r}"
+        assert operation["description"].strip(), operation["operationId"]
+        assert operation["tags"] and set(operation["tags"]) <= described, operation["operationId"]
+    assert described == {tag for operation in operations for tag in operation["tags"]}
 
 
 def test_the_schema_never_offers_a_keys_hash() -> None:

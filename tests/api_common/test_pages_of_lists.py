@@ -16,7 +16,7 @@ from rest_framework.test import APIClient, APIRequestFactory
 
 from accounts.api_keys import create_api_key
 from accounts.models import ApiKey, User
-from copilot_project.pagination import CursorPages
+from copilot_project.web.pagination import CursorPages
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import logging
 import pytest
 from django.test import Client
 
-from copilot_project.log_lines import Ids
+from copilot_project.ops.log_format import Ids
 
 pytestmark = [pytest.mark.urls("tests.api_common.urls"), pytest.mark.django_db]
 

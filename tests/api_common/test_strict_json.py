@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rest_framework.test import APIClient
 
-from copilot_project.parsers import BadJson, loads
+from copilot_project.web.parsers import BadJson, loads
 
 pytestmark = pytest.mark.urls("tests.api_common.urls")
 

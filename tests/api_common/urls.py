@@ -18,16 +18,23 @@ from rest_framework.views import APIView
 from accounts.errors import OverBudget, TooManyAttempts
 from accounts.models import User
 from copilot_project import urls as site
+from durable.refusals import Refusal
+from executions.errors import BadInputs, BlockRefused
+from workspace.errors import FileMissing
 
 SECRET = "canary-in-the-traceback"
 FAILURES: dict[str, Exception] = {
     "not_found": exceptions.NotFound("session 7 of bob does not exist"),
+    "file_missing": FileMissing("session 7 of bob does not exist"),
+    "refused_unsaid": Refusal(),
+    "bad_inputs": BadInputs({"a": "Give a number.", "b.c": "Give a text."}),
+    "block_refused": BlockRefused(status=418, code="teapot", message="Short and stout.", hint="Pour."),
     "http404": Http404("no such thing"),
     "does_not_exist": User.DoesNotExist("user 7"),
     "denied": PermissionDenied(SECRET),
     "suspicious": SuspiciousOperation(SECRET),
     "throttled": exceptions.Throttled(wait=2.5),
-    "attempts": TooManyAttempts(wait=61.2),
+    "attempts": TooManyAttempts(retry_after=61.2),
     "budget": OverBudget("Your budget for this day is used up."),
     "database_down": OperationalError(f"connection to {SECRET} refused"),
     "database_gone": InterfaceError(SECRET),

@@ -1,4 +1,4 @@
-"""The table of attacks: complete, true to the tests it names, and as docs/security.md shows it."""
+"""The table of attacks: complete, true to the tests it names, and as docs/reference/attacks.md shows it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from attack.__main__ import choose, main
 from attack.case import CASES, Case, NotHere, Section, WentThrough, expect
 from attack.runner import Outcome, Verdict, belongs, judge, summary, try_attack
 from attack.site import Site
-from tests.rig import ROOT
+from tests.harness import ROOT
 
 FIRST_LIST = range(1, 121)
 
@@ -70,7 +70,7 @@ def test_the_page_lists_exactly_these_cases() -> None:
 def test_results_are_written_into_the_page_and_others_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    copy = tmp_path / "security.md"
+    copy = tmp_path / "attacks.md"
     copy.write_text(f"# Head\n{page.BEGIN}\n{page.table({'2': 'held'})}{page.END}\ntail\n")
     monkeypatch.setattr(page, "PAGE", copy)
     page.write([Outcome(case=CASES["1"], verdict=Verdict.WENT_THROUGH)])
@@ -137,7 +137,7 @@ def test_cases_are_chosen_by_number_and_by_section() -> None:
 
 def test_an_unknown_case_is_named_and_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["999"]) == 2
-    assert "999: there is no such case" in capsys.readouterr().out
+    assert "999: no such case" in capsys.readouterr().out
 
 
 def test_the_list_shows_every_case_and_tries_nothing() -> None:

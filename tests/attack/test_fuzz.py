@@ -12,7 +12,7 @@ import pytest
 
 from attack.fuzz import corpus
 from attack.fuzz.budget import Target, input_of, run_batch
-from tests.rig import ROOT
+from tests.harness import ROOT
 
 
 def nothing(chance: random.Random) -> None:

@@ -12,7 +12,7 @@ from attack.case import CASES, Case
 from attack.page import cases_in_order
 from attack.runner import Verdict, try_attack
 from attack.site import ATTACKER, VICTIM, Site, given_site, own_site
-from tests.rig import Kinds
+from tests.harness import Kinds
 
 # Attacks that go through today. They are not tried here, since some leave the site busy; whoever closes one takes it
 # off the list, and `./copilot attack NUMBER` says whether it holds.

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 
-from tests.rig import ROOT
+from tests.harness import ROOT
 
 # One of each kind: in this process, with web and worker, and with many sockets. `./copilot bench --size tiny` runs all.
 SHORT = ("publish", "posting", "first_token", "delivery")

@@ -1,4 +1,4 @@
-"""Make the pictures of docs/operating.md from a broken system: `python -m tests.browser.admin_screenshots`.
+"""Make the pictures of docs/how-to/admin-guide.md from a broken system: `python -m tests.browser.admin_screenshots`.
 
 `--dark FOLDER` puts those of the dark theme there instead.
 """
@@ -14,8 +14,8 @@ from playwright.sync_api import FloatRect, expect, sync_playwright
 
 from tests.browser.operating import Room, operations_room
 from tests.browser.samples import finished_run, greeter, in_django
+from tests.harness import ROOT, eventually
 from tests.needs import browser_program
-from tests.rig import ROOT, eventually
 
 WIDTH, MARGIN = 1280, 24
 PICTURES = ROOT / "docs" / "images"
@@ -27,7 +27,7 @@ from django.utils import timezone
 from accounts.models import LedgerEntry, User
 from chat.models import Session, Turn
 from durable.redis import client
-from durable.tallies import key_of, span_of
+from durable.counters import key_of, span_of
 ann, chance, now = User.objects.get(username="ann"), random.Random(7), timezone.now()
 session = Session.objects.create(user=ann, title="A day's work")
 busy = [2, 1, 0, 0, 1, 3, 9, 17, 24, 31, 28, 19, 22, 34, 37, 29, 21, 14, 11, 8, 6, 5, 4, 3]
@@ -52,7 +52,7 @@ for hour, count in enumerate(busy):
 FORGET_ERRORS = """
 import time
 from durable.redis import client
-from durable.tallies import key_of, span_of
+from durable.counters import key_of, span_of
 for span in range(span_of(time.time() - 3600), span_of(time.time()) + 1):
     client().delete(key_of(span))
 """
@@ -88,7 +88,7 @@ def a_worker_gone(room: Room) -> None:
     room.held_turn("report", title="The report for the third quarter")
     room.front()
     room.kill_worker(0)
-    room.told(re.compile(r"The worker .* has been silent for"))
+    room.told(re.compile(r"The worker .* has not sent a heartbeat for"))
     room.told("1 turn is stuck").get_by_role("link").hover()
     shoot(room, "worker-gone")
     room.told("1 turn is stuck").get_by_role("link").click()
@@ -134,11 +134,11 @@ def a_model_down(room: Room) -> None:
     for turn in [client.send(session, "Hello")["id"] for session in sessions]:
         client.wait(turn)
     room.front()
-    room.told("turns of the last hour failed because of the model.")
+    room.told("turns failed in the last hour because of the model.")
     shoot(room, "model-down")
     room.start_model()
-    room.told("turns of the last hour failed because of the model.").get_by_role("link").click()
-    room.choose("Requeue: ended ones as a new turn, stuck ones to another worker")
+    room.told("turns failed in the last hour because of the model.").get_by_role("link").click()
+    room.choose("Requeue: ended turns as new ones, stuck turns to another worker")
     for session in sessions:
         eventually(partial(room.answered, session), what="the answer")
     all_is_forgotten(room)
@@ -160,7 +160,7 @@ def a_paused_queue(room: Room) -> None:
 def a_full_queue(room: Room) -> None:
     sessions = room.fill_the_queue("crowd")
     room.front()
-    room.told("The queue turns fills")
+    room.told("The queue turns is filling up")
     shoot(room, "queue-fills")
     room.stack.release("crowd")
     for session in sessions:
@@ -179,7 +179,7 @@ def a_redis_down(room: Room) -> None:
 def poison(room: Room) -> None:
     room.poison(2)
     room.front()
-    room.told("2 answers from outside could not be handled.").get_by_role("link").click()
+    room.told("2 results of external services could not be processed.").get_by_role("link").click()
     expect(room.page.locator("#result_list")).to_contain_text("There is no such operation.")
     shoot(room, "parked")
 

@@ -20,8 +20,8 @@ from playwright.sync_api import (
 )
 
 from tests.browser.wire import Wire, laid_wire
+from tests.harness import Stack, running_stack
 from tests.needs import BROWSER, INTERFACE, browser_program, require
-from tests.rig import Stack, running_stack
 
 # Without a graphics card every frame of an animation is drawn by the processor that the stack runs on.
 PROFILE: dict[str, Any] = {

@@ -13,11 +13,11 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, ViewportSize, expect, sync_playwright
 
-from copilot_project.embedded import ui
+from copilot_project.launcher import ui
 from tests.browser.conftest import launch, log_in
 from tests.browser.pages import DESK, OUTSIDE, PHONE, all_pages, english_words, problems, settled, too_wide
 from tests.browser.samples import spend_for_a_month
-from tests.rig import Stack, running_stack
+from tests.harness import Stack, running_stack
 
 THEMES = ("light", "dark")
 LANGUAGES = ("en-US", "de-DE")

@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import PROFILE
 from tests.browser.samples import in_django
-from tests.rig import Client, Kinds, Stack, eventually, running_stack
+from tests.harness import Client, Kinds, Stack, eventually, running_stack
 
 TOLD_SECONDS = 15.0  # the page asks every four; what broke needs a few to be noticed
 HEARD_SECONDS = 3.0
@@ -144,12 +144,12 @@ class Room:
 
     def told(self, text: str | re.Pattern[str], *, within: float = TOLD_SECONDS) -> Locator:
         """The line about what is wrong; the open page must show it by itself."""
-        line = self.page.get_by_label("What is wrong").locator("p").filter(has_text=text)
+        line = self.page.get_by_label("Alerts").locator("p").filter(has_text=text)
         expect(line).to_be_visible(timeout=1000 * within * Kinds.patience)
         return line
 
     def sees_that_all_is_well(self) -> None:
-        expect(self.page.get_by_label("What is wrong").get_by_text("Nothing is wrong.")).to_be_visible()
+        expect(self.page.get_by_label("Alerts").get_by_text("Nothing is wrong.")).to_be_visible()
 
     def press(self, name: str, *, exact: bool = False) -> None:
         self.page.get_by_role("button", name=name, exact=exact).click()

@@ -7,9 +7,9 @@ from typing import Any
 
 from playwright.sync_api import Page, ViewportSize, expect
 
-from copilot_project.embedded.ui import FRONTEND
+from copilot_project.launcher.ui import FRONTEND
 from tests.browser.samples import answer_of, asking_agent, finished_run, greeter
-from tests.rig import Stack
+from tests.harness import Stack
 
 PHONE: ViewportSize = {"width": 375, "height": 812}
 DESK: ViewportSize = {"width": 1440, "height": 900}

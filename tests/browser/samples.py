@@ -7,7 +7,7 @@ import subprocess
 import sys
 from typing import Any
 
-from tests.rig import ROOT, Stack, eventually
+from tests.harness import ROOT, Stack, eventually
 
 INPUT_BLOCK = "7fcd3bcb-8e1b-4e69-903d-32d3d4a92158"
 TEMPLATE_BLOCK = "db7d8f02-2f44-4c55-ab7a-eae0941f0c30"

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from playwright.sync_api import Page, ViewportSize, expect, sync_playwright
 
-from copilot_project.embedded import ui
+from copilot_project.launcher import ui
 from tests.browser.conftest import launch, log_in
 from tests.browser.samples import GREETER, answer_of, asking_agent, locked_agent, spend_for_a_month
 from tests.browser.steps import answers, send, wait_until_idle
-from tests.rig import ROOT, Stack, running_stack
+from tests.harness import ROOT, Stack, running_stack
 
 PICTURES = ROOT / "docs" / "images"
 SIZE: ViewportSize = {"width": 1280, "height": 800}
@@ -177,7 +177,7 @@ def phone(page: Page, stack: Stack) -> None:
     page.set_viewport_size({"width": 375, "height": 812})
     page.goto(stack.url() + "/")
     page.get_by_role("button", name="Open the menu").click()
-    page.get_by_role("dialog").get_by_role("link", name="New chat").click()
+    page.get_by_role("dialog").get_by_role("link", name="New conversation").click()
     send(page, "Build an agent that greets people by name")
     expect(answers(page)).to_have_count(2)
     wait_until_idle(page)

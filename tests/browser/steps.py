@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.rig import as_text
+from tests.harness import as_text
 
 FOCUSED = """() => {
   const at = document.activeElement;

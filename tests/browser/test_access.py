@@ -22,7 +22,7 @@ from tests.browser.pages import (
     too_wide,
 )
 from tests.browser.steps import answers, script, wait_until_idle, walk_to
-from tests.rig import Stack
+from tests.harness import Stack
 
 pytestmark = pytest.mark.browser
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.samples import answer_of, locked_agent
 from tests.browser.steps import answers, script, send, wait_until_idle, walk_to
-from tests.rig import Stack, eventually
+from tests.harness import Stack, eventually
 
 pytestmark = pytest.mark.browser
 SEND_EMAIL = "4335878a-394e-4e67-adf2-919877ff49ae"
@@ -159,7 +159,7 @@ def runs_past_the_chat(page: Page, stack: Stack, card: Locator) -> None:
     expect(card).to_contain_text("The door is open.")
     page.reload()
     expect(card).to_contain_text("The door is open.")
-    expect(card.get_by_role("link", name="Open the run")).to_be_visible()
+    expect(card.get_by_role("link", name="Open run")).to_be_visible()
     after = stack.client().session(session)
     assert len(after["messages"]) == len(before)
     assert CANARY not in json.dumps(after)
@@ -217,7 +217,7 @@ def test_long_work_can_be_cancelled(page: Page) -> None:
     send(page, script("cancelled", {"tool_calls": [call]}, {"text": "It runs."}))
     card = page.get_by_role("region", name="Test operation")
     expect(card).to_contain_text("In progress")
-    card.get_by_role("button", name="Cancel this work").click()
+    card.get_by_role("button", name="Cancel this task").click()
     expect(card).to_contain_text("The operation was cancelled.")
 
 
@@ -226,7 +226,7 @@ def test_single_tool_is_stopped_while_the_answer_goes_on(page: Page) -> None:
     send(page, script("one-stopped", {"tool_calls": [call]}, {"text": "Went on without it."}))
     page.get_by_role("button", name="Stop this call").click()
     expect(answers(page)).to_contain_text("Went on without it.")
-    expect(answers(page)).to_contain_text("The user stopped this call.")
+    expect(answers(page)).to_contain_text("The call was stopped by the user.")
 
 
 def test_failed_tool_says_so_and_its_data_is_folded(page: Page) -> None:

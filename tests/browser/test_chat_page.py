@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
 from tests.browser.steps import answer_text, answers, counted, script, send, wait_until_idle
-from tests.rig import Stack
+from tests.harness import Stack
 
 pytestmark = pytest.mark.browser
 UNSEEN = re.compile("The AI can.t see this image")

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.steps import answer_text, answers, counted, script, send, wait_until_idle
 from tests.browser.wire import Wire
-from tests.rig import Stack, eventually
+from tests.harness import Stack, eventually
 
 pytestmark = pytest.mark.browser
 
@@ -174,7 +174,7 @@ def test_part_of_the_page_that_cannot_be_fetched_says_so_and_comes_with_a_reload
 def test_leaving_a_conversation_does_not_stop_its_answer(page: Page) -> None:
     send(page, script("leaving", chunks=60, delay=0.04))
     expect(answers(page)).to_contain_text("3 4")
-    page.get_by_role("link", name="New chat").click()
+    page.get_by_role("link", name="New conversation").click()
     expect(page.get_by_role("heading", name="What would you like to get done?")).to_be_visible()
     page.go_back()
     wait_until_idle(page)

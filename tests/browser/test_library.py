@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from durable.limits import PAGE_SIZE
+from chat.limits import PAGE_SIZE
 from tests.browser.pages import DESK, PHONE
 from tests.browser.samples import GREETER, answer_of, asking_agent, greeter, slow_agent, twice_asking_agent
 from tests.browser.steps import answers, script, send, wait_until_idle
-from tests.rig import Stack
+from tests.harness import Stack
 
 pytestmark = pytest.mark.browser
 FITS = """() => {
@@ -35,7 +35,7 @@ def test_agent_is_built_in_chat_run_and_looked_at(page: Page) -> None:
     send(page, "run it with name=Anna")
     run = page.get_by_role("region", name="Results of the agent")
     expect(run).to_contain_text("Hello Anna!")
-    run.get_by_role("link", name="Open the run").click()
+    run.get_by_role("link", name="Open run").click()
     expect(page.get_by_role("heading", name="Outputs")).to_be_visible()
     expect(page.get_by_text("Hello Anna!")).to_be_visible()
     expect(page.locator(".react-flow__node")).to_have_count(3)

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, expect
 
 from durable.limits import ALIVE_FRESH_SECONDS
 from tests.browser.operating import TOLD_SECONDS, Room, operations_room
-from tests.rig import eventually
+from tests.harness import eventually
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 COUNT_NEWS = """() => {
@@ -44,7 +44,7 @@ def test_a_killed_worker_is_told_and_what_it_held_is_brought_to_an_end_and_done_
     turn = room.held_turn("gone", title="A report")
     room.kill_worker(0)
     room.told("No worker serves the queues executions, operations, turns and webhooks.")
-    room.told(re.compile(r"The worker .* has been silent for"))
+    room.told(re.compile(r"The worker .* has not sent a heartbeat for"))
     stuck = room.told("1 turn is stuck")
     row = room.page.locator("#stuck tbody tr")
     expect(row).to_contain_text(re.compile(r"Turn …\w{8}.*:\d+:.* s", re.DOTALL))  # who held it, since when
@@ -79,15 +79,15 @@ def test_a_stopped_model_is_told_and_its_turns_are_asked_again_when_it_is_back(r
     session = client.new_session()
     room.stop_model()
     assert client.wait(client.send(session, "Hello")["id"])["status"] == "failed"
-    line = room.told("1 turn of the last hour failed because of the model.")
+    line = room.told("1 turn failed in the last hour because of the model.")
     expect(line).to_contain_text("not reachable")
     room.start_model()
     line.get_by_role("link").click()
-    room.choose("Requeue: ended ones as a new turn, stuck ones to another worker")
+    room.choose("Requeue: ended turns as new ones, stuck turns to another worker")
     room.hears("1 requeued")
     eventually(lambda: room.answered(session), what="the answer of the model that is back")
     room.front()
-    room.told("No turn is left unanswered by it.")
+    room.told("Every turn was answered all the same.")
 
 
 def test_a_stopped_redis_is_told_and_what_was_asked_meanwhile_is_answered(room: Room) -> None:
@@ -103,7 +103,7 @@ def test_a_stopped_redis_is_told_and_what_was_asked_meanwhile_is_answered(room: 
 
 @pytest.mark.parametrize(
     ("name", "line"),
-    [("beat", "Beat gives no sign of life."), ("consumer", "Nobody reads what outside services answer.")],
+    [("beat", "Beat is not running."), ("consumer", "No consumer reads the results of external services.")],
 )
 def test_a_process_that_is_needed_once_is_missed_when_it_is_gone(room: Room, name: str, line: str) -> None:
     room.stop(name)
@@ -114,8 +114,10 @@ def test_a_process_that_is_needed_once_is_missed_when_it_is_gone(room: Room, nam
 
 def test_a_queue_that_fills_is_told_within_seconds_and_until_it_is_empty(room: Room) -> None:
     sessions = room.fill_the_queue("crowd")
-    line = room.told(re.compile(r"The queue turns fills: \d+ turns could start but for a free worker"))
-    expect(line.get_by_role("link", name="Show what waits")).to_be_visible()
+    line = room.told(
+        re.compile(r"The queue turns is filling up: \d+ turns could start but no worker is free")
+    )
+    expect(line.get_by_role("link", name="Show the queued jobs")).to_be_visible()
     room.stack.release("crowd")
     for session in sessions:
         eventually(partial(room.answered, session), what="the answer to what waited")
@@ -163,7 +165,7 @@ def test_a_worker_is_drained_and_takes_up_work_again(room: Room) -> None:
 
 def test_poisoned_entries_are_told_replayed_and_dropped(room: Room) -> None:
     room.poison(2)
-    line = room.told("2 answers from outside could not be handled.")
+    line = room.told("2 results of external services could not be processed.")
     line.get_by_role("link").click()
     expect(room.page.locator("#result_list")).to_contain_text("There is no such operation.")
     room.page.locator("#result_list tbody th a").first.click()
@@ -171,7 +173,9 @@ def test_poisoned_entries_are_told_replayed_and_dropped(room: Room) -> None:
     room.press("Replay")
     room.hears("1 replayed")
     room.front()
-    room.told("2 answers from outside could not be handled.").get_by_role("link").click()  # it came back
+    room.told("2 results of external services could not be processed.").get_by_role(
+        "link"
+    ).click()  # it came back
     room.choose("Drop: forget parked and replayed entries", sure="Drop 2 parked entries")
     room.hears("2 dropped")
 
@@ -182,24 +186,26 @@ def test_an_operator_turns_on_a_second_factor_and_enters_with_it(room: Room) -> 
     expect(page.get_by_alt_text("QR code of the key below")).to_be_visible()
     key = page.locator("code").inner_text().replace(" ", "")
     clock = TOTP(base64.b32decode(key))
-    page.get_by_label("Type the code the app shows").fill("123123" if clock.token() != 123123 else "321321")
-    room.press("Turn it on")
-    expect(page.get_by_role("alert")).to_contain_text("not right")
-    page.get_by_label("Type the code the app shows").fill(f"{clock.token():06d}")
-    room.press("Turn it on")
+    page.get_by_label("Enter the code shown by the app").fill(
+        "123123" if clock.token() != 123123 else "321321"
+    )
+    room.press("Turn on")
+    expect(page.get_by_role("alert")).to_contain_text("is wrong or has been used")
+    page.get_by_label("Enter the code shown by the app").fill(f"{clock.token():06d}")
+    room.press("Turn on")
     codes = page.locator(".codes code").all_inner_texts()
     room.press("Log out")
     page.goto(room.stack.url() + "/admin/")
     page.fill("[name=username]", "olga")
     page.fill("[name=password]", "a good password")
     page.keyboard.press("Enter")
-    page.get_by_label("Code of your authenticator app").fill(codes[0])
-    room.press("Enter")
+    page.get_by_label("Code from your authenticator app").fill(codes[0])
+    room.press("Continue")
     room.sees_that_all_is_well()
     page.get_by_role("link", name="Second factor").first.click()
     expect(page.get_by_text("9 recovery codes left")).to_be_visible()
-    page.get_by_label("To change something").fill(codes[1])
-    room.press("Take the second factor away")
+    page.get_by_label("To make changes").fill(codes[1])
+    room.press("Remove the second factor")
     expect(page.get_by_alt_text("QR code of the key below")).to_be_visible()
 
 

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import log_in
 from tests.browser.samples import login_address
 from tests.browser.steps import answers, menu, script, send, wait_until_idle
-from tests.rig import Stack
+from tests.harness import Stack
 
 pytestmark = pytest.mark.browser
 

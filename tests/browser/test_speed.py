@@ -12,10 +12,10 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from copilot_project.embedded.ui import FRONTEND
+from copilot_project.launcher.ui import FRONTEND
 from tests.browser.samples import long_conversation
 from tests.browser.steps import answers, script, send, wait_until_idle
-from tests.rig import Stack
+from tests.harness import Stack
 
 pytestmark = pytest.mark.browser
 

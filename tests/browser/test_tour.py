@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.samples import login_address
 from tests.browser.steps import answers, send, wait_until_idle
-from tests.rig import Stack
+from tests.harness import Stack
 
 pytestmark = pytest.mark.browser
 

@@ -102,4 +102,4 @@ def laid_wire(target: int) -> Iterator[Wire]:
     wire.mend()
     yield wire
     wire.stop()
-    thread.join(10)
+    thread.join(60)

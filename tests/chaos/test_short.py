@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
+from tests.harness import ROOT
 from tests.needs import POSTGRESQL_PROGRAMS, RABBITMQ_SERVER, require
-from tests.rig import ROOT
 
 pytestmark = pytest.mark.chaos
 

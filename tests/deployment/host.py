@@ -13,13 +13,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-LEASH = Path(__file__).resolve().parent.parent.parent / "copilot_project" / "embedded" / "leash.py"
+DIE_WITH_PARENT = (
+    Path(__file__).resolve().parent.parent.parent / "copilot_project" / "launcher" / "die_with_parent.py"
+)
 
 
 def main(text: str) -> int:
     running = [
         subprocess.Popen(
-            [sys.executable, str(LEASH), str(os.getpid()), *process["command"]],
+            [sys.executable, str(DIE_WITH_PARENT), str(os.getpid()), *process["command"]],
             env=os.environ | process["env"],
         )
         for process in json.loads(text)

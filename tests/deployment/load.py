@@ -19,7 +19,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from tests.deployment.roles import Deployment
 from tests.executions.engine.graphs import agent_json
-from tests.rig import Client, Reader, as_text, eventually, parse_sse
+from tests.harness import Client, Reader, as_text, eventually, parse_sse
 
 GOING_AWAY = 1001
 WORDS = 20
@@ -202,6 +202,6 @@ def frames(socket: ClientConnection) -> Iterator[dict[str, Any]]:
 
 
 def over(client: Client, path: str) -> bool:
-    answer = client.http.get(path, timeout=30)
+    answer = client.http.get(path, timeout=60)
     assert answer.status_code == 200, answer.text
     return bool(answer.json()["status"] == "COMPLETED")

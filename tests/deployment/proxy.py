@@ -21,7 +21,7 @@ from pathlib import Path
 from ssl import SSLContext
 from typing import Any, Protocol
 
-from tests.rig import LEASH, ROOT, free_port
+from tests.harness import DIE_WITH_PARENT, ROOT, free_port
 
 HEAD_END = b"\r\n\r\n"
 MAX_HEAD_BYTES = 64 * 1024
@@ -160,12 +160,12 @@ def round_robin(ports: Sequence[int], **options: Any) -> Iterator[Proxy]:
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    assert ready.wait(10)
+    assert ready.wait(60)
     try:
         yield proxy
     finally:
         loop.call_soon_threadsafe(main.cancel)
-        thread.join(10)
+        thread.join(60)
 
 
 # --- the ones people use --------------------------------------------------------------------------
@@ -188,7 +188,7 @@ class Program:
         path.write_text(self.configuration(ports))
         with (self.folder / "proxy.log").open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, str(LEASH), str(os.getpid()), *self.command(path)],
+                [sys.executable, str(DIE_WITH_PARENT), str(os.getpid()), *self.command(path)],
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 env=os.environ | {"HOME": str(self.folder), "SITE_URL": f"http://127.0.0.1:{self.port}"},

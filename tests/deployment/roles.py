@@ -16,12 +16,12 @@ import httpx
 from cryptography.fernet import Fernet
 
 from tests.deployment.proxy import AnyProxy, proxy_of_this_run
-from tests.rig import LEASH, ROOT, START_SECONDS, Client, Stack, eventually, free_port, prepare
+from tests.harness import DIE_WITH_PARENT, ROOT, START_SECONDS, Client, Stack, eventually, free_port, prepare
 
 ENTRYPOINT = ROOT / "docker" / "entrypoint"
 HEALTHCHECK = ROOT / "docker" / "healthcheck"
 ROLES = ("worker", "worker", "worker", "operations", "executions", "beat", "completions")
-STOP_SECONDS = 40.0
+STOP_SECONDS = 120.0
 PRODUCTION = {
     "COPILOT_PRODUCTION": "true",
     "SECRET_KEY": "a-key-for-one-test-that-nobody-else-knows-0123456789-abcdef",
@@ -83,7 +83,7 @@ class Deployment(Stack):
         name = f"{role}-{self.count}"
         with (self.home / f"{name}.log").open("ab") as out:
             self.processes[name] = subprocess.Popen(
-                [sys.executable, str(LEASH), str(os.getpid()), *self.role_command(role)],
+                [sys.executable, str(DIE_WITH_PARENT), str(os.getpid()), *self.role_command(role)],
                 env=self.role_environment(COPILOT_ALIVE_FILE=str(self.home / f"{name}.alive"), **more),
                 stdout=out,
                 stderr=subprocess.STDOUT,
@@ -116,7 +116,7 @@ class Deployment(Stack):
 
 def answers(url: str) -> bool:
     try:
-        return httpx.get(f"{url}/healthz", timeout=5).status_code == 200
+        return httpx.get(f"{url}/healthz", timeout=60).status_code == 200
     except httpx.HTTPError:
         return False
 

@@ -8,22 +8,21 @@ each request to the next web process.
 
 from __future__ import annotations
 
-import atexit
 import json
 import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 
 import httpx
 
 from tests.deployment.proxy import proxy_of_this_run
 from tests.deployment.roles import ENTRYPOINT, PRODUCTION
-from tests.rig import ALL_QUEUES, ROOT, Client, Stack, eventually, free_port, prepare
-from tests.services import new_broker, new_database
+from tests.harness import ALL_QUEUES, ROOT, Client, Stack, eventually, free_port, prepare
+from tests.services import made, new_broker, prepared_database
 
 HOST = ROOT / "tests" / "deployment" / "host.py"
 WEB_PROCESSES = 2
@@ -43,10 +42,9 @@ class DeployedStack(Stack):
         self.home.mkdir(parents=True, exist_ok=True)
         self.proxy = self.around.enter_context(proxy_of_this_run())
         if self.database_url:
-            self.keys = prepare(self.home, self.database_url, "")
+            self.keys = self.keys or prepare(self.home, self.database_url, "")
         else:
-            name, self.keys = template()
-            self.database_url = self.around.enter_context(new_database(name))
+            self.database_url, self.keys = self.around.enter_context(prepared_database())
         if not self.broker_url:
             self.broker_url = self.around.enter_context(borrowed_broker())
         self.start_redis()
@@ -131,7 +129,7 @@ class DeployedStack(Stack):
 
     def is_up(self, port: int) -> bool:
         try:
-            return httpx.get(f"http://127.0.0.1:{port}/healthz", timeout=2).status_code == 200
+            return httpx.get(f"http://127.0.0.1:{port}/healthz", timeout=60).status_code == 200
         except httpx.HTTPError:
             return False
 
@@ -149,19 +147,7 @@ class DeployedStack(Stack):
 
 # --- made once per run ----------------------------------------------------------------------------
 
-made = ExitStack()
-atexit.register(made.close)
 free_brokers: list[str] = []
-
-
-@cache
-def template() -> tuple[str, dict[str, str]]:
-    """The name of a database with all tables and two people, and their keys; each stack gets a copy."""
-    import tempfile
-
-    url = made.enter_context(new_database())
-    home = Path(made.enter_context(tempfile.TemporaryDirectory(prefix="ratchet-template-")))
-    return url.rpartition("/")[2], prepare(home, url, "")
 
 
 @contextmanager

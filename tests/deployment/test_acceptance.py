@@ -12,8 +12,8 @@ import sys
 
 import pytest
 
+from tests.harness import ROOT
 from tests.needs import CLIENTS, POSTGRESQL, RABBITMQ, require
-from tests.rig import ROOT
 
 pytestmark = [pytest.mark.services, pytest.mark.node, pytest.mark.timeout(900)]
 SHORT_FORM = (

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,9 +11,19 @@ from pathlib import Path
 
 import pytest
 
-from copilot_project.backup import archive
-from copilot_project.backup.errors import NotABackup, NotEmpty
-from tests.rig import PEOPLE, ROOT, Stack, base_env, eventually, prepare, prepared_sqlite, running_stack
+from copilot_project.ops.backup import archive
+from copilot_project.ops.backup.errors import NotABackup, NotEmpty
+from tests.fork_server import run_command
+from tests.harness import (
+    PEOPLE,
+    START_SECONDS,
+    Stack,
+    base_env,
+    eventually,
+    prepare,
+    prepared_sqlite,
+    running_stack,
+)
 from tests.services import new_database
 
 COUNT = """
@@ -26,17 +34,10 @@ print(sorted(User.objects.values_list("username", flat=True)), Turn.objects.coun
 
 
 def manage(home: Path, *words: str, database_url: str = "", fails: bool = False) -> str:
-    result = subprocess.run(
-        [sys.executable, "manage.py", *words],
-        cwd=ROOT,
-        env=base_env(home, database_url, "") | {"REDIS_URL": f"unix://{home}/none.sock"},
-        capture_output=True,
-        text=True,
-        timeout=180,
-        check=False,
-    )
-    assert bool(result.returncode) is fails, result.stderr
-    return result.stdout + result.stderr
+    environment = base_env(home, database_url, "") | {"REDIS_URL": f"unix://{home}/none.sock"}
+    code, said = run_command(words, environment=environment, seconds=START_SECONDS)
+    assert bool(code) is fails, said
+    return said
 
 
 def used_home(home: Path) -> Path:
@@ -109,7 +110,7 @@ def conversation_goes_on(place: Path, full: str, empty: str) -> None:
 def test_keys_are_only_in_a_backup_that_was_asked_for_them(short_tmp: Path) -> None:
     home = used_home(short_tmp / "k")
     plain, with_keys = short_tmp / "plain.tar.gz", short_tmp / "keys.tar.gz"
-    assert "not in it" in manage(home, "backup", str(plain))
+    assert "does not contain" in manage(home, "backup", str(plain))
     assert "can read every credential" in manage(home, "backup", str(with_keys), "--with-keys")
     secret = (home / "keys" / "secret_key").read_text()
     with tarfile.open(plain) as tar:
@@ -134,7 +135,7 @@ def test_a_restore_does_not_fall_over_data_unless_told_to(short_tmp: Path) -> No
 def test_a_file_that_is_no_backup_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "x.tar.gz"
     path.write_bytes(content)
-    with pytest.raises(NotABackup, match="no backup of ours"):
+    with pytest.raises(NotABackup, match="not a Ratchet backup"):
         archive.unpack(path, tmp_path / "out")
 
 
@@ -157,7 +158,7 @@ def test_an_archive_with_anything_but_files_is_refused(tmp_path: Path, kind: byt
         entry = tarfile.TarInfo("files/x")
         entry.type, entry.linkname = kind, "/etc/passwd"
         tar.addfile(entry)
-    with pytest.raises(NotABackup, match="no file of a backup"):
+    with pytest.raises(NotABackup, match="does not belong in a backup"):
         archive.unpack(path, tmp_path / "out")
     assert not (tmp_path / "out" / "files").exists()
 

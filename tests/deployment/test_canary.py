@@ -11,7 +11,7 @@ import pytest
 
 from tests.deployment.watched import Collected, watched_stack
 from tests.executions.engine.graphs import agent_json
-from tests.rig import Client, Stack, eventually, free_port
+from tests.harness import Client, Stack, eventually, free_port
 
 CANARY = "canary-5d1e7b-c0ffee"
 FLOWER_PAGES = (
@@ -37,7 +37,7 @@ def watched(short_tmp: Path) -> Iterator[tuple[Stack, Collected, str]]:
             "FLOWER_PORT": str(port),
             "FLOWER_ADDRESS": "127.0.0.1",
         }
-        stack.launch("flower", "-m", "celery", "-A", "copilot_project.embedded.monitor", "flower", env=flower)
+        stack.launch("flower", "-m", "celery", "-A", "copilot_project.launcher.monitor", "flower", env=flower)
         address = f"http://127.0.0.1:{port}"
         eventually(lambda: answers(f"{address}/api/workers"), what="Flower")
         put_everywhere(stack)
@@ -46,7 +46,7 @@ def watched(short_tmp: Path) -> Iterator[tuple[Stack, Collected, str]]:
 
 def answers(url: str) -> bool:
     try:
-        return httpx.get(url, auth=AUTH, timeout=5).status_code == 200
+        return httpx.get(url, auth=AUTH, timeout=60).status_code == 200
     except httpx.HTTPError:
         return False
 
@@ -109,7 +109,7 @@ def test_no_log_line_has_it(watched: tuple[Stack, Collected, str]) -> None:
 
 
 def test_flower_shows_ids_only(watched: tuple[Stack, Collected, str]) -> None:
-    with httpx.Client(base_url=watched[2], auth=AUTH, timeout=20) as flower:
+    with httpx.Client(base_url=watched[2], auth=AUTH, timeout=60) as flower:
         tasks = eventually(lambda: flower.get("/api/tasks").json(), what="tasks in Flower")
         assert {task["name"] for task in tasks.values()} >= {"chat.run_turn", "executions.run_execution"}
         pages = [
@@ -123,7 +123,7 @@ def test_flower_shows_ids_only(watched: tuple[Stack, Collected, str]) -> None:
 
 
 def test_no_metric_has_it(watched: tuple[Stack, Collected, str]) -> None:
-    page = httpx.get(f"{watched[0].url()}/metrics", timeout=20).text
+    page = httpx.get(f"{watched[0].url()}/metrics", timeout=60).text
     assert 'ratchet_tool_calls_total{state="failed",tool="unknown"} 1.0' in page
     assert CANARY not in page
 

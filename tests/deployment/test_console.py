@@ -20,33 +20,36 @@ from pytest_django import Settings
 from accounts.models import LedgerEntry, User
 from chat.models import Attempt, Session, Step, Turn
 from copilot_project.celery import app
-from copilot_project.console import groups
-from copilot_project.console.board import read_board
-from copilot_project.console.timeline import story
-from copilot_project.console.troubles import Trouble, find_troubles
-from copilot_project.metrics.queues import queue_lengths
-from durable import jobs, pausing, tallies
-from durable.alive import SignOfLife
+from copilot_project.ops.console import groups
+from copilot_project.ops.console.alerts import Alert, find_alerts
+from copilot_project.ops.console.dashboard import read_dashboard
+from copilot_project.ops.console.timeline import read_timeline
+from copilot_project.ops.metrics.queues import queue_lengths
+from durable import counters, jobs, limits, pauses
+from durable.liveness import LivenessSignal
 from durable.models import Cause, ParkedEntry, Pause, WorkerBeat
 from durable.redis import client as redis
 from durable.redis import key
 from durable.runtime import Runtime
-from tests.rig import eventually, free_port
-from tools import completions
+from tests.harness import eventually, free_port
 from tools.models import ToolCall
+from tools.operations import completion_stream
 
 pytestmark = pytest.mark.django_db
 ALL_QUEUES = "executions,operations,turns,webhooks"
 
 
 @pytest.fixture(autouse=True)
-def _room(settings: Settings, redis_server: object) -> Iterator[None]:
-    settings.COPILOT_HEARTBEAT_SECONDS = 60.0  # a slow machine must not make a worker look silent
+def _room(monkeypatch: pytest.MonkeyPatch, redis_server: object) -> Iterator[None]:
+    """A slow machine must not make a worker look silent. The interval of the heartbeat itself stays: a thread of it
+    that an earlier test started would sleep for a minute, and the jobs of later tests would not hear that they were
+    lost."""
+    monkeypatch.setattr(limits, "WORKER_FRESH_BEATS", 180)
     groups.make_groups()
     forget_counts()
-    SignOfLife("beat").give()
+    LivenessSignal("beat").give()
     yield
-    redis().delete(key("alive", "beat"), key("alive", completions.GROUP), completions.STREAM)
+    redis().delete(key("alive", "beat"), key("alive", completion_stream.GROUP), completion_stream.STREAM)
     forget_counts()
 
 
@@ -84,7 +87,7 @@ def worker(name: str = "host:1:aa", *, age: float = 0.0) -> WorkerBeat:
 
 
 def troubles() -> str:
-    return " ".join(trouble.text for trouble in find_troubles(read_board()))
+    return " ".join(trouble.text for trouble in find_alerts(read_dashboard()))
 
 
 def act(client: Client, action: str, *turns: Turn) -> int:
@@ -112,10 +115,10 @@ def test_the_front_page_names_everything_that_is_wrong(redis_server: object) -> 
     for part in (
         "No worker serves the queues executions, operations, turns and webhooks.",
         "1 turn is stuck",
-        "1 turn queued; the oldest waits for 10 min.",
-        "host:9:gone has been silent for 10 min.",
-        "1 turn of the last hour failed because of the model",
-        "1 answer from outside could not be handled",
+        "1 turn queued; the oldest has waited for 10 min.",
+        "host:9:gone has not sent a heartbeat for 10 min.",
+        "1 turn failed in the last hour because of the model",
+        "1 result of external services could not be processed",
     ):
         assert part in text
     page = as_one_of("view").get("/admin/").content.decode()
@@ -126,8 +129,8 @@ def test_the_front_page_shows_what_was_spent_today() -> None:
     LedgerEntry.objects.create(
         user=person("bob"), key="k", kind="model", amount=Decimal("1.25"), created_at=timezone.now()
     )
-    assert read_board().spent_today == 1.25
-    assert read_board().charts[-1].total == "$1.25"
+    assert read_dashboard().spent_today == 1.25
+    assert read_dashboard().charts[-1].total == "$1.25"
 
 
 def test_a_chart_has_a_scale_its_hours_and_its_numbers_in_words() -> None:
@@ -135,24 +138,24 @@ def test_a_chart_has_a_scale_its_hours_and_its_numbers_in_words() -> None:
     for ago, count in ((3, 2), (1, 5)):
         for turn in [make_turn("completed", end_reason="done") for _ in range(count)]:
             Turn.objects.filter(pk=turn.pk).update(queued_at=hour - timedelta(hours=ago))
-    chart = read_board().charts[0]
+    chart = read_dashboard().charts[0]
     early, late = (f"{hour - timedelta(hours=ago):%H}:00" for ago in (3, 1))
     assert (chart.title, chart.total, chart.most) == ("Turns", "7", "5")
     assert chart.numbers == f"{early} 2, {late} 5"
     assert (chart.hours[0], chart.hours[-1]) == (f"{hour - timedelta(hours=23):%H}:00", f"{hour:%H}:00")
     page = as_one_of("view").get("/admin/").content.decode()
-    assert f'aria-label="Turns by the hour: {early} 2, {late} 5"' in page
-    assert 'aria-label="Failed turns by the hour: nothing in the last day"' in page
+    assert f'aria-label="Turns by hour: {early} 2, {late} 5"' in page
+    assert 'aria-label="Failed turns by hour: nothing in the last day"' in page
 
 
 def test_a_trouble_stays_the_same_while_its_numbers_grow() -> None:
     def lines(seconds: float) -> list[str]:
         WorkerBeat.objects.update(seen_at=timezone.now() - timedelta(seconds=seconds))
-        return [trouble.key for trouble in find_troubles(read_board())]
+        return [trouble.key for trouble in find_alerts(read_dashboard())]
 
     worker("host:9:gone")
     assert lines(600) == lines(100_000) and len(set(lines(600))) == 2
-    assert Trouble(text="4 turns wait, the oldest for under 1 s.", todo="").key == Trouble(
+    assert Alert(text="4 turns wait, the oldest for under 1 s.", todo="").key == Alert(
         text="1,204 turns wait, the oldest for 3.5 s.", todo=""
     ).key  # fmt: skip
 
@@ -183,8 +186,8 @@ def test_a_redis_that_is_away_is_told(settings: Settings) -> None:
     with no_redis(settings):
         page = as_one_of("view").get("/admin/")
         told = troubles()
-    assert page.status_code == 200 and not page.context["well"]
-    assert 'aria-label="Failed requests to the model by the hour: not known now"' in page.content.decode()
+    assert page.status_code == 200 and not page.context["healthy"]
+    assert 'aria-label="Failed requests to the model by hour: unknown"' in page.content.decode()
     assert told == "Redis does not answer.", "what only Redis knows is not guessed at"
 
 
@@ -197,15 +200,15 @@ def test_a_broker_that_is_away_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_beat_that_is_away_is_told() -> None:
     worker()
     redis().delete(key("alive", "beat"))
-    assert troubles() == "Beat gives no sign of life."
+    assert troubles() == "Beat is not running."
 
 
 def test_a_consumer_of_completions_that_is_away_is_told_once_it_is_needed() -> None:
     worker()
     assert troubles() == ""
-    redis().xadd(completions.STREAM, {"task_id": "x"})
-    assert troubles() == "Nobody reads what outside services answer."
-    SignOfLife(completions.GROUP).give()
+    redis().xadd(completion_stream.STREAM, {"task_id": "x"})
+    assert troubles() == "No consumer reads the results of external services."
+    LivenessSignal(completion_stream.GROUP).give()
     assert troubles() == ""
 
 
@@ -223,9 +226,9 @@ def test_a_queue_that_fills_is_told_within_seconds() -> None:
     queue_turns(12, seconds=7)
     make_turn("running", attempt=1, owner="host:1:aa", lease_until=timezone.now() + timedelta(hours=1))
     assert troubles().startswith(
-        "The queue turns fills: 12 turns could start but for a free worker, the oldest "
+        "The queue turns is filling up: 12 turns could start but no worker is free, the oldest "
     )
-    assert troubles().endswith("; 1 runs.")
+    assert troubles().endswith("; 1 is running.")
 
 
 def test_a_burst_is_no_trouble_while_workers_take_it_up() -> None:
@@ -242,14 +245,14 @@ def test_what_waits_for_its_own_person_does_not_fill_a_queue(settings: Settings)
     queue_turns(20, seconds=7, user=User.objects.get(username="ann"))
     paused = person("paused")
     queue_turns(20, seconds=7, user=paused)
-    pausing.pause(Pause.Kind.USER, str(paused.pk))
+    pauses.pause(Pause.Kind.USER, str(paused.pk))
     assert troubles() == "1 person paused."
 
 
 def test_how_long_the_oldest_waits_is_said_the_same_in_the_line_and_in_the_table() -> None:
     worker()
     queue_turns(4, seconds=-60)
-    pausing.pause(Pause.Kind.QUEUE, "turns")
+    pauses.pause(Pause.Kind.QUEUE, "turns")
     page = as_one_of("view").get("/admin/board/").content.decode()
     assert "4 turns wait, the oldest for under 1 s." in page and "<td>under 1 s</td>" in page
 
@@ -273,12 +276,12 @@ def test_the_timeline_tells_a_failure_plainly() -> None:
         key=f"turn:{turn.pk}:step:0", kind="model", description="m", amount=Decimal("0.001234"), job_id=turn.pk,
         created_at=turn.queued_at,
     )  # fmt: skip
-    told = story(turn).moments
+    told = read_timeline(turn).entries
     texts = [moment.text for moment in told]
     assert [moment.kind for moment in told].count("takeover") == 1
-    assert "The lease of host:1:x had run out: it died or fell silent." in texts
-    assert "Attempt 2: host:2:x took over, from the beginning." in texts
-    assert "Step 0 by m: 0 tokens in, 0 out, $0.50. Then it asked for tools." in texts
+    assert "The lease of host:1:x had expired: it died or lost the database." in texts
+    assert "Attempt 2: host:2:x took over, from the start." in texts
+    assert "Step 0 by m: 0 tokens in, 0 out, $0.50. Then it called tools." in texts
     assert "$0.0012 for the model m." in texts
     assert "Failed: its workers died. It died." in texts
     assert any(moment.is_bad and "No answer." in moment.text for moment in told)
@@ -354,14 +357,14 @@ def test_the_groups_grow_from_looking_to_everything() -> None:
 
 def test_a_paused_queue_starts_nothing_until_it_goes_on() -> None:
     turn = make_turn()
-    pausing.pause(Pause.Kind.QUEUE, "turns")
+    pauses.pause(Pause.Kind.QUEUE, "turns")
     ran: list[object] = []
     runtime = Runtime()
-    runtime.pauses = pausing.Pauses.read()
+    runtime.pauses = pauses.Pauses.read()
     runtime.run(Turn, turn.pk, ran.append)
     assert ran == [] and fresh(turn).status == "queued"
-    assert pausing.resume(Pause.Kind.QUEUE, "turns")
-    assert pausing.Pauses.read() == pausing.Pauses()
+    assert pauses.resume(Pause.Kind.QUEUE, "turns")
+    assert pauses.Pauses.read() == pauses.Pauses()
 
 
 def test_a_paused_person_waits_and_others_do_not() -> None:
@@ -369,12 +372,12 @@ def test_a_paused_person_waits_and_others_do_not() -> None:
         make_turn(),
         Turn.objects.create(session=Session.objects.create(user=person("bob")), status="queued"),
     )
-    assert pausing.pause(Pause.Kind.USER, str(turn.user_id))
-    assert not pausing.pause(Pause.Kind.USER, str(turn.user_id)), "once is enough"
-    pauses = pausing.Pauses.read()
-    assert pauses.hold(Turn, turn.pk)
-    assert not pauses.hold(Turn, other.pk)
-    assert turn.pk not in jobs.sweep(Turn, held=pauses.held_users())
+    assert pauses.pause(Pause.Kind.USER, str(turn.user_id))
+    assert not pauses.pause(Pause.Kind.USER, str(turn.user_id)), "once is enough"
+    current = pauses.Pauses.read()
+    assert current.hold(Turn, turn.pk)
+    assert not current.hold(Turn, other.pk)
+    assert turn.pk not in jobs.sweep(Turn, held=current.held_users())
 
 
 def test_a_person_is_paused_and_resumed_in_the_admin() -> None:
@@ -499,7 +502,7 @@ def test_who_is_asked_first_sees_whose_rows_these_are_and_what_the_button_does()
     page = client.post(
         "/admin/chat/session/", {"action": "cancel_all", "_selected_action": [turn.session_id]}
     )
-    assert ">Cancel everything in 1 session<" in page.content.decode()
+    assert ">Cancel all turns in 1 session<" in page.content.decode()
     gone = worker("host:9:gone", age=600)
     page = client.post(f"/admin/durable/workerbeat/{gone.pk}/change/", {"_act": "forget"})
     assert ">Forget 1 worker<" in page.content.decode() and "host:9:gone" in page.content.decode()
@@ -530,7 +533,7 @@ def test_a_button_is_there_only_where_it_does_something() -> None:
 def test_a_failure_that_was_answered_since_is_no_trouble() -> None:
     worker()
     turn = make_turn("failed", end_reason="model_error", ended_at=timezone.now())
-    assert "1 turn of the last hour failed because of the model." in troubles()
+    assert "1 turn failed in the last hour because of the model." in troubles()
     Turn.objects.create(session=turn.session, user=turn.user, status="completed", end_reason="done")
     assert troubles() == ""
 
@@ -538,7 +541,7 @@ def test_a_failure_that_was_answered_since_is_no_trouble() -> None:
 def test_errors_of_the_model_are_told_by_kind(settings: Settings) -> None:
     worker()
     for kind in ("unavailable", "unavailable", "rate_limited"):
-        tallies.count(tallies.Tally.MODEL_ERRORS, kind)
+        counters.count(counters.CounterBuffer.MODEL_ERRORS, kind)
     eventually(
         lambda: "failed in the last hour: 1 rate limited and 2 not reachable." in troubles(), seconds=10
     )

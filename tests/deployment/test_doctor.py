@@ -18,15 +18,15 @@ from django.db import connection
 from django.utils import timezone
 from pytest_django import Settings
 
+from accounts.encryption import seal
 from accounts.models import User
-from accounts.sealing import seal
-from copilot_project.checks import catalog, deployment
-from copilot_project.checks.check import Check
-from durable import alive
+from copilot_project.ops.checks import catalog, deployment
+from copilot_project.ops.checks.check import Check
+from durable import liveness
 from durable.models import WorkerBeat
 from durable.redis import client
 from executions.models import StoredCredential
-from tools import completions
+from tools.operations import completion_stream
 
 pytestmark = pytest.mark.django_db
 SITE = "https://ratchet.example.com"
@@ -61,8 +61,8 @@ def test_a_site_that_is_set_up_is_well() -> None:
     ("name", "value", "words", "hint"),
     [
         ("SITE_URL", "http://ratchet.example.com", "SITE_URL is http", "https://"),
-        ("ALLOWED_HOSTS", ["other.example.com"], "ALLOWED_HOSTS lacks ratchet", "Add the host"),
-        ("CSRF_TRUSTED_ORIGINS", [], "CSRF_TRUSTED_ORIGINS lacks", SITE),
+        ("ALLOWED_HOSTS", ["other.example.com"], "ALLOWED_HOSTS does not contain ratchet", "Add the host"),
+        ("CSRF_TRUSTED_ORIGINS", [], "CSRF_TRUSTED_ORIGINS does not contain", SITE),
     ],
 )
 def test_a_public_address_that_does_not_fit_is_told(
@@ -79,7 +79,7 @@ def test_a_whole_domain_may_be_allowed(settings: Settings) -> None:
 
 @pytest.mark.parametrize(
     ("proxies", "words"),
-    [([], "is empty"), (["proxy.local"], "no address or network"), (["0.0.0.0/0"], "trusts everybody")],
+    [([], "is empty"), (["proxy.local"], "not an address or network"), (["0.0.0.0/0"], "trusts everyone")],
 )
 def test_a_proxy_that_cannot_be_believed_is_told(settings: Settings, proxies: list[str], words: str) -> None:
     settings.COPILOT_TRUSTED_PROXIES = proxies
@@ -97,7 +97,7 @@ def keep_a_secret() -> None:
 
 def test_stored_secrets_are_tried_with_the_keys(settings: Settings) -> None:
     keep_a_secret()
-    assert "2 stored secrets tried" in deployment.keys().message
+    assert "2 stored secrets decrypted" in deployment.keys().message
     settings.ENCRYPTION_KEYS = [Fernet.generate_key().decode(), *settings.ENCRYPTION_KEYS]
     assert deployment.keys().ok, "the old key still opens it"
 
@@ -105,25 +105,25 @@ def test_stored_secrets_are_tried_with_the_keys(settings: Settings) -> None:
 def test_keys_that_open_nothing_are_told(settings: Settings) -> None:
     keep_a_secret()
     settings.ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
-    tells(deployment.keys(), "do not open", hint="Put back the key")
+    tells(deployment.keys(), "cannot decrypt", hint="Append the key")
 
 
 def test_a_key_that_is_none_is_told(settings: Settings) -> None:
     keep_a_secret()
     settings.ENCRYPTION_KEYS = ["changeme"]
-    tells(deployment.keys(), "a key that is none", hint="makekeys")
+    tells(deployment.keys(), "an invalid key", hint="makekeys")
 
 
 @pytest.mark.parametrize(
     ("field", "value", "words"),
     [
-        ("internal_api_key", "1234", "INTERNAL_API_KEY is short"),
-        ("flower_basic_auth", "operator:1234", "FLOWER_BASIC_AUTH is short"),
+        ("internal_api_key", "1234", "INTERNAL_API_KEY is too short"),
+        ("flower_basic_auth", "operator:1234", "FLOWER_BASIC_AUTH is too short"),
     ],
 )
 def test_a_short_password_is_told(settings: Settings, field: str, value: str, words: str) -> None:
     settings.ENV = replace(settings.ENV, **{field: value})
-    tells(deployment.keys(), words, hint="16 characters")
+    tells(deployment.keys(), words, hint="16 random characters")
 
 
 # --- servers --------------------------------------------------------------------------------------
@@ -193,7 +193,7 @@ def test_a_redis_that_is_away_is_told(monkeypatch: pytest.MonkeyPatch, probe: Ca
         raise ConnectionError("nobody there")
 
     monkeypatch.setattr(deployment, "client", away)
-    monkeypatch.setattr(alive, "client", away)
+    monkeypatch.setattr(liveness, "client", away)
     tells(probe(), "nobody there", hint="REDIS_URL")
 
 
@@ -209,7 +209,9 @@ def test_a_queue_nobody_serves_is_told() -> None:
     worker("turns")
     worker("executions", age=3600)
     tells(
-        deployment.queues(), "nobody serves executions, operations, webhooks", hint="executions, operations"
+        deployment.queues(),
+        "no worker serves executions, operations, webhooks",
+        hint="executions, operations",
     )
     worker("operations,webhooks")
     worker("executions")
@@ -218,28 +220,28 @@ def test_a_queue_nobody_serves_is_told() -> None:
 
 def test_a_missing_beat_is_told_and_two_are_enough(redis_server: object) -> None:
     client().delete("ratchet:alive:beat")
-    tells(deployment.beat(), "none gave a sign of life", hint="entrypoint beat")
-    alive.SignOfLife("beat").give()
+    tells(deployment.beat(), "it is not running", hint="entrypoint beat")
+    liveness.LivenessSignal("beat").give()
     assert deployment.beat().ok
-    client().zadd("ratchet:alive:beat", {"elsewhere:1": alive.now()})
+    client().zadd("ratchet:alive:beat", {"elsewhere:1": liveness.now()})
     assert "2 run where one is enough" in deployment.beat().message
     client().delete("ratchet:alive:beat")
 
 
 def test_a_beat_that_fell_silent_is_missing(redis_server: object) -> None:
     client().delete("ratchet:alive:beat")
-    client().zadd("ratchet:alive:beat", {"elsewhere:1": alive.now() - 3600})
+    client().zadd("ratchet:alive:beat", {"elsewhere:1": liveness.now() - 3600})
     assert not deployment.beat().ok
 
 
 def test_a_consumer_is_needed_once_somebody_has_written(redis_server: object) -> None:
-    client().delete(f"ratchet:alive:{completions.GROUP}", completions.STREAM)
+    client().delete(f"ratchet:alive:{completion_stream.GROUP}", completion_stream.STREAM)
     tells(deployment.consumer(), "no consumer", hint="entrypoint completions", needed=False)
-    client().xadd(completions.STREAM, {"operation_id": "x"})
+    client().xadd(completion_stream.STREAM, {"operation_id": "x"})
     tells(deployment.consumer(), "no consumer", hint="entrypoint completions", needed=True)
-    alive.SignOfLife(completions.GROUP).give()
+    liveness.LivenessSignal(completion_stream.GROUP).give()
     assert deployment.consumer().ok
-    client().delete(f"ratchet:alive:{completions.GROUP}", completions.STREAM)
+    client().delete(f"ratchet:alive:{completion_stream.GROUP}", completion_stream.STREAM)
 
 
 # --- the way in -----------------------------------------------------------------------------------
@@ -286,17 +288,17 @@ def test_a_site_that_answers_the_world_is_well(settings: Settings) -> None:
 
 def test_a_proxy_that_does_not_say_https_is_told(settings: Settings) -> None:
     with public(settings, login_=301):
-        tells(deployment.public_site(), "in a circle", hint="X-Forwarded-Proto")
+        tells(deployment.public_site(), "in a loop", hint="X-Forwarded-Proto")
 
 
 def test_a_proxy_without_servers_behind_it_is_told(settings: Settings) -> None:
     with public(settings, login_=502):
-        tells(deployment.public_site(), "answers 502", hint="proxy's log")
+        tells(deployment.public_site(), "answers 502", hint="log of the proxy")
 
 
 def test_metrics_that_are_open_to_the_world_are_told(settings: Settings) -> None:
     with public(settings, login_=200, metrics=200):
-        tells(deployment.public_site(), "/metrics is open", hint="404", needed=False)
+        tells(deployment.public_site(), "/metrics is public", hint="404", needed=False)
 
 
 def test_a_proxy_that_passes_no_websocket_is_told(settings: Settings) -> None:

@@ -181,24 +181,6 @@ def test_every_volume_and_file_that_is_mounted_exists(compose: dict[str, Any]) -
                 assert source in compose["volumes"], f"{name}: {source}"
 
 
-@pytest.mark.parametrize("name", ["Caddyfile", "nginx.conf"])
-def test_the_proxies_neither_buffer_streams_nor_show_the_metrics(name: str) -> None:
-    text = (DOCKER / name).read_text()
-    assert "flush_interval -1" in text or "proxy_buffering off" in text
-    assert "/metrics" in text
-    assert "sticky" not in text and "ip_hash" not in text
-
-
-@pytest.mark.parametrize(("name", "words"), [("Caddyfile", "keepalive off"), ("nginx.conf", "close;")])
-def test_the_proxies_send_no_message_on_a_connection_that_may_be_closing(name: str, words: str) -> None:
-    assert words in (DOCKER / name).read_text()
-
-
-def test_nginx_forgets_no_process_that_was_away_for_a_moment() -> None:
-    servers = re.findall(r"^ +server \S+:8000(.*);", (DOCKER / "nginx.conf").read_text(), re.MULTILINE)
-    assert servers == [" max_fails=0"] * 2
-
-
 # --- watching -----------------------------------------------------------------------------------
 
 

@@ -1,4 +1,4 @@
-"""docs/deployment.md can be followed: its tables are fresh, its variables exist, its commands run."""
+"""docs/how-to/deploy.md can be followed: its tables are fresh, its variables exist, its commands run."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ import pytest
 from django.urls import reverse
 
 from copilot_project import deployment_page
-from copilot_project.embedded.redis import find_server
 from copilot_project.env import ROOT, Environment
+from copilot_project.launcher.redis import find_server
+from tests.harness import DIE_WITH_PARENT, eventually, free_port
 from tests.needs import POSTGRES_URL, POSTGRESQL, RABBITMQ, require
-from tests.rig import LEASH, eventually, free_port
 
 TEXT = deployment_page.PAGE.read_text()
 OUTSIDE = {
@@ -106,7 +106,7 @@ class Walk:
         lines = self.block("", "appendonly")
         config.write_text(f"{lines}\nport 0\nunixsocket {socket}\ndir {self.folder}\n")
         self.processes.append(subprocess.Popen([find_server(), str(config)], stdout=subprocess.DEVNULL))
-        eventually(socket.exists, seconds=20, what="Redis")
+        eventually(socket.exists, what="Redis")
 
     def environment(self) -> dict[str, str]:
         """The file of the guide, with the keys it says how to make and the addresses of this machine."""
@@ -165,7 +165,7 @@ class Walk:
             with (self.folder / f"{role}.log").open("wb") as log:
                 command = [
                     sys.executable,
-                    str(LEASH),
+                    str(DIE_WITH_PARENT),
                     str(os.getpid()),
                     *start[1].replace("%i", role).split(),
                 ]
@@ -180,7 +180,7 @@ class Walk:
     def end(self) -> None:
         for process in self.processes:
             process.kill()
-            process.wait(10)
+            process.wait(60)
         self.undo.close()
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.deployment.roles import Deployment, running
+from tests.harness import ROOT, Reader, eventually
 from tests.needs import BUBBLEWRAP, ROOT_USER, require
-from tests.rig import ROOT, Reader, eventually
 
 pytestmark = [pytest.mark.services, pytest.mark.timeout(600)]
 USER = 10001  # as in docker/Dockerfile

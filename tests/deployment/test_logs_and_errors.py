@@ -14,12 +14,12 @@ import sentry_sdk
 from django.db import OperationalError
 from sentry_sdk.transport import Transport
 
-from copilot_project import sentry
-from copilot_project.log_lines import Ids, JsonLines, PlainLines
-from copilot_project.request_id import request_id
+from copilot_project.ops import sentry
+from copilot_project.ops.log_format import Ids, JsonLines, PlainLines
+from copilot_project.web.request_id import request_id
 from durable.log_context import working_on
 from llm.errors import ModelUnavailable
-from tests.rig import ROOT
+from tests.harness import ROOT
 
 CANARY = "canary-7f3a9c"
 
@@ -132,7 +132,7 @@ def test_what_is_started_is_told_nothing_of_sentry() -> None:
     """Its library would add ids to the environment of every process, and the sandbox lets no such thing in."""
     code = """
 import subprocess
-from copilot_project import sentry
+from copilot_project.ops import sentry
 assert sentry.start("https://key@sentry.invalid/1", environment="test")
 print(subprocess.run(["/usr/bin/env"], env={"A": "1"}, capture_output=True, text=True).stdout, end="")
 """

@@ -17,14 +17,15 @@ from django.utils import timezone
 
 from accounts.models import LedgerEntry, User
 from chat.models import Attempt, Session, Turn
+from copilot_project import limits
 from copilot_project.celery import app
-from copilot_project.metrics.adding_up import advance, count_of
-from copilot_project.metrics.models import RunningTotal
-from copilot_project.metrics.sources import SOURCES
-from durable import limits
+from copilot_project.ops.metrics.models import RunningTotal
+from copilot_project.ops.metrics.rollup import advance, count_of
+from copilot_project.ops.metrics.sources import SOURCES
 from durable.ids import new_id
+from durable.lifecycle import lifecycle_of
 from durable.models import Cause
-from tests.rig import ROOT
+from tests.harness import ROOT
 from tools.models import Operation, ToolCall
 
 pytestmark = pytest.mark.django_db
@@ -123,7 +124,7 @@ def test_what_was_counted_stays_counted_when_its_row_is_deleted(client: Client, 
 def test_old_rows_are_added_up_once_and_piece_by_piece(
     client: Client, session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "METRICS_PIECE_ROWS", 2)
+    monkeypatch.setattr(limits, "METRICS_BATCH_ROWS", 2)
     for hours in range(7):
         turn(session, ago=LONG_AGO + timedelta(hours=hours))
     same_moment = timezone.now() - timedelta(days=5)
@@ -168,7 +169,7 @@ def test_the_call_of_an_operation_counts_once_with_its_end(client: Client, sessi
     Operation.objects.filter(pk=operation.pk).update(
         status="failed", end_reason="failed", ended_at=timezone.now()
     )
-    Operation.objects.get(pk=operation.pk).ended()
+    lifecycle_of(Operation).ended(Operation.objects.get(pk=operation.pk))
     found = numbers(client)
     assert found[name] == 1
     assert found['ratchet_operations_total{end_reason="failed",status="failed"}'] == 1
@@ -205,7 +206,7 @@ def test_the_newest_rows_are_found_by_an_index(source: Any) -> None:
 def test_every_metric_is_in_the_guide(client: Client) -> None:
     page = client.get("/metrics").content.decode()
     exposed = set(re.findall(r"^# TYPE (\w+) ", page, re.MULTILINE))
-    guide = (ROOT / "docs" / "watching.md").read_text()
+    guide = (ROOT / "docs" / "reference" / "monitoring.md").read_text()
     assert exposed == set(re.findall(r"`(ratchet_\w+)`", guide))
 
 

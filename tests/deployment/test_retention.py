@@ -13,10 +13,10 @@ from pytest_django import Settings
 from accounts.models import User
 from chat.delivery import reader
 from chat.models import Message, Session, Step, Turn
-from copilot_project import retention
-from copilot_project.tasks import throw_away_old
-from durable import log
-from durable.events import START, Entry, Position
+from copilot_project.ops import retention
+from copilot_project.tasks import delete_old
+from durable import event_log
+from durable.events import START, LoggedEvent, Position
 from durable.models import EventPage
 
 TEXT = "Said long ago."
@@ -30,7 +30,7 @@ def ended_turn(days: float, *, status: str = "completed") -> Turn:
     Turn.objects.filter(pk=turn.pk).update(ended_at=timezone.now() - timedelta(days=days))
     Message.objects.create(pk=turn.answer_id, session=session, turn=turn, role="assistant", text=TEXT)
     Step.objects.create(turn=turn, number=0, attempt=1, parts=[{"kind": "text", "text": TEXT}])
-    log.store(turn.pk, [Entry(Position(1, 1), START, '{"type":"start"}')])
+    event_log.store(turn.pk, [LoggedEvent(Position(1, 1), START, '{"type":"start"}')])
     return turn
 
 
@@ -42,17 +42,17 @@ def pages(turn: Turn) -> int:
 def test_old_streams_go_and_young_ones_and_the_messages_stay(settings: Settings) -> None:
     settings.COPILOT_KEEP_EVENTS_DAYS = 30
     old, young = ended_turn(31), ended_turn(29)
-    assert retention.throw_away_old()["event pages"] == 1
+    assert retention.delete_old()["event pages"] == 1
     assert (pages(old), pages(young)) == (0, 1)
     assert old.messages.get().text == TEXT
-    assert retention.throw_away_old()["event pages"] == 0
+    assert retention.delete_old()["event pages"] == 0
 
 
 @pytest.mark.django_db
 def test_a_turn_that_has_not_ended_keeps_its_stream_however_old_it_is(settings: Settings) -> None:
     settings.COPILOT_KEEP_EVENTS_DAYS = 1
     turn = ended_turn(400, status="waiting")
-    retention.throw_away_old()
+    retention.delete_old()
     assert pages(turn) == 1
 
 
@@ -60,7 +60,7 @@ def test_a_turn_that_has_not_ended_keeps_its_stream_however_old_it_is(settings: 
 def test_zero_days_keep_everything(settings: Settings) -> None:
     settings.COPILOT_KEEP_EVENTS_DAYS = settings.COPILOT_KEEP_EXECUTIONS_DAYS = 0
     turn = ended_turn(4000)
-    throw_away_old.run()
+    delete_old.run()
     assert pages(turn) == 1
 
 
@@ -96,8 +96,8 @@ def test_a_broom_that_breaks_keeps_no_other_one_from_sweeping(
     def broken() -> int:
         raise KeyError("a row nobody foresaw")
 
-    brooms = {"broken": broken} | retention.BROOMS
-    monkeypatch.setattr(retention, "BROOMS", brooms)
-    removed = retention.throw_away_old()
+    deleters = {"broken": broken} | retention.DELETERS
+    monkeypatch.setattr(retention, "DELETERS", deleters)
+    removed = retention.delete_old()
     assert (removed["broken"], removed["event pages"], pages(turn)) == (0, 1, 0)
-    assert "Throwing away what is old failed for broken" in caplog.text
+    assert "Deleting old data failed for broken" in caplog.text

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,7 @@ from tests.deployment.certificates import own_certificate
 from tests.deployment.load import Load
 from tests.deployment.proxy import Proxy, round_robin
 from tests.deployment.roles import ROLES, Deployment, deployed
-from tests.rig import Reader, eventually
+from tests.harness import Reader, eventually
 
 ROUNDS = int(os.environ.get("ROLLING_RESTARTS", "1"))  # the long form: ROLLING_RESTARTS=5 ROLLING_PEOPLE=10
 PEOPLE = int(os.environ.get("ROLLING_PEOPLE", "2"))
@@ -66,7 +66,7 @@ def test_doctor_finds_a_whole_deployment_well(deployment: Deployment, tmp_path: 
     assert rows["workers"]["message"].startswith("5 alive")
     assert rows["queues"]["message"] == "executions: 1, operations: 1, turns: 3, webhooks: 1"
     assert rows["public site"]["message"] == f"https://127.0.0.1:{deployment.site_port}"
-    assert rows["websockets"]["message"] == "pass the proxy"
+    assert rows["websockets"]["message"] == "work through the proxy"
 
 
 def optional(rows: dict[str, dict[str, Any]]) -> list[str]:
@@ -106,21 +106,31 @@ def test_a_rolling_restart_of_every_process_under_load_shows_no_error_and_loses_
     with Load(deployment, people=PEOPLE) as load:
         load.go_on("the first answers")
         for _ in range(ROUNDS):
-            for name, role in list(deployment.live.items()):
-                replace(deployment, name, role)
+            for stop in replacements(deployment):
+                stop()
                 assert load.errors == []
         load.go_on("answers after the restart")
     load.check()
     assert load.comebacks >= 1
 
 
-def replace(deployment: Deployment, name: str, role: str) -> None:
-    """The new process first where it can run beside the old one; a web process keeps its port."""
-    if role != "web":
-        new = deployment.start_role(role)
-        eventually(lambda: deployment.health(new) == 0, what=f"a sign of life of {new}")
-        deployment.stop_role(name)
-        return
+def replacements(deployment: Deployment) -> list[Callable[[], None]]:
+    """Start a new process for each that can run beside the old one; what stops the old ones, one after the other."""
+    old = list(deployment.live.items())
+    for new in [deployment.start_role(role) for _, role in old if role != "web"]:
+        eventually(partial(is_healthy, deployment, new), what=f"a sign of life of {new}")
+    return [
+        partial(replace_web if role == "web" else Deployment.stop_role, deployment, name)
+        for name, role in old
+    ]
+
+
+def is_healthy(deployment: Deployment, name: str) -> bool:
+    return deployment.health(name) == 0
+
+
+def replace_web(deployment: Deployment, name: str) -> None:
+    """A web process keeps its port, so that the old one goes first."""
     number = deployment.web_names.index(name)
     deployment.stop_role(name)
     deployment.web_names[number] = deployment.start_role("web", PORT=str(deployment.web_ports[number]))
@@ -160,7 +170,7 @@ def wrong_metrics(deployment: Deployment, web: int) -> list[str]:
 
 
 def metrics_of(deployment: Deployment, web: int) -> dict[str, float]:
-    page = httpx.get(f"{deployment.url(web)}/metrics", timeout=30).text
+    page = httpx.get(f"{deployment.url(web)}/metrics", timeout=60).text
     lines = (line.rsplit(" ", 1) for line in page.splitlines() if not line.startswith("#"))
     return {name: float(number) for name, number in lines}
 

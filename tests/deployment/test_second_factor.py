@@ -19,12 +19,12 @@ from django_otp.oath import TOTP
 from pytest_django import Settings
 
 from accounts.models import User
-from copilot_project.console import groups
-from copilot_project.console.door import SEEN_AT
-from copilot_project.console.second_factor import factor
-from copilot_project.console.second_factor.models import Authenticator, RecoveryCode
 from copilot_project.env import BadEnvironment, Environment
-from durable.limits import RECOVERY_CODES, WRONG_CODES
+from copilot_project.limits import RECOVERY_CODES, WRONG_CODES
+from copilot_project.ops.console import groups
+from copilot_project.ops.console.access import SEEN_AT
+from copilot_project.ops.console.second_factor import factor
+from copilot_project.ops.console.second_factor.models import Authenticator, RecoveryCode
 
 pytestmark = pytest.mark.django_db
 PASSWORD = "a good password"
@@ -96,7 +96,7 @@ def test_it_is_set_up_by_a_picture_that_no_other_server_sees(ada: User) -> None:
     done = client.post(MINE, {"do": "confirm", "code": code_of(device)})
     assert len(done.context["codes"]) == RECOVERY_CODES
     assert is_in(client), "who set it up need not give another code"
-    assert LogEntry.objects.get().change_message == "Second factor set up."
+    assert LogEntry.objects.get().change_message == "Set up a second factor."
     assert done.context["codes"][0] not in client.get(MINE).content.decode()
 
 
@@ -104,7 +104,7 @@ def test_a_wrong_code_does_not_turn_it_on(ada: User) -> None:
     client = log_in(ada)
     client.get(MINE)
     page = client.post(MINE, {"do": "confirm", "code": "000000"}).content.decode()
-    assert "not right" in page
+    assert "is wrong or has been used" in page
     assert not Authenticator.objects.filter(confirmed=True).exists()
 
 
@@ -252,7 +252,7 @@ def test_a_login_that_gave_a_code_of_an_old_factor_gives_one_of_the_new(
     ada, codes = with_factor
     client = log_in(ada)
     give(client, code=codes[0])
-    factor.take_away(ada)
+    factor.remove(ada)
     factor.confirm(ada, code_of(factor.begin(ada)))
     assert not is_in(client)
 
@@ -338,7 +338,7 @@ def test_who_has_no_password_logs_in_again(ada: User) -> None:
     client = Client()
     client.force_login(ada)
     idle(client, 3700)
-    assert b"by a new link" in client.get("/admin/", follow=True).content
+    assert b"with a new link" in client.get("/admin/", follow=True).content
     assert give(client, password="") == 403
     client.force_login(ada)
     assert is_in(client)

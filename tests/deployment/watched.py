@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.deployment.collector import ENVELOPES, RAW, SPANS
-from tests.rig import Stack, eventually, free_port
+from tests.harness import Stack, eventually, free_port
 
 Span = dict[str, Any]
 

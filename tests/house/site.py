@@ -38,7 +38,7 @@ class Script:
             if number < start:
                 continue
             if number == self.hold_at:
-                assert self.cancelled.wait(30)
+                assert self.cancelled.wait(120)
             yield f"id: 1-{number}\ndata: {json.dumps(chunk)}\n\n".encode()
         yield b"data: [DONE]\n\n"
 

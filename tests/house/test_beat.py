@@ -11,8 +11,8 @@ from django.utils import timezone
 from django_celery_beat.models import PeriodicTask
 from django_celery_beat.schedulers import DatabaseScheduler
 
-from copilot_project.embedded import services
-from durable import limits
+from copilot_project.launcher import services
+from workspace import limits
 from workspace.models import LooseBlob
 from workspace.tasks import purge_deleted
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from cryptography.fernet import Fernet
 
-from copilot_project.documentation import environment_page
 from copilot_project.env import MAX_SOCKET_PATH, ROOT, BadEnvironment, Environment, embedded_socket, split
+from copilot_project.environment_page import environment_page
 
 
 def test_without_variables_every_default_holds() -> None:
@@ -75,6 +75,9 @@ def test_the_offline_model_answers_only_when_no_model_is_configured() -> None:
     assert Environment.read({}).offline_model
     assert not Environment.read({"OPENAI_API_KEY": "k"}).offline_model
     assert not Environment.read({"OPENAI_BASE_URL": "http://m/v1"}).offline_model
+    assert not Environment.read({"ANTHROPIC_API_KEY": "k"}).offline_model
+    assert not Environment.read({"ANTHROPIC_BASE_URL": "http://m"}).offline_model
+    assert not Environment.read({"COPILOT_ENDPOINTS": "/etc/endpoints.json"}).offline_model
 
 
 def test_a_long_home_gets_a_short_socket_of_its_own() -> None:

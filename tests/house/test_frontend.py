@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from copilot_project import api_types
-from copilot_project.embedded import ui
-from llm.offline.conversation import Conversation
+from copilot_project.launcher import ui
+from copilot_project.web import api_types
+from llm.offline.conversation import OfflineConversation
 from llm.offline.rules import answer
 from tests.needs import INTERFACE_PACKAGES, NODE, require
 
@@ -17,7 +17,7 @@ PROMPTS = (ui.FRONTEND / "src" / "chat" / "prompts.ts").read_text()
 
 
 @pytest.fixture(scope="module")
-def node() -> ui.Node:
+def node() -> ui.NodeJs:
     """A Node with the packages."""
     require(NODE, INTERFACE_PACKAGES)
     found = ui.machine_node() or ui.wheel_node()
@@ -26,21 +26,21 @@ def node() -> ui.Node:
 
 
 @pytest.mark.node
-def test_unit_tests_of_the_chat_ui_pass(node: ui.Node) -> None:
+def test_unit_tests_of_the_chat_ui_pass(node: ui.NodeJs) -> None:
     node.run("test", folder=ui.FRONTEND, seconds=TEST_SECONDS)
 
 
 @pytest.mark.node
 @pytest.mark.quality
 @pytest.mark.parametrize("script", ["lint", "types"])
-def test_the_chat_ui_satisfies(node: ui.Node, script: str) -> None:
+def test_the_chat_ui_satisfies(node: ui.NodeJs, script: str) -> None:
     node.run("run", script, folder=ui.FRONTEND, seconds=TEST_SECONDS)
 
 
 @pytest.mark.parametrize("text", re.findall(r"text: '([^']+)'", PROMPTS))
 def test_suggested_prompt_is_one_the_offline_model_knows(text: str) -> None:
-    reply = answer(Conversation({"messages": [{"role": "user", "content": text}]}))
-    assert "No rule of mine fits" not in "".join(reply.pieces)
+    reply = answer(OfflineConversation({"messages": [{"role": "user", "content": text}]}))
+    assert "I have no rule for that" not in "".join(reply.pieces)
 
 
 def test_there_are_suggested_prompts() -> None:

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from copilot_project.embedded.ports import free_port
 from copilot_project.env import ROOT
+from copilot_project.launcher.bind_addresses import free_port
 from tests.house.processes import is_alive, until
 from tests.house.test_up import HOST, System, any_other, environment, get, start, stop
 
@@ -101,5 +101,5 @@ def test_the_supervisor_said_what_it_did(system: System) -> None:
     stop(system)
     assert system.process.stdout is not None
     said = system.process.stdout.read()
-    assert "turns gave no sign of life for 5 s; replacing it" in said
-    assert "web gave no sign of life for 5 s; replacing it" in said
+    assert "turns has not responded for 5 s; replacing it" in said
+    assert "web has not responded for 5 s; replacing it" in said

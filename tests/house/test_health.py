@@ -15,11 +15,11 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from copilot_project.celery import app
-from copilot_project.checks import catalog, machine, parts
-from copilot_project.checks.check import broken, well
-from copilot_project.checks.web import answers
-from copilot_project.embedded import ui
+from copilot_project.launcher import ui
 from copilot_project.management.commands.doctor import describe
+from copilot_project.ops.checks import catalog, machine, parts
+from copilot_project.ops.checks.check import broken, well
+from copilot_project.ops.checks.web import answers
 from durable.models import WorkerBeat
 from tests.house.site import Script, serving
 

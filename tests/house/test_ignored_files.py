@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from tests.rig import ROOT
+from tests.harness import ROOT
 
 SECRET_FILES = ["docker/.env", ".env", "docker/.env.production", "ratchet.env", "docker/site.env"]
 

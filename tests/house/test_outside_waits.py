@@ -25,26 +25,25 @@ WAITING = frozenset(
     [
         "boundary/http.py",
         "boundary/isolated.py",
-        "boundary/resolving.py",
-        "boundary/sandbox/boxes.py",
-        "boundary/sandbox/launching.py",
-        "executions/blocks/adapters/databases.py",
-        "executions/blocks/adapters/mail.py",
-        "executions/blocks/isolation.py",
+        "boundary/resolver.py",
+        "boundary/sandbox/workdirs.py",
+        "boundary/sandbox/process.py",
+        "blocks/adapters/databases.py",
+        "blocks/adapters/mail.py",
+        "blocks/isolation.py",
     ]
 )
 REACHED_THROUGH_THEM = {
     "boundary/addresses.py": "names of address families only",
-    "boundary/connecting.py": "boundary.http",
+    "boundary/pinned_connections.py": "boundary.http",
     "boundary/parsers/server.py": "the other end of boundary.isolated, a process of its own",
-    "executions/blocks/adapters/guarded_requests.py": "the port for HTTP, that is boundary.http",
-    "executions/blocks/adapters/reaching.py": "says how TLS is checked, connects to nobody",
+    "blocks/adapters/guarded_requests.py": "the port for HTTP, that is boundary.http",
+    "blocks/adapters/network.py": "says how TLS is checked, connects to nobody",
     "llm/asking.py": "llm.client, on the background loop",
     "llm/transport.py": "llm.client, on the background loop",
-    "llm/offline/embedded.py": "a server for tests and for machines without a model",
     "llm/offline/server.py": "a server for tests and for machines without a model",
 }
-THREADS_TO_LOOP = frozenset({"llm/client.py", "llm/offline/embedded.py", "llm/transport.py"})
+THREADS_TO_LOOP = frozenset({"llm/client.py", "llm/transport.py"})
 
 
 @functools.cache
@@ -87,12 +86,12 @@ def test_product_code_that_reaches_outside_with_a_connection_in_hand_is_noticed(
     """The check of every test, checked: as if a block connected by itself after a query."""
     code = "reach = lambda socket: socket.connect_ex(('127.0.0.1', 1))"
     names: dict[str, Any] = {}
-    exec(compile(code, str(ROOT / "executions" / "blocks" / "catalog" / "new.py"), "exec"), names)
+    exec(compile(code, str(ROOT / "blocks" / "catalog" / "new.py"), "exec"), names)
     User.objects.count()
     try:
         for wait in (contextlib.nullcontext(), outside_wait()):
             with socket.socket() as connecting, wait:
                 names["reach"](connecting)
-        assert violations == ["socket.connect at executions/blocks/catalog/new.py:1 on MainThread"]
+        assert violations == ["socket.connect at blocks/catalog/new.py:1 on MainThread"]
     finally:
         violations.clear()

@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from copilot_project.embedded.ports import NoFreePort, free_port, listen
+from copilot_project.launcher.bind_addresses import NoFreePort, free_port, listen
 
 HOST = "127.0.0.1"
 

@@ -2,7 +2,7 @@
 
 Python's `re` holds the interpreter while it works: one pattern with two ways to read the same text, repeated, and a
 stranger's few kilobytes freeze a web process or a worker with everybody's turns. Patterns that people write
-themselves run in the library `regex`, with a time limit (executions/blocks/families/patterns.py).
+themselves run in the library `regex`, with a time limit (blocks/support/patterns.py).
 
 Every text in the source is taken for a pattern, whoever it is handed to; prose is hardly ever one that repeats. What
 is put together from pieces is found compiled, in the modules.
@@ -100,8 +100,8 @@ def test_no_pattern_put_together_from_pieces_backtracks_exponentially() -> None:
 SHORT_TEXTS = {
     "boundary/readable.py": "the repeat has at most 500 characters, and the first kilobytes of a page are looked at",
     "boundary/urls.py": "a URL has at most 8,192 characters, and only a # after the first one fails",
-    "tools/handbook.py": "headings of the product's own documentation",
-    "tools/moments/reading.py": "an expression of time has at most 200 characters",
+    "tools/docs_search.py": "headings of the product's own documentation",
+    "tools/time_ranges/parse.py": "an expression of time has at most 200 characters",
 }
 # Not bounded so far: the offline model, a program of its own for trying the product out, holds only itself up.
 OFFLINE_MODEL = "llm/offline/"

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
+from copilot_project import limits
 from copilot_project.env import ROOT
 from copilot_project.terminal import api
-from copilot_project.terminal.cleaning import Cleaner, clean
-from copilot_project.terminal.conversation import Conversation
-from copilot_project.terminal.errors import ConnectionLost, Refused
+from copilot_project.terminal.conversation import TerminalConversation
+from copilot_project.terminal.errors import ConnectionLost, SiteRefused
+from copilot_project.terminal.sanitize import Cleaner, clean
 from copilot_project.terminal.screen import Screen, rows
-from copilot_project.terminal.stream import TurnStream, parse_events
-from durable import limits
+from copilot_project.terminal.stream import TurnEvents, parse_events
 from tests.house.site import SESSION, TURN, Script, serving
 
 # --- cleaning -----------------------------------------------------------------------------------
@@ -76,7 +76,7 @@ def answer(*texts: str, end: str = "stop") -> list[dict[str, Any]]:
 
 def read_all(script: Script) -> list[dict[str, Any]]:
     with api.open_client(script.url, "key") as client:
-        return list(TurnStream(client, TURN, sleep=lambda seconds: None))
+        return list(TurnEvents(client, TURN, sleep=lambda seconds: None))
 
 
 def test_a_stream_is_read_to_its_end() -> None:
@@ -91,7 +91,7 @@ def test_a_stream_cut_at_any_byte_is_resumed_without_gap_or_repeat() -> None:
     with serving(Script(chunks=chunks)) as script, api.open_client(script.url, "key") as client:
         for cut in range(1, len(whole)):
             script.cuts = [cut]
-            stream = TurnStream(client, TURN, sleep=lambda seconds: None)
+            stream = TurnEvents(client, TURN, sleep=lambda seconds: None)
             assert list(stream) == chunks, f"cut after {cut} bytes"
 
 
@@ -110,7 +110,7 @@ def test_an_ailing_server_is_asked_again() -> None:
 
 
 def test_a_turn_of_somebody_else_is_refused_in_the_sites_words() -> None:
-    with serving(Script(statuses=[404])) as script, pytest.raises(Refused, match="not now"):
+    with serving(Script(statuses=[404])) as script, pytest.raises(SiteRefused, match="not now"):
         read_all(script)
 
 
@@ -119,14 +119,14 @@ def test_a_server_that_stays_away_is_given_up(monkeypatch: pytest.MonkeyPatch) -
     with serving(Script()) as script:
         url = script.url
     with api.open_client(url, "key") as client, pytest.raises(ConnectionLost):
-        list(TurnStream(client, TURN, sleep=lambda seconds: None))
+        list(TurnEvents(client, TURN, sleep=lambda seconds: None))
 
 
 def test_pauses_between_tries_grow_and_are_random() -> None:
     pauses: list[float] = []
     flaky = Script(chunks=answer("ok"), statuses=[503] * 8)
     with serving(flaky), api.open_client(flaky.url, "key") as client:
-        list(TurnStream(client, TURN, sleep=pauses.append))
+        list(TurnEvents(client, TURN, sleep=pauses.append))
     assert len(pauses) == 8
     assert all(0 <= pause <= min(0.25 * 2**number, 8) for number, pause in enumerate(pauses))
     assert len(set(pauses)) == 8
@@ -202,7 +202,7 @@ def test_text_of_a_lost_attempt_is_taken_back_on_a_terminal() -> None:
     _, out, _ = shown(two_attempts(), live=True)
     assert Terminal().play(out) == [
         "Kept.",
-        "The answer was interrupted and goes on from here.",
+        "The answer was interrupted and continues from here.",
         "A whole sentence.",
     ]
 
@@ -211,7 +211,7 @@ def test_who_waits_in_line_is_told_so() -> None:
     chunks = [{"type": "data-turn", "data": {"attempt": 0, "queue_position": 2}}, *answer("Hi")]
     _, out, notes = shown(chunks, live=False)
     assert out == "Hi\n"
-    assert "Waiting to begin: number 2 in your queue." in notes
+    assert "Queued: number 2 in your queue." in notes
 
 
 def test_a_first_attempt_takes_nothing_back() -> None:
@@ -265,7 +265,7 @@ def test_rows_count_wrapped_and_wide_lines() -> None:
 
 def test_a_message_makes_a_session_and_a_turn_with_a_key() -> None:
     with serving(Script(chunks=answer("Hi"))) as script, api.open_client(script.url, "secret") as client:
-        conversation = Conversation(client, make_screen=lambda: Screen(io.StringIO(), io.StringIO()))
+        conversation = TerminalConversation(client, make_screen=lambda: Screen(io.StringIO(), io.StringIO()))
         assert conversation.ask("hello") == 0
         assert conversation.ask("again") == 0
     assert [path for path, _, _ in script.seen] == [
@@ -282,23 +282,27 @@ def test_a_refusal_is_said_in_the_sites_words_and_the_talk_goes_on() -> None:
     refusal = {"error": {"code": "budget", "message": "Over budget.", "hint": "Wait until tomorrow."}}
     lines, said = iter(["", "hello", "quit"]), list[str]()
     with serving(Script(refuse=(402, refusal))) as script, api.open_client(script.url, "key") as client:
-        assert Conversation(client).talk(lambda prompt: next(lines), said.append) == 0
+        assert TerminalConversation(client).talk(lambda prompt: next(lines), said.append) == 0
     assert said == ["Over budget. Wait until tomorrow."]
 
 
 def test_an_answer_that_is_not_ours_is_told_by_its_status() -> None:
     strange = Script(refuse=(502, {"unexpected": 1}))
-    with serving(strange), api.open_client(strange.url, "key") as client, pytest.raises(Refused, match="502"):
-        Conversation(client).ask("hello")
+    with (
+        serving(strange),
+        api.open_client(strange.url, "key") as client,
+        pytest.raises(SiteRefused, match="502"),
+    ):
+        TerminalConversation(client).ask("hello")
 
 
 INTERRUPTED = f"""
 import sys
 sys.path.insert(0, {str(ROOT)!r})
 from copilot_project.terminal.api import open_client
-from copilot_project.terminal.conversation import Conversation
+from copilot_project.terminal.conversation import TerminalConversation
 with open_client(sys.argv[1], 'key') as client:
-    sys.exit(Conversation(client).ask('hello'))
+    sys.exit(TerminalConversation(client).ask('hello'))
 """
 
 

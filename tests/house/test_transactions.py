@@ -11,22 +11,22 @@ import pytest
 from copilot_project.env import ROOT
 
 PACKAGES = (
-    "accounts", "boundary", "chat", "connections", "copilot_project", "doors", "durable", "executions", "llm",
+    "accounts", "blocks", "boundary", "chat", "connections", "copilot_project", "doors", "durable", "executions", "llm",
     "tools", "webhooks", "workspace",
 )  # fmt: skip
 
 # Where `transaction.atomic` stands by itself: a file, and as many uses as it has. All others use
-# `durable.retrying.in_transaction`, which starts again when PostgreSQL breaks a deadlock.
+# `durable.transactions.in_transaction`, which starts again when PostgreSQL breaks a deadlock.
 ALLOWED = {
-    "durable/retrying.py": 3,  # in_transaction itself; `bounded`, whose rows are one or skipped when locked
+    "durable/transactions.py": 3,  # in_transaction itself; `bounded`, whose rows are one or skipped when locked
     "durable/lease.py": 2,  # Transaction.run is retried by retry_database; save_open locks the job's row alone
-    "durable/consumers.py": 1,  # replay: one row, and an entry that must not be sent twice
+    "durable/stream_consumer.py": 1,  # replay: one row, and an entry that must not be sent twice
     "accounts/charges.py": 2,  # within the caller's transaction: no savepoint of their own
     "chat/replay.py": 1,  # one row, to read
-    "chat/models.py": 1,  # take_places: one row, within the caller's transaction
+    "chat/models.py": 1,  # reserve_seqs: one row, within the caller's transaction
     "chat/engine/run.py": 1,  # a savepoint within a commit, which is retried
-    "executions/schedules/running.py": 1,  # a savepoint within _run_locked
-    "executions/triggers/delivering.py": 1,  # a savepoint within start_delivery
+    "executions/schedules/run_due.py": 1,  # a savepoint within _run_locked
+    "executions/triggers/dispatch.py": 1,  # a savepoint within start_delivery
 }
 
 
@@ -49,7 +49,7 @@ def atomic_uses(source: str) -> int:
 def test_no_transaction_can_die_of_a_deadlock() -> None:
     found = {str(file.relative_to(ROOT)): atomic_uses(file.read_text()) for file in product_files()}
     uses = {name: count for name, count in found.items() if count}
-    assert uses == ALLOWED, "use durable.retrying.in_transaction, or list it with the reason"
+    assert uses == ALLOWED, "use durable.transactions.in_transaction, or list it with the reason"
 
 
 @pytest.mark.parametrize(

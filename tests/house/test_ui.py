@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from copilot_project.embedded import ui
+from copilot_project.launcher import ui
 from tests.needs import NODE
 
 BUILD = """
@@ -54,7 +54,7 @@ def test_a_build_that_fails_says_so_and_stays_missing(frontend: Path) -> None:
 @NODE.skip_mark
 def test_a_build_without_a_page_is_no_build(frontend: Path) -> None:
     (frontend / "build.js").write_text("")
-    with pytest.raises(ui.CannotBuild, match=r"no dist/index.html"):
+    with pytest.raises(ui.CannotBuild, match=r"did not create dist/index.html"):
         ui.build(frontend)
 
 

@@ -19,9 +19,9 @@ from pathlib import Path
 
 import pytest
 
-from copilot_project.embedded.instance import find_instance
-from copilot_project.embedded.ports import free_port, listen
 from copilot_project.env import ROOT
+from copilot_project.launcher.bind_addresses import free_port, listen
+from copilot_project.launcher.instance import find_instance
 from tests.house.processes import children_of, is_alive, kill, until
 
 pytestmark = [
@@ -29,7 +29,7 @@ pytestmark = [
     pytest.mark.timeout(300),
 ]
 HOST = "127.0.0.1"
-UP = [sys.executable, "-m", "copilot_project.embedded.up"]
+UP = [sys.executable, "-m", "copilot_project.launcher.up"]
 
 
 @dataclass
@@ -82,7 +82,7 @@ def start(home: Path, **changes: str) -> System:
 def stop(system: System) -> None:
     before = system.processes()
     system.process.send_signal(signal.SIGTERM)
-    assert system.process.wait(60) == 0
+    assert system.process.wait(120) == 0
     assert not any(is_alive(pid) for pid in before)
 
 
@@ -113,7 +113,7 @@ def get(url: str, **headers: str) -> tuple[int, bytes]:
 
 
 def test_a_taken_port_gives_the_next_free_one_and_that_is_said(system: System) -> None:
-    found = re.search(r"Port (\d+) is taken, using (\d+) \(set PORT", system.said)
+    found = re.search(r"Port (\d+) is in use, using (\d+) \(set PORT", system.said)
     assert found and int(found[2]) > int(found[1])
     assert system.address("Chat") == f"http://{HOST}:{found[2]}/"
 
@@ -135,23 +135,40 @@ def test_everything_is_ready_when_it_says_so(system: System) -> None:
         assert word in names
 
 
-def test_the_login_link_logs_in_once(system: System) -> None:
-    link = system.address("Log in")
+@pytest.fixture(scope="module")
+def visitor(system: System) -> urllib.request.OpenerDirector:
+    """A browser that followed the login link, which works once."""
     visitor = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
-    api = f"{system.address('Chat')}api/me"
-    assert get(api)[0] in (401, 403)
     try:
-        visitor.open(link, timeout=60)
+        visitor.open(system.address("Log in"), timeout=60)
     except urllib.error.HTTPError as error:
         assert error.code == 404  # the page behind it may not be built here; the cookie has been set
+    return visitor
+
+
+def test_the_login_link_logs_in_once(system: System, visitor: urllib.request.OpenerDirector) -> None:
+    api = f"{system.address('Chat')}api/me"
+    assert get(api)[0] in (401, 403)
     assert json.load(visitor.open(api, timeout=60))["username"] == "demo"
     stranger = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
     try:
-        stranger.open(link, timeout=60)
+        stranger.open(system.address("Log in"), timeout=60)
     except urllib.error.HTTPError as error:
         assert error.code < 500
     with pytest.raises(urllib.error.HTTPError):
         stranger.open(api, timeout=60)
+
+
+def test_the_operations_room_says_that_all_is_well_and_leads_to_flower(
+    system: System, visitor: urllib.request.OpenerDirector
+) -> None:
+    def front() -> str:
+        return str(visitor.open(system.address("Admin"), timeout=60).read().decode())
+
+    until(lambda: "Nothing is wrong." in front(), "a front page without trouble")
+    link = re.search(r'<a class="tile link" href="([^"]+)">Flower', front())
+    assert link is not None and link[1] == system.address("Flower")
+    assert get(f"{link[1]}healthcheck")[0] == 200
 
 
 def test_flower_wants_the_password_it_was_given(system: System) -> None:
@@ -220,7 +237,7 @@ def test_killing_it_with_9_leaves_nothing_and_the_next_one_starts(system: System
     before = system.processes()
     assert len(before) >= 8  # with the keeper
     system.process.kill()
-    system.process.wait(30)
+    system.process.wait(120)
     until(lambda: not any(is_alive(pid) for pid in before), "everything to end")
     assert find_instance(system.home) is None
     ports = {"PORT": str(free_port(HOST, 22_000)), "FLOWER_PORT": str(free_port(HOST, 22_200))}

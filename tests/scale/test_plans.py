@@ -16,17 +16,17 @@ from accounts.api_keys import create_api_key
 from accounts.models import User
 from chat import turns
 from chat.models import Session, Turn
-from chat.sub_sessions import listening, pending
+from chat.sub_sessions import callbacks, outcome
 from chat.turns import Input
-from copilot_project.console.board import read_board
-from copilot_project.metrics import now
+from copilot_project.ops.console.dashboard import read_dashboard
+from copilot_project.ops.metrics import gauges
 from durable import jobs
 from durable.ids import new_id
 from durable.models import Job
 from durable.signals import swept
-from executions import line, starting
+from executions import admission, start
 from executions.models import Agent, Execution
-from executions.starting import Order
+from executions.start import ExecutionRequest
 from tests.executions.people import make_agent
 from tests.on_postgresql import run_on_postgresql
 from tests.scale.plans import Recorder
@@ -140,8 +140,8 @@ def test_an_execution_starts_is_claimed_and_ended_by_reading_live_ones_only(past
     Execution.live().delete()
 
     def work() -> None:
-        made = starting.start(past.user, past.agent, {}, Order()).execution
-        line.next_in_line(Execution, made.pk)
+        made = start.start(past.user, past.agent, {}, ExecutionRequest()).execution
+        admission.next_by_fair_share({past.user.pk: 1}, before=past.user.pk)
         lease = jobs.claim(Execution, made.pk, owner="me")
         assert lease is not None
         lease.finish(Execution.COMPLETED, reason="done")
@@ -172,17 +172,17 @@ def test_pages_of_conversations_do_not_read_their_history(past: Past, path: str)
 def test_how_a_turn_stands_is_read_without_its_history(past: Past) -> None:
     queued = Turn.live().order_by("-queued_at").first()
     assert queued is not None
-    assert not faults_of(lambda: turns.position_in_line(queued.pk))
+    assert not faults_of(lambda: turns.queue_position(queued.pk))
 
 
 def test_what_a_session_waits_for_is_read_without_its_history(past: Past) -> None:
-    assert not faults_of(lambda: pending.is_pending(past.session.pk))
-    assert not faults_of(lambda: listening.executions_that_asked(past.session.pk))
+    assert not faults_of(lambda: outcome.is_pending(past.session.pk))
+    assert not faults_of(lambda: callbacks.waiting_executions(past.session.pk))
 
 
 def test_a_scrape_and_the_front_page_read_live_jobs_only(past: Past) -> None:
-    assert not faults_of(lambda: list(now.collect()))
-    assert not faults_of(read_board)
+    assert not faults_of(lambda: list(gauges.collect()))
+    assert not faults_of(read_dashboard)
 
 
 @pytest.mark.services

@@ -7,11 +7,11 @@ import time
 from decimal import Decimal
 from pathlib import Path
 
-from executions.blocks.base import Category, Cost, Effects, Emissions, Leaves, block, under_its_key
-from executions.blocks.context import BlockContext
-from executions.blocks.errors import BlockFailed
-from executions.blocks.examples import Example
-from executions.blocks.schema import JSON, BlockInputs, BlockOutputs, Boolean, Integer, Number, Text, pin
+from blocks.base import Category, Cost, Effects, Emissions, Leaves, block, repeatable_by_key
+from blocks.context import BlockContext
+from blocks.errors import BlockFailed
+from blocks.examples import Example
+from blocks.schema import JSON, BlockInputs, BlockOutputs, Boolean, Integer, Number, Text, pin
 
 MARKS = "COPILOT_TEST_MARKS"  # a folder; each mark is a file named by the key of its run
 
@@ -53,7 +53,7 @@ def is_marked(key: str) -> bool:
     effects=Effects.EFFECTFUL,
     reads_outside=False,
     leaves=Leaves.NOTHING,
-    repeatable=under_its_key,
+    repeatable=repeatable_by_key,
     cost=Cost(per_run=Decimal("0.01")),
 )
 def test_mark(inputs: MarkInputs, context: BlockContext) -> Emissions:
@@ -102,7 +102,7 @@ class SleepInputs(BlockInputs):
     outputs=ValueOutputs,
     examples=[
         Example(inputs={"value": 1}, outputs=[("value", 1)]),
-        Example(inputs={"seconds": "x"}, error="takes number"),
+        Example(inputs={"seconds": "x"}, error="expects number"),
     ],
     effects=Effects.NETWORK,
     time_cap_seconds=60.0,

@@ -15,7 +15,7 @@ from tests.testtools.models import TestEffect
 from tools.base import Effect, Reads, ToolArgs, ToolResult, tool
 from tools.context import ToolContext
 from tools.errors import AcceptedElsewhere, ModelRetry, ToolError
-from tools.outside import OutsideAnswer
+from tools.external_results import OutsideAnswer
 
 FOREIGN_FILE = "COPILOT_TEST_FOREIGN_FILE"
 

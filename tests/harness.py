@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import fcntl
 import json
 import os
 import shutil
@@ -26,17 +27,20 @@ import httpx
 import psycopg
 from celery import Celery
 
-from copilot_project.embedded.redis import start_server
+from copilot_project.launcher.redis import is_up, start_server
+from tests.fork_server import ForkedProcess, Products, libraries, run_command
 
 T = TypeVar("T")
 ROOT = Path(__file__).resolve().parent.parent
-LEASH = (
-    ROOT / "copilot_project" / "embedded" / "leash.py"
+DIE_WITH_PARENT = (
+    ROOT / "copilot_project" / "launcher" / "die_with_parent.py"
 )  # nothing outlives the tests, not even a killed run
-START_SECONDS = 90.0  # generous: a loaded machine is slow, not broken
-SETTLE_SECONDS = 90.0
+START_SECONDS = 180.0  # generous: a loaded machine is slow, not broken
+SETTLE_SECONDS = 180.0
+REQUEST_SECONDS = 60.0
 LOG_LINES = 400  # with the stacks of a worker's threads
 CRY_SECONDS = 1.0
+FIRST_PAUSE, LAST_PAUSE = 0.02, 0.2
 ALL_QUEUES = "turns,operations,executions,webhooks"
 PEOPLE = ("ann", "bob", "cay")
 PREPARE = """
@@ -53,16 +57,28 @@ print("KEYS " + json.dumps(keys))
 """
 
 
-def eventually(look: Callable[[], T], *, seconds: float = SETTLE_SECONDS, what: str = "") -> T:
-    """Poll until `look` gives something true; fail with what it gave last."""
-    deadline = time.monotonic() + seconds * Kinds.patience
+def eventually(
+    look: Callable[[], T],
+    *,
+    seconds: float = SETTLE_SECONDS,
+    what: str = "",
+    progress: Callable[[], object] | None = None,
+) -> T:
+    """Poll until `look` gives something true; fail with what it gave last.
+
+    The time limit begins anew whenever `progress` gives another value: a loaded machine is slow, not broken.
+    """
+    started, pause, mark = time.monotonic(), FIRST_PAUSE, progress and progress()
     while True:
         found = look()
         if found:
             return found
-        if time.monotonic() > deadline:
+        if progress is not None and (now := progress()) != mark:
+            started, mark = time.monotonic(), now
+        if time.monotonic() > started + seconds * Kinds.patience:
             raise AssertionError(f"{what or look} did not come within {seconds} s; last: {found!r}")
-        time.sleep(0.03)
+        time.sleep(pause)
+        pause = min(LAST_PAUSE, pause * 1.2)  # a long wait need not keep the web process busy with questions
 
 
 def free_port() -> int:
@@ -76,7 +92,7 @@ def base_env(home: Path, database_url: str, redis_url: str) -> dict[str, str]:
     env = {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith(("COPILOT_", "OPENAI_", "CELERY_"))
+        if not name.startswith(("COPILOT_", "OPENAI_", "ANTHROPIC_", "CELERY_"))
         and name != "PYTHONDONTWRITEBYTECODE"  # many processes start, and each would compile everything anew
     }
     return env | {
@@ -91,28 +107,36 @@ def base_env(home: Path, database_url: str, redis_url: str) -> dict[str, str]:
 
 def prepare(home: Path, database_url: str, redis_url: str) -> dict[str, str]:
     """Make the tables and three people; answers their API keys."""
-    result = subprocess.run(
-        [sys.executable, "manage.py", "shell", "--no-imports", "-c", PREPARE % (PEOPLE,)],
-        cwd=ROOT,
-        env=base_env(home, database_url, redis_url),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    for line in result.stdout.splitlines():
+    command = ["shell", "--no-imports", "-c", PREPARE % (PEOPLE,)]
+    environment = base_env(home, database_url, redis_url)
+    _, said = run_command(command, environment=environment, seconds=START_SECONDS)
+    for line in said.splitlines():
         if line.startswith("KEYS "):
             keys: dict[str, str] = json.loads(line.removeprefix("KEYS "))
             return keys
-    raise RuntimeError(f"The test database could not be made:\n{result.stdout}\n{result.stderr}")
+    raise RuntimeError(f"The test database could not be made:\n{said}")
 
 
 @lru_cache(maxsize=1)
 def prepared_sqlite() -> tuple[Path, dict[str, str]]:
     """A home folder with a ready database, made once per run and copied for each stack."""
-    home = Path(tempfile.mkdtemp(prefix="ratchet-template-"))
-    atexit.register(shutil.rmtree, home, ignore_errors=True)
-    return home, prepare(home, "", "")
+    if shared := os.environ.get("TEST_SHARED"):
+        return prepared_for_all(Path(shared))
+    folder = Path(tempfile.mkdtemp(prefix="ratchet-template-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return prepared_for_all(folder)
+
+
+def prepared_for_all(folder: Path) -> tuple[Path, dict[str, str]]:
+    """The processes of a run share it: the first one makes it, and the others wait for that."""
+    home, keys = folder / "home", folder / "keys.json"
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not keys.exists():
+            shutil.rmtree(home, ignore_errors=True)  # of a process that died over it
+            home.mkdir(mode=0o700)
+            keys.write_text(json.dumps(prepare(home, "", "")))
+    return home, json.loads(keys.read_text())
 
 
 @dataclass
@@ -126,12 +150,13 @@ class Stack:
     append_only: bool = True
     lease_seconds: float = 3.0
     keys: dict[str, str] = field(default_factory=dict)
-    processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    processes: dict[str, subprocess.Popen[bytes] | ForkedProcess] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.socket = self.home / "r.sock"
         self.model_port = free_port()
         self.web_ports: list[int] = []
+        self.products = Products(self.home / "fork_server.log")
 
     # --- processes --------------------------------------------------------------------------------
 
@@ -139,7 +164,7 @@ class Stack:
         self.home.mkdir(parents=True, exist_ok=True)
         self.start_redis()
         if self.database_url:
-            self.keys = prepare(self.home, self.database_url, "")
+            self.keys = self.keys or prepare(self.home, self.database_url, "")
         else:
             template, self.keys = prepared_sqlite()
             shutil.copytree(template, self.home, dirs_exist_ok=True)
@@ -152,7 +177,7 @@ class Stack:
 
     def start_redis(self) -> None:
         self.processes["redis"] = start_server(self.home / "redis", self.socket, append_only=self.append_only)
-        eventually(self.socket.exists, seconds=10, what="the Redis socket")
+        eventually(lambda: is_up(self.socket, timeout=REQUEST_SECONDS), seconds=START_SECONDS, what="Redis")
 
     def environment(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
         env = base_env(self.home, self.database_url, f"unix://{self.socket}") | {
@@ -172,7 +197,7 @@ class Stack:
     ) -> subprocess.Popen[bytes]:
         with (self.home / f"{name}.log").open("ab") as out:
             process = subprocess.Popen(
-                [sys.executable, str(LEASH), str(os.getpid()), sys.executable, *command],
+                [sys.executable, str(DIE_WITH_PARENT), str(os.getpid()), sys.executable, *command],
                 cwd=ROOT,
                 env=self.environment(env),
                 stdout=out,
@@ -182,9 +207,17 @@ class Stack:
         self.processes[name] = process
         return process
 
+    def fork(self, name: str, module: str, *words: str, env: Mapping[str, str] | None = None) -> None:
+        """Run a module of the product, or Celery or Django with it."""
+        environment, log = self.environment(env), self.home / f"{name}.log"
+        if not self.products.can_start(environment):
+            self.launch(name, "-m", module, *words, env=env)
+            return
+        self.processes[name] = self.products.start(module, words, environment=environment, log=log)
+
     def start_web(self, number: int = 0, *, crash_at: str = "") -> None:
         env = {"PORT": str(self.web_port(number)), "HOST": "127.0.0.1"} | self.crashing(crash_at)
-        self.launch(f"web{number}", "-m", "copilot_project.server", env=env)
+        self.fork(f"web{number}", "copilot_project.server", env=env)
 
     def web_port(self, number: int) -> int:
         while len(self.web_ports) <= number:
@@ -201,24 +234,49 @@ class Stack:
         env: Mapping[str, str] | None = None,
     ) -> None:
         command = (
-            "-m", "celery", "-A", "copilot_project", "worker", "-P", "threads", "-c", str(threads),
+            "-A", "copilot_project", "worker", "-P", "threads", "-c", str(threads),
             "-Q", queues, "-n", f"w{number}@{self.home.name}", "-l", "INFO",
             "--without-gossip", "--without-mingle",
         )  # fmt: skip
-        self.launch(f"worker{number}", *command, env=self.crashing(crash_at) | dict(env or {}))
+        self.fork(f"worker{number}", "celery", *command, env=self.crashing(crash_at) | dict(env or {}))
+
+    @contextmanager
+    def worker(self, number: int = 0, **options: Any) -> Iterator[None]:
+        """A worker that is ready, for one test of a stack that others use after it."""
+        name = f"worker{number}"
+        before = self.said_ready(name)
+        self.start_worker(number, **options)
+        try:
+            eventually(
+                lambda: self.said_ready(name) > before or self.processes[name].poll() is not None,
+                seconds=START_SECONDS,
+                what=name,
+            )
+            yield
+        finally:
+            self.kill(name)
+
+    def said_ready(self, name: str) -> int:
+        """How often a worker of that name has come up."""
+        path = self.home / f"{name}.log"
+        return path.read_text(errors="replace").count(" ready.") if path.exists() else 0
 
     def start_model(self) -> None:
-        command = ("-m", "copilot_project.embedded.light", "llm", "offline_model")
-        self.launch("model", *command, "--port", str(self.model_port), "--control")
+        words = ("llm", "offline_model", "--port", str(self.model_port), "--control")
+        self.processes["model"] = libraries().start(
+            "copilot_project.launcher.fast_command",
+            words,
+            environment=self.environment(),
+            log=self.home / "model.log",
+        )
 
     def start_consumer(self, name: str = "consumer", *, crash_at: str = "") -> None:
         """Somebody who hears what outside services say, and soon takes over what another left behind."""
-        self.launch(
-            name, "manage.py", "consume_completions", "--claim-idle", "1", env=self.crashing(crash_at)
-        )
+        words = ("consume_completions", "--claim-idle", "1")
+        self.fork(name, "django", *words, env=self.crashing(crash_at))
 
     def start_beat(self, name: str) -> None:
-        self.launch(name, "-m", "celery", "-A", "copilot_project", "beat", "--pidfile=", "-l", "INFO")
+        self.fork(name, "celery", "-A", "copilot_project", "beat", "--pidfile=", "-l", "INFO")
 
     @contextmanager
     def own_beat_stopped(self) -> Iterator[None]:
@@ -237,7 +295,7 @@ class Stack:
         except ProcessLookupError:
             return
         if how == signal.SIGKILL:
-            process.wait(10)
+            process.wait(START_SECONDS)
 
     def wait_ready(self, workers: int) -> None:
         eventually(lambda: self._answers("/healthz"), seconds=START_SECONDS, what="the web process")
@@ -249,7 +307,7 @@ class Stack:
             if process.poll() is not None:
                 raise AssertionError(f"{name} ended with {process.returncode}:\n{self.log(name)}")
         try:
-            return httpx.get(self.url() + path, timeout=2).status_code == 200
+            return httpx.get(self.url() + path, timeout=REQUEST_SECONDS).status_code == 200
         except httpx.HTTPError:
             return False
 
@@ -260,6 +318,7 @@ class Stack:
     def stop(self) -> None:
         for name in list(self.processes):
             self.kill(name)
+        self.products.stop()
 
     # --- as a client ------------------------------------------------------------------------------
 
@@ -270,13 +329,14 @@ class Stack:
         return Client(self.url(web), self.keys[person])
 
     def model_requests(self) -> list[dict[str, Any]]:
-        found = httpx.get(f"http://127.0.0.1:{self.model_port}/control/requests", timeout=5).json()
+        found = httpx.get(
+            f"http://127.0.0.1:{self.model_port}/control/requests", timeout=REQUEST_SECONDS
+        ).json()
         return found if isinstance(found, list) else list(found["requests"])
 
     def release(self, gate: str) -> None:
-        httpx.post(
-            f"http://127.0.0.1:{self.model_port}/control/release", json={"gate": gate}, timeout=5
-        ).raise_for_status()
+        url = f"http://127.0.0.1:{self.model_port}/control/release"
+        httpx.post(url, json={"gate": gate}, timeout=REQUEST_SECONDS).raise_for_status()
 
     def effects(self) -> list[str]:
         path = self.home / "effects.txt"
@@ -320,7 +380,9 @@ class Client:
     def __init__(self, url: str, key: str) -> None:
         self.url = url
         self.key = key
-        self.http = httpx.Client(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=20)
+        self.http = httpx.Client(
+            base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=REQUEST_SECONDS
+        )
 
     def new_session(self, **body: Any) -> str:
         return str(self._ok(self.http.post("/api/sessions", json=body))["id"])
@@ -339,11 +401,14 @@ class Client:
         return self._ok(self.http.get(f"/api/sessions/{session}"))
 
     def wait(self, turn_id: str, *, seconds: float = SETTLE_SECONDS) -> dict[str, Any]:
+        turn: dict[str, Any] = {}
+
         def ended() -> dict[str, Any] | None:
-            turn = self.turn(turn_id)
+            turn.update(self.turn(turn_id))
             return turn if turn["status"] in ("completed", "failed", "cancelled") else None
 
-        found = eventually(ended, seconds=seconds, what=f"the end of turn {turn_id}")
+        what = f"the end of turn {turn_id}"
+        found = eventually(ended, seconds=seconds, what=what, progress=lambda: str(turn))
         assert found is not None
         return found
 
@@ -364,7 +429,7 @@ class Client:
     ) -> Iterator[tuple[str, dict[str, Any]]]:
         """(id, chunk) as they come over SSE, until [DONE] or the connection's end."""
         headers = {"Last-Event-ID": after} if after else {}
-        limit = httpx.Timeout(5, read=timeout)
+        limit = httpx.Timeout(REQUEST_SECONDS, read=timeout)
         with self.http.stream(
             "GET", f"/api/turns/{turn_id}/stream", headers=headers, timeout=limit
         ) as response:
@@ -401,11 +466,13 @@ class Reader:
         self.kinds: list[str] = []
 
     def read_to_end(self, *, seconds: float = SETTLE_SECONDS) -> Reader:
+        """Fails when nothing was heard for so long."""
         deadline = time.monotonic() + seconds * Kinds.patience
         while not self.finished:
             try:
                 for at, chunk in self.client.events(self.turn_id, self.at):
                     self.hear(at, chunk)
+                    deadline = time.monotonic() + seconds * Kinds.patience
             except (httpx.HTTPError, AssertionError):
                 time.sleep(0.1)
             if not self.finished and time.monotonic() > deadline:

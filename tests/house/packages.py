@@ -1,0 +1,15 @@
+"""The packages of the product, for tests that read its code."""
+
+PACKAGES = (
+    "accounts",
+    "blocks",
+    "boundary",
+    "chat",
+    "copilot_project",
+    "durable",
+    "executions",
+    "llm",
+    "tools",
+    "webhooks",
+    "workspace",
+)
