@@ -12,8 +12,9 @@ import time
 from pathlib import Path
 
 from benchmarks.child import RESULTS
-from benchmarks.ground import TEMPLATE, leave_in_order, template
+from benchmarks.ground import leave_in_order
 from benchmarks.side_by_side import Size, table
+from tests.harness import SHARED
 
 ROOT = Path(__file__).resolve().parent.parent
 NAMES = {
@@ -45,8 +46,8 @@ def main(arguments: list[str]) -> int:
     size = Size.QUICK if options.quick else Size(options.size)
     leave_in_order()
     started = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder, template() as (ready, _):
-        os.environ[TEMPLATE] = str(ready)
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ.setdefault(SHARED, folder)  # all benchmarks copy one prepared database
         kept = Path(folder) / "results"
         failed = [name for name in options.names or chosen(size) if not run(name, size, kept)]
         print("\n".join(summary(kept)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
@@ -23,25 +22,7 @@ LIFTED = {
     "COPILOT_MAX_WRITES_PER_MINUTE": "1000000",
     "LOG_LEVEL": "WARNING",
 }
-
-
-TEMPLATE = "BENCH_TEMPLATE"
 DATABASE = "BENCH_DATABASE_URL"  # on whose server a benchmark may make databases of its own
-KEYS = "rig-keys.json"
-
-
-@contextmanager
-def template() -> Iterator[tuple[Path, dict[str, str]]]:
-    """Return a home folder with a migrated database to copy: that of the whole run, else a new one."""
-    if shared := os.environ.get(TEMPLATE):
-        yield Path(shared), json.loads((Path(shared) / KEYS).read_text())
-        return
-    home, keys = prepared_sqlite()
-    (home / KEYS).write_text(json.dumps(keys))
-    try:
-        yield home, keys
-    finally:
-        shutil.rmtree(home, ignore_errors=True)
 
 
 def leave_in_order() -> None:
@@ -64,9 +45,8 @@ def ground(
     )
     try:
         stack.start_redis()
-        with template() as (ready, keys):
-            shutil.copytree(ready, home, dirs_exist_ok=True)
-        stack.keys = keys
+        ready, stack.keys = prepared_sqlite()
+        shutil.copytree(ready, home, dirs_exist_ok=True)
         os.environ.update(stack.environment())
         django.setup()
         yield stack

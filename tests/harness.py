@@ -43,6 +43,7 @@ CRY_SECONDS = 1.0
 FIRST_PAUSE, LAST_PAUSE = 0.02, 0.2
 ALL_QUEUES = "turns,operations,executions,webhooks"
 PEOPLE = ("ann", "bob", "cay")
+SHARED = "TEST_SHARED"  # names the folder of things that all processes of a run need only one of
 PREPARE = """
 from django.core.management import call_command
 call_command("migrate", verbosity=0)
@@ -120,7 +121,7 @@ def prepare(home: Path, database_url: str, redis_url: str) -> dict[str, str]:
 @lru_cache(maxsize=1)
 def prepared_sqlite() -> tuple[Path, dict[str, str]]:
     """A home folder with a ready database, made once per run and copied for each stack."""
-    if shared := os.environ.get("TEST_SHARED"):
+    if shared := os.environ.get(SHARED):
         return prepared_for_all(Path(shared))
     folder = Path(tempfile.mkdtemp(prefix="ratchet-template-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
