@@ -5,10 +5,13 @@ from __future__ import annotations
 import atexit
 import faulthandler
 import logging
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -32,6 +35,14 @@ def redis_server() -> subprocess.Popen[bytes]:
             raise RuntimeError("The embedded Redis did not start.")
         time.sleep(0.01)
     return server
+
+
+@pytest.fixture(scope="module")
+def short_tmp() -> Iterator[Path]:
+    """A folder with a short path: unix sockets have little room for theirs."""
+    path = Path(tempfile.mkdtemp(prefix="rt-"))
+    yield path
+    shutil.rmtree(path, ignore_errors=True)
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from copilot_project.launcher import ui
 POSTGRES_URL = os.environ.get("TEST_POSTGRES_URL", "postgres://127.0.0.1:5432")
 RABBITMQ_URL = os.environ.get("TEST_RABBITMQ_URL", "amqp://guest:guest@127.0.0.1:5672")
 RABBITMQ_PROGRAMS = Path("/usr/lib/rabbitmq/bin")  # wrappers in PATH become the user of the system's server
-CLIENT_PACKAGES = Path(__file__).resolve().parent / "node"
+CLIENT_PACKAGES = Path(__file__).resolve().parent / "system" / "ai_sdk_clients"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 PROBE_SECONDS = 3
 COMMAND_SECONDS = 60
@@ -194,7 +194,7 @@ NODE = Need(
 )
 CLIENTS = Need(
     name="stock AI SDK clients",
-    get="run ./copilot test once with a network: it installs them below tests/node",
+    get="run ./copilot test once with a network: it installs them below tests/system/ai_sdk_clients",
     is_met=client_packages_are_installed,
 )
 INTERFACE_PACKAGES = Need(

@@ -181,5 +181,5 @@ proven_by(
     FILES,
     "Another user of the machine reads the database, the files and the keys",
     "only their owner may",
-    "house/test_private_files.py",
+    "copilot_project/test_private_files.py",
 )

@@ -228,8 +228,8 @@ def threads_of(pid: int) -> int:
     "Time expressions made for backtracking",
     "answered at once",
     tests=[
-        "house/test_regexes.py::test_no_pattern_in_the_source_backtracks_exponentially",
-        "house/test_regexes.py::test_no_pattern_put_together_from_pieces_backtracks_exponentially",
+        "code/test_regexes.py::test_no_pattern_in_the_source_backtracks_exponentially",
+        "code/test_regexes.py::test_no_pattern_put_together_from_pieces_backtracks_exponentially",
     ],
 )
 def time_expressions(site: Site) -> None:

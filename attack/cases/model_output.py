@@ -21,8 +21,8 @@ FAKE = 'x\n\ndata: {"type":"finish"}\n\ndata: [DONE]\n\nid: 9-9\n\u2028data: {"t
     "Markup in answers, titles, names of agents and files",
     "inert: a strict policy, and rendering that escapes",
     tests=[
-        "browser/test_chat_page.py::test_markup_in_an_answer_is_inert",
-        "deployment/test_safe_by_default.py::test_no_page_needs_an_inline_script_or_style",
+        "system/browser/test_chat_page.py::test_markup_in_an_answer_is_inert",
+        "copilot_project/test_production.py::test_no_page_needs_an_inline_script_or_style",
     ],
 )
 def markup(site: Site) -> None:
@@ -69,8 +69,8 @@ proven_by(
     MODEL,
     "ANSI escapes in logs and in the terminal",
     "stripped",
-    "house/test_terminal.py::test_escape_sequences_are_stripped",
-    "house/test_terminal.py::test_escapes_in_tool_names_notes_and_errors_are_stripped_too",
+    "copilot_project/terminal/test_conversation.py::test_escape_sequences_are_stripped",
+    "copilot_project/terminal/test_conversation.py::test_escapes_in_tool_names_notes_and_errors_are_stripped_too",
 )
 
 

@@ -58,10 +58,10 @@ proven_by(
     "Look for secrets in the logs of every process",
     "none",
     tests=[
-        "deployment/test_canary.py::test_no_log_line_has_it",
-        "deployment/test_canary.py::test_flower_shows_ids_only",
-        "deployment/test_canary.py::test_no_trace_has_it",
-        "deployment/test_canary.py::test_no_error_report_has_it",
+        "system/observability/test_canary.py::test_no_log_line_has_it",
+        "system/observability/test_canary.py::test_flower_shows_ids_only",
+        "system/observability/test_canary.py::test_no_trace_has_it",
+        "system/observability/test_canary.py::test_no_error_report_has_it",
         "executions/credentials/test_rotation.py::test_a_canary_shows_up_nowhere",
     ],
 )
@@ -80,16 +80,16 @@ proven_by(
     SECRETS,
     "`manage.py check --deploy`; start with DEBUG or a development key",
     "no warning; refused",
-    "deployment/test_safe_by_default.py::test_the_deployment_checks_are_clean_in_production",
-    "deployment/test_safe_by_default.py::test_production_refuses_what_is_not_safe_and_says_what_to_do",
+    "copilot_project/test_production.py::test_the_deployment_checks_are_clean_in_production",
+    "copilot_project/test_production.py::test_production_refuses_what_is_not_safe_and_says_what_to_do",
 )
 proven_by(
     99,
     SECRETS,
     "Flower without a password; what it shows of tasks",
     "on the loopback alone; ids alone",
-    "deployment/test_canary.py::test_flower_shows_ids_only",
-    "deployment/test_safe_by_default.py::test_messages_between_processes_are_json_and_carry_ids_alone",
+    "system/observability/test_canary.py::test_flower_shows_ids_only",
+    "copilot_project/test_production.py::test_messages_between_processes_are_json_and_carry_ids_alone",
 )
 
 
@@ -155,7 +155,7 @@ proven_by(
     SECRETS,
     "The admin: a login of hours ago, a password without the second factor",
     "asked again after an hour; no way in without the code; every action is written down",
-    "deployment/test_second_factor.py",
+    "copilot_project/ops/console/test_second_factor.py",
 )
 
 
@@ -316,15 +316,15 @@ proven_by(
     SECRETS,
     "`docker/.env` in the image or in git",
     "ignored by both",
-    "house/test_ignored_files.py::test_git_ignores_files_of_secrets",
-    "house/test_ignored_files.py::test_the_image_takes_no_files_of_secrets",
+    "code/test_ignored_files.py::test_git_ignores_files_of_secrets",
+    "code/test_ignored_files.py::test_the_image_takes_no_files_of_secrets",
 )
 proven_by(
     119,
     SECRETS,
     "Production with malformed ENCRYPTION_KEYS, test tools, `.com` as host",
     "refused at the start",
-    "deployment/test_safe_by_default.py::test_production_refuses_what_is_not_safe_and_says_what_to_do",
+    "copilot_project/test_production.py::test_production_refuses_what_is_not_safe_and_says_what_to_do",
 )
 
 

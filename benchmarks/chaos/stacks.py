@@ -19,10 +19,10 @@ import psycopg
 
 from benchmarks.chaos.proxy import Gateway
 from benchmarks.ground import LIFTED, ground, leave_in_order
-from tests.deployment.proxy import round_robin
 from tests.harness import Client, Stack, prepare
 from tests.postgres_server import PostgresServer
 from tests.rabbitmq import OwnRabbit
+from tests.system.deployment.proxy import round_robin
 
 DATABASE = "ratchet"
 CONSUMER_TIMEOUT_SECONDS = 60

@@ -1,7 +1,7 @@
 """The smoke of the system that every run of the tests has: one stack of real processes, each promise once.
 
 An answer; a worker killed and taken over; a cut and exact resume; an operation that an outside service completes;
-an agent that runs; a page in a browser where there is one. The long forms are in tests/acceptance and tests/browser.
+an agent that runs; a page in a browser where there is one. The long forms are in the folders beside this file.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 // What a new conversation may begin with. The words are data, not labels: the offline model knows them in English, so
-// they are the same in every language, and each works without a model key (tests/house/test_frontend.py).
+// they are the same in every language, and each works without a model key (tests/frontend/test_frontend.py).
 import type { IconName } from '../components/icons';
 import type { Key } from '../i18n';
 

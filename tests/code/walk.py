@@ -1,0 +1,128 @@
+"""Answer one message with one tool call and print the product's files that ran: python -m tests.code.walk.
+
+The message is posted to /api/chat as `useChat` does, its turn is run as a worker runs it, and its stream is read to
+the end, all in this process. An earlier message warms up what a process loads once. Printed as JSON: every file that
+ran, those of them that lead on to another file of the product (the others are leaves, such as a clock or a counter),
+and the functions of `durable` that functions of `chat` call.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from types import FrameType
+from typing import Any
+
+from copilot_project.env import ROOT
+
+PACKAGES = ("accounts", "blocks", "boundary", "chat", "connections", "copilot_project", "doors", "durable",
+            "executions", "llm", "tools", "webhooks", "workspace")  # fmt: skip
+OWN = {f"{ROOT / package}/": package for package in PACKAGES}
+ELSEWHERE = (f"{ROOT / 'llm' / 'offline'}/",)  # the model's side
+SECONDS = 60
+SCRIPT = {
+    "steps": [
+        {"tool_calls": [{"id": "c1", "name": "search_docs", "arguments": {"query": "lease"}}]},
+        {"text": "Read it."},
+    ]
+}
+
+
+class Recorder:
+    """Notes which of the product's code objects are called while it is on."""
+
+    def __init__(self) -> None:
+        self.on = False
+        self.files: set[str] = set()
+        self.leading: set[str] = set()
+        self.crossings: set[str] = set()
+
+    def __call__(self, frame: FrameType, event: str, argument: object) -> None:
+        if not self.on or event != "call":
+            return
+        name = frame.f_code.co_filename
+        package = package_of(name)
+        if not package:
+            return
+        self.files.add(name)
+        caller = frame.f_back.f_code.co_filename if frame.f_back is not None else ""
+        if caller == name or not package_of(caller):
+            return
+        self.leading.add(caller)
+        if package == "durable" and package_of(caller) == "chat":
+            self.crossings.add(f"{relative(caller)} -> {relative(name)}:{frame.f_code.co_name}")
+
+
+def package_of(name: str) -> str:
+    if name.startswith(ELSEWHERE):
+        return ""
+    return next((package for folder, package in OWN.items() if name.startswith(folder)), "")
+
+
+def relative(name: str) -> str:
+    return name.removeprefix(f"{ROOT}/")
+
+
+def main() -> None:
+    recorder = Recorder()
+    threading.setprofile(recorder)
+    sys.setprofile(recorder)
+
+    import asyncio
+    import json
+
+    import django
+
+    django.setup()
+    asyncio.run(converse(recorder))
+    recorder.on = False
+    found = {
+        "files": sorted(map(relative, recorder.files)),
+        "leading": sorted(map(relative, recorder.leading)),
+        "crossings": sorted(recorder.crossings),
+    }
+    print(json.dumps(found))
+
+
+async def converse(recorder: Recorder) -> None:
+    from asgiref.sync import sync_to_async
+    from django.conf import settings
+    from django.test import AsyncClient
+
+    from accounts.models import User
+
+    settings.ALLOWED_HOSTS = ["testserver"]
+    client = AsyncClient()
+    user = await sync_to_async(User.objects.create_user)("walker")
+    await client.aforce_login(user)
+    await answer(client, "first")
+    recorder.on = True
+    await answer(client, "second")
+
+
+async def answer(client: Any, name: str) -> None:
+    """Post a message, run its turn, read its stream to the end."""
+    import asyncio
+    import json
+
+    from chat.models import Turn
+    from chat.tasks import run_turn
+
+    message = {
+        "id": name,
+        "role": "user",
+        "parts": [{"type": "text", "text": "SCRIPT:\n" + json.dumps(SCRIPT)}],
+    }
+    response = await client.post("/api/chat", {"id": "chat-1", "messages": [message]}, "application/json")
+    assert response.status_code == 200, response
+    turn = await Turn.objects.aget(client_id=name)
+    worker = asyncio.create_task(asyncio.to_thread(run_turn, str(turn.pk)))
+    text = b"".join([piece async for piece in response.streaming_content])
+    await asyncio.wait_for(worker, SECONDS)
+    assert b"Read it." in text, text
+    assert b"tool-output-available" in text, text
+    assert text.endswith(b"data: [DONE]\n\n")
+
+
+if __name__ == "__main__":
+    main()
