@@ -134,7 +134,7 @@ class Credentials(OwnCredentials, generics.ListAPIView[StoredCredential]):
         form = NewForm(data=request.data)
         form.is_valid(raise_exception=True)
         given = form.validated_data
-        kept = actions.keep(
+        kept = actions.add_credential(
             current_user(request),
             actions.NewCredential(
                 provider=given["provider"],
@@ -177,7 +177,7 @@ class OneCredential(OwnCredentials, generics.RetrieveAPIView[StoredCredential]):
     @extend_schema(summary="Delete a credential", responses={204: None})
     def delete(self, request: Request, **kwargs: Any) -> Response:
         """Delete it for good. Agents and schedules that use it say so at their next run."""
-        actions.forget(self.get_object())
+        actions.delete_credential(self.get_object())
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 

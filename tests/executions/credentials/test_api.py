@@ -110,7 +110,7 @@ def test_headers_and_hosts_that_cannot_be_sent_are_refused(
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"host": ""}, "A login is sent to one server only. Say which in `host`"),
+        ({"host": ""}, "A login is only sent to one server. Enter it as `host`"),
         ({"host": "*.example.com"}, "is not a host"),
         ({"host": "a.example.com,b.example.com"}, "is not a host"),
         ({"host": "/var/run/postgresql"}, "is not a host"),

@@ -19,7 +19,7 @@ from blocks.errors import BlockFailed, CredentialsMissing
 from blocks.ports import CredentialUnbound
 from blocks.run import run_block
 from boundary.destinations import Destination, read_destination
-from executions.credentials.actions import NewCredential, keep
+from executions.credentials.actions import NewCredential, add_credential
 from executions.credentials.errors import BoundElsewhere, CredentialExpired, NotEncrypted, SecretUnreadable
 from executions.credentials.lookup import StoredCredentials
 from executions.credentials.secrets import ApiKeySecret, HeadersSecret, OAuthTokens, PasswordSecret, Secret
@@ -35,7 +35,9 @@ KINDS: dict[type[Secret], str] = {
 
 
 def give(user: User, provider: str, secret: Secret, **more: Any) -> StoredCredential:
-    return keep(user, NewCredential(provider=provider, kind=KINDS[type(secret)], secret=secret, **more))
+    return add_credential(
+        user, NewCredential(provider=provider, kind=KINDS[type(secret)], secret=secret, **more)
+    )
 
 
 def login(
