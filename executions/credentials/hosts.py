@@ -30,7 +30,7 @@ def normalise_host(text: str) -> str:
         )
     if star and (target.address is not None or is_public_suffix(target.host)):
         raise BadCredential(
-            f"{text[:100]!r} covers hosts of many owners. Use *.example.com for a domain of one owner, or a single host."
+            f"{text[:100]!r} covers hosts of many owners. Use *.example.com for a single owner's domain, or one host."
         )
     return star + target.host
 

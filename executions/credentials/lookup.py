@@ -38,7 +38,7 @@ class StoredCredentials:
     def find(
         self, provider: str, *, credentials_id: str = "", destination: Destination | None = None
     ) -> Credential | None:
-        """Return the selected credential, decrypted; None if there is none. Raises CredentialUnusable, CredentialUnbound."""
+        """Return the credential, decrypted; None if there is none. Raises CredentialUnusable, CredentialUnbound."""
         row = choose(self._user_id, provider, credentials_id=credentials_id, destination=destination)
         if row is None:
             return None

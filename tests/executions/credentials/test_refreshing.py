@@ -76,7 +76,7 @@ def test_a_refresh_token_that_is_over_says_sign_in_again(
     let_end(signed_in, seconds=-1)
     for _ in range(2):
         with pytest.raises(
-            SignInAgain, match=r"The sign-in of Acme has ended\. Sign in again under credentials"
+            SignInAgain, match=r"The sign-in of Acme has expired\. Sign in again under credentials"
         ):
             find(signed_in)
     assert trades(provider) == 1, "a dead refresh token was tried again"
