@@ -93,11 +93,11 @@ class Graph:
         return self.nodes_by_id.get(node_id)
 
     def links_into(self, node_id: str) -> tuple[Link, ...]:
-        """The links that end at a node, in the order of the graph."""
+        """Return the links that end at a node, in graph order."""
         return self._incoming.get(node_id, ())
 
     def links_from(self, node_id: str) -> tuple[Link, ...]:
-        """The links that begin at a node, in the order of the graph."""
+        """Return the links that start at a node, in graph order."""
         return self._outgoing.get(node_id, ())
 
 
@@ -128,7 +128,7 @@ LONGEST_NUMBER = 10**18
 
 
 def parse_graph(data: JSON) -> Graph:
-    """The graph in agent JSON; what is missing is empty. Raises NotAGraph for what is no graph at all."""
+    """Return the graph of agent JSON; missing fields are empty. Raises NotAGraph."""
     return _read_graph(data, "The agent", depth=0)
 
 
@@ -160,7 +160,7 @@ def _read_graph(data: JSON, place: str, *, depth: int) -> Graph:
 
 
 def _links_in(data: Mapping[str, JSON]) -> JSON:
-    """The list of links; where there is none, those the nodes carry."""
+    """Return the list of links, or those the nodes carry if there is none."""
     if data.get("links") is not None:
         return data["links"]
     kept = [node.get("output_links") for node in data["nodes"] if isinstance(node, Mapping)]

@@ -42,7 +42,7 @@ def import_graph(
 
 
 def make_part(root: Agent, graph: Graph) -> SaveTarget:
-    """A sub-agent of its own, not listed by itself."""
+    """Create a sub-agent, which the library does not list."""
     agent = make_agent(root.user, graph, root.source, root.listing, part_of=root)
     return SaveTarget(agent=agent, version=first_version(graph))
 

@@ -18,7 +18,7 @@ WRAPPERS = ("graph", "agent_json")
 
 
 def read_agent_json(data: JSON) -> Graph:
-    """The graph in a document from outside; raises NotAGraph or GraphTooLarge."""
+    """Return the graph of a document from outside; raises NotAGraph or GraphTooLarge."""
     document = unwrap(data)
     check_length(document)
     measure(document)
@@ -34,14 +34,14 @@ def read_agent_json(data: JSON) -> Graph:
 
 
 def unwrap(data: JSON) -> JSON:
-    """The graph itself, where a client sent it in an envelope."""
+    """Return the graph without the envelope some clients send it in."""
     if isinstance(data, Mapping) and "nodes" not in data:
         return next((data[name] for name in WRAPPERS if isinstance(data.get(name), Mapping)), data)
     return data
 
 
 def check_length(data: JSON) -> None:
-    """What is far too long is refused before anything in it is looked at."""
+    """Refuse a far too long document before it is inspected."""
     for name, most in (("nodes", limits.MAX_AGENT_NODES), ("links", limits.MAX_AGENT_LINKS)):
         items = data.get(name) if isinstance(data, Mapping) else None
         if isinstance(items, list) and len(items) > most:

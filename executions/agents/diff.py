@@ -69,7 +69,7 @@ class GraphDifference:
 
 
 def compare(before: Graph, after: Graph) -> GraphDifference:
-    """From `before` to `after`; the version number itself is no change."""
+    """Return the changes from `before` to `after`; the version number is not one."""
     own = [
         {"is_active": graph.is_active, "name": graph.name, "description": graph.description, **graph.extra}
         for graph in (before, after)
@@ -82,7 +82,7 @@ def compare(before: Graph, after: Graph) -> GraphDifference:
 
 
 def by_id(parts: Sequence[Node | Link]) -> dict[str, dict[str, JSON]]:
-    """Each part as JSON; of those that share an id the later ones get their number."""
+    """Return each part as JSON by id; later parts with the same id get a number."""
     found: dict[str, dict[str, JSON]] = {}
     for number, part in enumerate(parts):
         key = part.id if part.id and part.id not in found else f"{part.id}#{number}"

@@ -58,7 +58,7 @@ class NodePins:
         return properties_of(self.input_default.get("output_schema"))
 
     def find_input(self, name: str) -> FoundPin:
-        """The input a name leads to, old names included; raises PinError."""
+        """Return the input a name refers to, old names included; raises PinError."""
         name = self.current_name(name)
         for pins in (self.block.inputs_by_name, self.dynamic_inputs):
             if name in pins:
@@ -69,7 +69,7 @@ class NodePins:
         return self._input(path.pin, path.steps)
 
     def find_output(self, name: str) -> FoundPin:
-        """The output a name leads to; raises PinError."""
+        """Return the output a name refers to; raises PinError."""
         if name in self.block.outputs_by_name or name in self.dynamic_outputs or self.is_tool_pin(name):
             return FoundPin(pin=name, steps=(), schema=self._output_schema(name))
         path = split(name)
@@ -80,13 +80,13 @@ class NodePins:
         )
 
     def current_name(self, name: str) -> str:
-        """The name a pin has today: `input1` of Combine Texts is `input_$_0`."""
+        """Return the current name of a pin: `input1` of Combine Texts is now `input_$_0`."""
         if name in self.block.inputs_by_name or name not in self.block.aliases:
             return name
         return self.block.aliases[name].replace(".", "_#_")
 
     def is_tool_pin(self, name: str) -> bool:
-        """Whether a link from that pin offers its sink as a tool; what follows the prefix is not looked at."""
+        """Return whether a link from that pin offers its sink as a tool; the rest of the name is ignored."""
         if self.block.type is not BlockType.AI:
             return False
         dynamic = self.block.dynamic_outputs
@@ -123,7 +123,7 @@ class SplitName:
 
 
 def split(name: str) -> SplitName:
-    """A nested name in its parts; raises BadNestedPin for an index that is no number."""
+    """Split a nested name; raises BadNestedPin for an index that is not a number."""
     try:
         path = parse_pin(name)
     except InputError as error:
@@ -132,7 +132,7 @@ def split(name: str) -> SplitName:
 
 
 def descend(schema: Mapping[str, JSON], steps: tuple[PinStep, ...], name: str) -> Mapping[str, JSON]:
-    """The schema of the place inside; raises BadNestedPin where nothing can be."""
+    """Return the schema of a part of the value; raises BadNestedPin where there can be none."""
     for step in steps:
         schema = enter(schema, step, name)
     return schema
@@ -158,7 +158,7 @@ def member(schema: Mapping[str, JSON], step: PinStep) -> Mapping[str, JSON]:
 
 
 def as_schema(value: JSON) -> Mapping[str, JSON]:
-    """A schema from outside, or any value where it is none."""
+    """Return a schema from outside, or one for any value if it is not a schema."""
     return value if isinstance(value, Mapping) else ANY
 
 

@@ -124,7 +124,7 @@ class Dataflow:
         self._pass_on(node, line)
 
     def static_values(self, node: PlannedNode) -> dict[str, JSON]:
-        """What the node's static pins have by now: for a run that is called, not brought about by links."""
+        """Return the current values of the node's static pins, for a run that is called as a tool."""
         return dict(self._pins[node.id].static)
 
     # --- from outputs to runs ---------------------------------------------------------------------
@@ -169,7 +169,7 @@ class Dataflow:
             self._begin(sink, pins.static | fresh)
 
     def _go_round(self, sink: PlannedNode, pins: PinQueues) -> None:
-        """What follows has come back on every loop: go on with the values the node had before."""
+        """Start the next round of a loop with the node's previous values once every looped pin has a value."""
         while all(pins.queued[name] for name in sink.looped):
             back = {name: pins.queued[name].popleft() for name in sink.looped}
             self._begin(sink, pins.static | pins.last | back)
@@ -190,7 +190,7 @@ def pins_of(node: PlannedNode) -> PinQueues:
 
 
 def replay(plan: Plan, events: Iterable[Event], load: Load = as_it_is) -> Dataflow:
-    """The state after these events."""
+    """Return the state after these events."""
     state = Dataflow(plan, load)
     for event in events:
         state.apply(event)

@@ -240,7 +240,7 @@ class Driver:
     # --- each second ------------------------------------------------------------------------------
 
     def _tick(self) -> None:
-        """Once a second: show long runs and new outputs, and resume suspended runs that are due."""
+        """Show long runs and new outputs once a second, and resume suspended runs that are due."""
         if time.monotonic() - self._ticked_at < limits.EXECUTION_TICK_SECONDS:
             return
         self._ticked_at = time.monotonic()

@@ -28,12 +28,12 @@ CACHED_VALUES = 8
 
 
 def is_large(value: JSON, most: int = limits.MAX_STORED_VALUE_BYTES) -> bool:
-    """Whether its JSON would be longer than that, roughly; looks no further than it must."""
+    """Return whether its JSON would be longer than `most`, roughly; stops as soon as that is known."""
     return size_of(value, most) > most
 
 
 def size_of(value: JSON, most: int) -> int:
-    """About how many bytes its JSON has; counting ends soon after `most`."""
+    """Return the approximate size of its JSON in bytes; counting ends soon after `most`."""
     kind = type(value)
     if kind is str:
         return len(value)
@@ -65,7 +65,7 @@ class LargeValues:
         self._read = lru_cache(CACHED_VALUES)(self._read_file)
 
     def keep(self, value: JSON, *, key: str) -> JSON:
-        """The value, or a note in its place. Once per key: a second attempt finds the file of the first."""
+        """Return the value, or a reference to a file with it. Once per key: a second attempt finds the file."""
         if not is_large(value):
             return value
         content = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
@@ -81,7 +81,7 @@ class LargeValues:
         return {NOTE_KEY: True, "file": file.reference, "bytes": len(content)}
 
     def load(self, value: JSON) -> JSON:
-        """The value a note stands for; any other value as it is."""
+        """Return the value a reference stands for; any other value as it is."""
         reference = reference_of(value)
         return value if reference is None else self._read(reference)
 

@@ -53,7 +53,7 @@ class PlannedNode:
         return any(link.source_name == ERROR_PIN for link in self.links)
 
     def is_tool_link(self, link: Link) -> bool:
-        """Whether it offers the node it leads to as a tool of this one."""
+        """Return whether the link offers its target node as a tool."""
         return link.is_tool_link and self.block.type is BlockType.AI
 
     @cached_property
@@ -66,7 +66,7 @@ class PlannedNode:
         return {name: tuple(links) for name, links in found.items()}
 
     def carried(self, pin: str, value: JSON, load: Load) -> Iterator[tuple[Link, JSON]]:
-        """What each link carries away when the node emits `value` on `pin`, in the order of the graph."""
+        """Yield what each link carries when the node emits `value` on `pin`, in graph order."""
         for link in self._by_pin.get(pin, ()):
             if link.source_name == pin or self.is_tool_link(link):
                 yield link, value
@@ -97,7 +97,7 @@ def make_plan(
     inputs: Mapping[str, JSON],
     node_inputs: Mapping[str, Mapping[str, JSON]] | None = None,
 ) -> Plan:
-    """The plan of a run with these inputs; raises CannotPlan for a graph that validation should have refused."""
+    """Return the plan of a run with these inputs; raises CannotPlan if the graph cannot be run."""
     known = {node.id: find_block(registry, node) for node in graph.nodes}
     for link in graph.links:
         if link.source_id not in known or link.sink_id not in known:
@@ -112,7 +112,7 @@ def make_plan(
 
 
 def find_uncalled(blocks: Mapping[str, Block], called: Container[str]) -> frozenset[str]:
-    """The trigger blocks that were not called, when others of them were."""
+    """Return the trigger blocks that were not called, if others were."""
     hooks = [node_id for node_id, block in blocks.items() if block.type is BlockType.WEBHOOK_MANUAL]
     waiting = frozenset(node_id for node_id in hooks if node_id not in called)
     return waiting if len(waiting) < len(hooks) else frozenset()
@@ -143,7 +143,7 @@ def plan_node(
 
 
 def own_values(node: Node, block: Block, inputs: Mapping[str, JSON]) -> dict[str, JSON]:
-    """What the node was saved with; an input of the agent has what was filled in."""
+    """Return the values the node was saved with; an input of the agent has the value given for this run."""
     values = keep_known(block, node.input_default)
     name = node.input_default.get("name")
     if block.type is BlockType.INPUT and isinstance(name, str) and name in inputs:
@@ -161,5 +161,5 @@ def find_block(registry: BlockRegistry, node: Node) -> Block:
 
 
 def tool_pin(link: Link) -> str:
-    """Where an orchestrator emits an argument for a node: named by where it goes, whatever the link is called."""
+    """Return the pin on which an orchestrator emits an argument for a node, named after its target."""
     return f"{TOOLS_PREFIX}{link.sink_id}_~_{link.sink_name}"

@@ -98,7 +98,7 @@ def change(trigger: Trigger, *, secret: str = "", **values: Any) -> TriggerSecre
 
 
 def rotate_address(trigger: Trigger) -> TriggerSecrets:
-    """A new address; the old one is nobody's from now on."""
+    """Replace the address; the old one stops working at once."""
     token = new_token()
     trigger.token_hash, trigger.token_hint = hash_token(token), token[:HINT_CHARACTERS]
     trigger.save(update_fields=["token_hash", "token_hint"])
@@ -106,7 +106,7 @@ def rotate_address(trigger: Trigger) -> TriggerSecrets:
 
 
 def rotate_secret(trigger: Trigger, *, secret: str = "", grace_seconds: float) -> TriggerSecrets:
-    """A new secret; so long the old one counts too, and callers can change over in peace."""
+    """Replace the secret; the old one stays valid for a while, so that callers can change over."""
     if trigger.scheme == Scheme.NONE:
         raise BadTrigger("Calls of this trigger are not signed, so there is no secret to change.")
     made = chosen_secret(trigger.scheme, secret)
@@ -136,5 +136,5 @@ def url_of(token: str) -> str:
 
 
 def shown_url(trigger: Trigger) -> str:
-    """The address with its secret part left out."""
+    """Return the address without its secret part."""
     return f"{url_of(trigger.token_hint)}…"

@@ -21,7 +21,7 @@ GITHUB_FIELD = "payload"
 
 
 def read_payload(body: bytes, content_type: str) -> dict[str, JSON]:
-    """An object in any case: a list, a number or text becomes its `body`. Raises BadPayload."""
+    """Return the payload as an object; a list, a number or text becomes its `body`. Raises BadPayload."""
     kind = media_type(content_type)
     if not body.strip():
         return {}
@@ -86,7 +86,7 @@ def as_object(value: JSON) -> dict[str, JSON]:
 
 
 def kept(payload: dict[str, JSON]) -> dict[str, JSON]:
-    """The payload as it is stored; raises BadPayload for what has no JSON form."""
+    """Return the payload as it is stored; raises BadPayload if it has no JSON form."""
     try:
         return dict(storable.json_value(payload))
     except storable.NotStorable as error:
@@ -94,7 +94,7 @@ def kept(payload: dict[str, JSON]) -> dict[str, JSON]:
 
 
 def shown_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """The first of them, cut, and those that might let somebody in blotted out."""
+    """Return the first headers, cut, with secrets redacted."""
     few = list(headers.items())[: limits.MAX_HOOK_HEADERS]
     return {name: shown_header(name, value) for name, value in few}
 

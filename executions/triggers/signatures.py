@@ -26,7 +26,7 @@ HMAC_PREFIX = "sha256="
 
 
 def new_secret(scheme: str) -> str:
-    """A fresh secret in the form the scheme's senders take; empty where nothing is signed."""
+    """Return a new secret in the format of the scheme; empty if calls are not signed."""
     match Scheme(scheme):
         case Scheme.NONE:
             return ""
@@ -57,7 +57,7 @@ def check_secret(scheme: str, secret: str) -> None:
 
 
 def is_signed(trigger: Trigger, body: bytes, headers: Mapping[str, str]) -> bool:
-    """Whether a call is signed as the trigger wants it; after a change the old secret counts for a while."""
+    """Return whether a call is signed by the trigger's scheme; after a rotation the old secret is valid for a while."""
     scheme = Scheme(trigger.scheme)
     if scheme is Scheme.NONE:
         return True
@@ -69,7 +69,7 @@ def is_signed(trigger: Trigger, body: bytes, headers: Mapping[str, str]) -> bool
 
 
 def is_standard(secret: str, body: bytes, headers: Mapping[str, str]) -> bool:
-    """As Standard Webhooks want it: id, time and body, at most five minutes ago."""
+    """Check a Standard Webhooks signature: id, time and body, at most five minutes old."""
     try:
         Webhook(secret).verify(body, dict(headers), json_parse=False)
     except (
@@ -81,7 +81,7 @@ def is_standard(secret: str, body: bytes, headers: Mapping[str, str]) -> bool:
 
 
 def is_hmac(secret: str, body: bytes, headers: Mapping[str, str]) -> bool:
-    """As GitHub signs: the body alone, in hexadecimal."""
+    """Check a signature in GitHub's format: HMAC of the body in hexadecimal."""
     given = headers.get(HMAC_HEADER, "").encode("utf-8", "replace")
     expected = HMAC_PREFIX + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
     return hmac.compare_digest(given, expected.encode())

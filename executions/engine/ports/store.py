@@ -61,7 +61,7 @@ class StoredValues:
 
 
 def scope_of_run(run_id: uuid.UUID) -> str:
-    """Where a single run keeps what its next attempt needs."""
+    """Return where a single run stores what its next attempt needs."""
     return f"{StoreScope.NODE_EXECUTION.value}:{run_id}"
 
 

@@ -77,7 +77,7 @@ def by_pin(pairs: Sequence[tuple[str, JSON]]) -> dict[str, JSON]:
 
 
 def offers_of(plan: Plan, node: PlannedNode) -> list[ToolOffer]:
-    """One function for each node that a tool link leads to."""
+    """Return one function for each node that a tool link leads to."""
     linked: dict[str, list[Link]] = {}
     for link in node.links:
         if node.is_tool_link(link):
