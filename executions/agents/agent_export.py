@@ -1,6 +1,6 @@
-"""An agent as agent JSON, with the agents it runs, without anything private.
+"""Export of an agent as agent JSON, with the agents it runs and without private data.
 
-Ids are those the agents came with, so that an export, imported and exported again, is the same document.
+Agents keep the ids they were imported with, so that an export, imported and exported again, is the same document.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from executions.agents.sub_agents import is_executor, read_reference
 from executions.graph import Graph, Node, graph_to_json, link_to_json, parse_graph
 from executions.models import Agent, AgentVersion
 
-Key: TypeAlias = tuple[str, int]  # an agent of the library, and which version of it
+Key: TypeAlias = tuple[str, int]  # an agent of the library and its version
 
 
 def export_version(version: AgentVersion, registry: BlockRegistry | None = None) -> dict[str, JSON]:

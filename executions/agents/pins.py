@@ -1,4 +1,4 @@
-"""The pins one node has: its block's, and those its own settings add; found by the name a link gives them."""
+"""The pins of a node: those of its block and those its settings add, found by the name in a link."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ANY: Mapping[str, JSON] = {}
 
 
 class PinError(Exception):
-    """A name that leads to no pin."""
+    """A name that refers to no pin."""
 
 
 class UnknownPin(PinError):
@@ -24,12 +24,12 @@ class UnknownPin(PinError):
 
 
 class BadNestedPin(PinError):
-    """The pin is there, but cannot be gone into like that."""
+    """The pin exists, but its value has no such part."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FoundPin:
-    """What a link's name leads to: the pin, and the schema of the place inside its value."""
+    """The pin a name refers to, and the schema of the part of its value."""
 
     pin: str
     steps: tuple[PinStep, ...]
@@ -46,13 +46,13 @@ class NodePins:
 
     @cached_property
     def dynamic_inputs(self) -> Mapping[str, JSON]:
-        """Pins from the schema the node carries, by name."""
+        """The pins from the node's own schema, by name."""
         need = self.block.dynamic_inputs
         return properties_of(self.input_default.get(need.schema_pin)) if need else {}
 
     @cached_property
     def dynamic_outputs(self) -> Mapping[str, JSON]:
-        """Of a sub-agent: its outputs, by name."""
+        """The outputs of a sub-agent, by name."""
         if self.block.type is not BlockType.AGENT:
             return {}
         return properties_of(self.input_default.get("output_schema"))
@@ -147,7 +147,7 @@ def enter(schema: Mapping[str, JSON], step: PinStep, name: str) -> Mapping[str, 
         if option.get("type") == container:
             return member(option, step)
     what = "a list index (_$_)" if step.kind is PinStepKind.INDEX else f"a key (_{step.kind}_)"
-    raise BadNestedPin(f"{name!r} goes into the pin with {what}, and its value is no {container}.")
+    raise BadNestedPin(f"{name!r} uses {what}, but the pin's value is not {container}.")
 
 
 def member(schema: Mapping[str, JSON], step: PinStep) -> Mapping[str, JSON]:

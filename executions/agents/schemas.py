@@ -13,14 +13,14 @@ from blocks.schema import JSON
 from executions.agents.pins import PinError, pins_of
 from executions.graph import Graph, Node
 
-FORMATS = {"short": "short-text", "long": "long-text"}  # as forms of AutoGPT know them
+FORMATS = {"short": "short-text", "long": "long-text"}  # as AutoGPT's forms name them
 SHOWN = ("type", "format", "items", "minimum", "maximum")
 SIMPLE = frozenset({"string", "integer", "number", "boolean", "array", "object"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Schemas:
-    """What an agent takes and gives, as JSON schemas."""
+    """The JSON schemas of an agent's inputs and outputs."""
 
     inputs: Mapping[str, JSON]
     outputs: Mapping[str, JSON]

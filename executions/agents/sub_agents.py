@@ -1,6 +1,6 @@
-"""Which agent an Agent Executor node means: by id, else by version and the names of its inputs and outputs.
+"""Resolution of the agent an Agent Executor refers to: by id, else by version and names of inputs and outputs.
 
-Exports give sub-agents new ids without telling the nodes that use them, so an id alone is not enough.
+Exports give sub-agents new ids without updating the nodes that use them, so an id alone is not enough.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Signature:
 
 @dataclass(frozen=True, kw_only=True)
 class Reference:
-    """What an Agent Executor node says of the agent it means."""
+    """What an Agent Executor node knows of its agent."""
 
     graph_id: str
     version: int | None
@@ -77,8 +77,8 @@ def match_signature(
 ) -> Signature | None:
     """Return the agent referred to: by id and version, id, version and names, or names; None if ambiguous.
 
-    `owner` is the agent the node is in, `root` the one they all came with: those may be run by their id, but are
-    never guessed by their names.
+    `owner` is the agent that contains the node, `root` the one they were all imported with: these match by id only,
+    never by names.
     """
     others = [one for one in candidates if one is not owner]
     named = [*candidates, *([root] if root else [])]

@@ -41,9 +41,7 @@ def add_credential(user: User, new: NewCredential) -> StoredCredential:
 
     @in_transaction
     def insert() -> StoredCredential:
-        User.objects.select_for_update(no_key=True).get(
-            pk=user.pk
-        )  # serialises concurrent additions, so the limit holds
+        User.objects.select_for_update(no_key=True).get(pk=user.pk)  # one at a time, so the limit holds
         if StoredCredential.objects.filter(user=user).count() >= limits.MAX_CREDENTIALS_PER_USER:
             raise TooManyCredentials
         return StoredCredential.objects.create(

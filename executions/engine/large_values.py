@@ -1,6 +1,6 @@
-"""Values too large for a row: kept as a file of the user's workspace, with a note in their place.
+"""Values too large for a row: stored in a workspace file and replaced by a reference.
 
-The note travels through the graph instead of the value; a block gets the value itself.
+The reference is passed through the graph; a block gets the value itself.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class LargeValues:
             )
         except WorkspaceError as error:
             raise ValueNotStored(
-                f"A value of {len(content):,} bytes is too large to pass on as it is, and it could not be kept "
+                f"A value of {len(content):,} bytes is too large to pass on, and it could not be stored "
                 f"in the workspace: {error.message}"
             ) from error
         return {NOTE_KEY: True, "file": file.reference, "bytes": len(content)}
@@ -91,7 +91,7 @@ class LargeValues:
             return json.loads(files.read_range(file))
         except (Refusal, ValueError) as error:
             raise ValueNotStored(
-                f"A large value was kept in {reference}, which is no longer there."
+                f"A large value was stored in {reference}, which no longer exists."
             ) from error
 
 
@@ -103,7 +103,7 @@ def reference_of(value: JSON) -> str | None:
 
 
 def shown_inputs(values: Mapping[str, JSON], secret: Collection[str] = ()) -> dict[str, JSON]:
-    """Inputs for a row, which only people read: secrets are blotted out, and what is large is named by its size."""
+    """Return the inputs for display in a row: secrets redacted, large values replaced by their size."""
     return {name: REDACTED if name in secret else shown_input(value) for name, value in values.items()}
 
 

@@ -1,4 +1,4 @@
-"""The plan of one execution: each node with its block, the values it starts from and where its outputs go."""
+"""The plan of one execution: each node with its block, initial values and links."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from blocks.registry import BlockRegistry
 from executions.engine.errors import CannotPlan
 from executions.graph import TOOLS_PREFIX, Graph, Link, Node
 
-Load = Callable[[JSON], JSON]  # the value itself, where only a note of where it is kept is at hand
+Load = Callable[[JSON], JSON]  # returns the value behind a reference
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedNode:
-    """One node, ready to be run."""
+    """One node with what its runs need."""
 
     node: Node
     block: Block
-    values: Mapping[str, JSON]  # what its pins have without any link
-    queued: tuple[str, ...]  # linked pins whose values are used up, one per run
+    values: Mapping[str, JSON]  # values of pins without links
+    queued: tuple[str, ...]  # linked pins that consume one value per run
     static: tuple[str, ...]  # linked pins that keep their value
-    looped: tuple[str, ...]  # linked back from what follows: the first run does not wait for them
-    links: tuple[Link, ...]  # that begin here
+    looped: tuple[str, ...]  # linked back from a later node: the first run does not wait for them
+    links: tuple[Link, ...]  # that start here
 
     @property
     def id(self) -> str:
@@ -36,7 +36,7 @@ class PlannedNode:
 
     @property
     def name(self) -> str:
-        """What people call the node."""
+        """The display name of the node."""
         own = self.node.metadata.get("customized_name")
         return own if isinstance(own, str) and own else self.block.name
 
@@ -79,10 +79,10 @@ class Plan:
     """All nodes by id, in the order of the graph."""
 
     nodes: Mapping[str, PlannedNode]
-    uncalled: frozenset[str] = frozenset()  # trigger blocks that another one's call does not concern
+    uncalled: frozenset[str] = frozenset()  # trigger blocks that were not called while another one was
 
     def starting(self) -> Iterator[PlannedNode]:
-        """Nodes that wait for nothing; notes are only read."""
+        """Yield the nodes that wait for nothing, without notes."""
         for node in self.nodes.values():
             if node.queued or node.static or node.id in self.uncalled:
                 continue
@@ -101,7 +101,7 @@ def make_plan(
     known = {node.id: find_block(registry, node) for node in graph.nodes}
     for link in graph.links:
         if link.source_id not in known or link.sink_id not in known:
-            raise CannotPlan(f"The link {link.id} leads from or to a node that is not there.")
+            raise CannotPlan(f"The link {link.id} starts or ends at a node that does not exist.")
     masks = node_inputs or {}
     return Plan(
         nodes={
@@ -126,7 +126,7 @@ def plan_node(
     mask: Mapping[str, JSON],
 ) -> PlannedNode:
     block = blocks[node.id]
-    kinds: dict[str, bool] = {}  # a pin is static when all that leads to it is
+    kinds: dict[str, bool] = {}  # a pin is static if all links to it are
     for link in graph.links_into(node.id):
         is_static = link.is_static or blocks[link.source_id].static_output
         kinds[link.sink_name] = kinds.get(link.sink_name, True) and is_static

@@ -37,7 +37,7 @@ class PlainValues:
 
 
 class NoGraph:
-    """Sub-agents, tools and turns: none without a graph."""
+    """The ports of sub-agents and tools, which need a graph."""
 
     def run(self, run: SubAgentRun, cancel: CancelSignal) -> Iterator[tuple[str, JSON]]:
         raise PortError(ALONE)

@@ -134,10 +134,10 @@ def check_gap(expression: str, dues: list[datetime]) -> None:
     least = timedelta(seconds=settings.COPILOT_MIN_SCHEDULE_SECONDS)
     if any(later - earlier < least for earlier, later in pairwise(dues)):
         raise BadCron(
-            f"{expression!r} is due more often than every {least.total_seconds():g} seconds, which is the least "
-            f"time between two runs here. `*/15 * * * *` is every quarter of an hour."
+            f"{expression!r} is due more often than every {least.total_seconds():g} seconds, the shortest interval "
+            f"allowed here. `*/15 * * * *` is every quarter of an hour."
         )
 
 
 def never(expression: str) -> BadCron:
-    return BadCron(f"{expression!r} is never due. Is there such a day in that month? {EXAMPLE}")
+    return BadCron(f"{expression!r} is never due. Check that the day exists in that month. {EXAMPLE}")

@@ -1,4 +1,4 @@
-"""Signatures of calls: making the secrets, and checking what a caller signed. Over the raw bytes, in constant time."""
+"""Signatures of calls: generate secrets, and verify signatures of the raw bytes in constant time."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ def new_secret(scheme: str) -> str:
 
 
 def check_secret(scheme: str, secret: str) -> None:
-    """Raise BadTrigger for a secret of somebody's own that cannot be used, or is too short to be one."""
+    """Raise BadTrigger for a given secret that is malformed or too short."""
     match Scheme(scheme):
         case Scheme.NONE:
-            raise BadTrigger("Nothing is signed with this scheme, so it has no secret.")
+            raise BadTrigger("Calls are not signed with this scheme, so it has no secret.")
         case Scheme.STANDARD:
             try:
                 key = base64.b64decode(secret.removeprefix(STANDARD_PREFIX) + "==")
             except (binascii.Error, ValueError):
-                raise BadTrigger("A secret of Standard Webhooks is whsec_ and base64 after it.") from None
+                raise BadTrigger("A Standard Webhooks secret must be whsec_ followed by base64.") from None
         case Scheme.HMAC:
             key = secret.encode()
         case other:
@@ -75,7 +75,7 @@ def is_standard(secret: str, body: bytes, headers: Mapping[str, str]) -> bool:
     except (
         WebhookVerificationError,
         ValueError,
-    ):  # the library lets malformed headers and bodies through as such
+    ):  # the library raises these for malformed headers and bodies
         return False
     return True
 

@@ -82,7 +82,9 @@ def check_secrets(checked: Checked, node: Node) -> Iterator[Problem]:
             )
             yield Problem(code=Code.STRAY_CREDENTIALS, message=message, node_id=node.id, pin=name[:200])
     for name in suspicious_pins(node):
-        message = f"{checked.title(node.id)}: {name[:80]!r} looks like a key. Store it as a credential instead."
+        message = (
+            f"{checked.title(node.id)}: {name[:80]!r} looks like a key. Store it as a credential instead."
+        )
         yield Problem(code=Code.SECRET_SUSPECTED, message=message, node_id=node.id, pin=name[:200])
 
 

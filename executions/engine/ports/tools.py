@@ -1,4 +1,4 @@
-"""The nodes an orchestrator may use as tools: how they are offered to the model, and how a call is run."""
+"""The tools port: the nodes that an orchestrator offers to the model as tools, and their calls."""
 
 from __future__ import annotations
 
