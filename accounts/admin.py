@@ -27,7 +27,7 @@ class PersonAdmin(ActionsMixin, UserAdmin):  # type: ignore[type-arg]
     actions = ["pause", "resume"]
 
     def has_pause_permission(self, request: HttpRequest) -> bool:
-        """Whoever may pause queues may pause users, without permission to change them otherwise."""
+        """Return whether the operator may pause users, which needs the permission to pause queues only."""
         return request.user.has_perms(["durable.add_pause", "durable.delete_pause"])
 
     def fits(self, action: str, row: User) -> bool:

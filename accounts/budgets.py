@@ -29,7 +29,7 @@ class Allowance:
     held: Decimal
 
     def has_room_for(self, amount: Decimal) -> bool:
-        """Whether that much more fits; a used-up limit has no room even for zero."""
+        """Return whether that much more fits; a used-up limit has no room even for zero."""
         if self.limit is None:
             return True
         taken = self.spent + self.held

@@ -47,7 +47,7 @@ def user_of(login: Login) -> User | None:
 
 
 def session_alive(session_key: str, login: Login) -> bool:
-    """Whether that browser session is still logged in as that user."""
+    """Return whether that browser session is still logged in as that user."""
     session = open_session(session_key)
     return session.get(SESSION_KEY) == str(login.user_id) and constant_time_compare(
         session.get(HASH_SESSION_KEY, ""), login.auth_hash

@@ -205,7 +205,7 @@ class Block:
 
 
 def repeatable_by_key(inputs: BlockInputs) -> bool:
-    """For `repeatable`: the effect carries the key of the run, so repeating it has no further effect."""
+    """Return True, for `repeatable`: the effect carries the key of the run, so repeating it has no further effect."""
     return True
 
 

@@ -232,7 +232,7 @@ class TurnAdmin(JobActions, ReadOnlyRows, admin.ModelAdmin):  # type: ignore[typ
         title = turn.session.title or f"…{str(turn.session_id)[-8:]}"
         return title if len(title) <= LISTED_TITLE_CHARACTERS else f"{title[:LISTED_TITLE_CHARACTERS]}…"
 
-    @admin.action(description="Cancel: stop it for good", permissions=["change"])
+    @admin.action(description="Cancel: stop it permanently", permissions=["change"])
     @asks_first(CANCEL_QUESTION)
     def cancel(self, request: HttpRequest, queryset: QuerySet[Turn]) -> None:
         cancel_turns(self, request, queryset)
@@ -252,7 +252,7 @@ class TurnAdmin(JobActions, ReadOnlyRows, admin.ModelAdmin):  # type: ignore[typ
                     messages.WARNING,
                 )
                 continue
-            change = f"Requeued as turn {fresh.pk}." if fresh.pk != turn.pk else "Given to another worker."
+            change = f"Requeued as turn {fresh.pk}." if fresh.pk != turn.pk else "Requeued."
             self.log_change(request, turn, change)
             count += 1
         self.message_user(request, f"{count} requeued.")

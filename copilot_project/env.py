@@ -35,7 +35,7 @@ def variable(
     pattern: str = "",
     least: int = 0,
 ) -> Any:
-    """One row of the table."""
+    """Declare one variable."""
     return dataclasses.field(
         default=default,
         metadata={
@@ -466,7 +466,7 @@ def parse_bool(name: str, text: str) -> bool:
 
 
 def embedded_socket(home: Path) -> Path:
-    """Where the embedded Redis listens: the home folder, or the temporary one when that path is too long."""
+    """Return the socket of the embedded Redis: in the home folder, or the temporary one if that path is too long."""
     path = home / "redis" / "redis.sock"
     if len(os.fsencode(path)) <= MAX_SOCKET_PATH:
         return path
@@ -475,5 +475,5 @@ def embedded_socket(home: Path) -> Path:
 
 
 def split(text: str) -> list[str]:
-    """A comma-separated variable as a list."""
+    """Return a comma-separated variable as a list."""
     return [part.strip() for part in text.split(",") if part.strip()]

@@ -91,7 +91,7 @@ def contents(error: exceptions.APIException) -> dict[str, Any]:
 
 
 def invalid(error: exceptions.ValidationError) -> dict[str, Any]:
-    """What is wrong with each field, by its path, e.g. `permissions.tools.allow`."""
+    """Return the problems of each field by its path, e.g. `permissions.tools.allow`."""
     fields: dict[str, list[str]] = {}
     for path, message in messages_of(error.detail):
         fields.setdefault(path, []).append(message)

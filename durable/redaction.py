@@ -48,7 +48,7 @@ def is_secret_name(name: str) -> bool:
 
 
 def is_secret_header(name: str) -> bool:
-    """Whether a header may carry a secret: any name that contains a secret one, such as `X-Gitlab-Token`."""
+    """Return whether a header may carry a secret: any name that contains a secret one, such as `X-Gitlab-Token`."""
     plain = name.translate(SEPARATORS).lower()
     return any(secret in plain for secret in SECRET_NAMES)
 

@@ -11,11 +11,11 @@ from durable.cancellation import CancelAnswer
 from executions import limits
 from executions.models import Execution
 
-UNHELD = Q(status=Execution.RUNNING, owner="")  # handed over: no worker would hear of the stop
+UNHELD = Q(status=Execution.RUNNING, owner="")  # handed over: no worker would receive the request
 
 
 def cancel(execution_id: uuid.UUID) -> CancelAnswer:
-    """Stop it in any state and wait until it has stopped; say whether it did."""
+    """Cancel it in any state, wait until it has stopped, and return whether it did."""
     return cancellation.cancel(Execution, execution_id, seconds=limits.EXECUTION_CANCEL_SECONDS, stop=stop)
 
 

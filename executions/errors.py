@@ -1,14 +1,14 @@
-"""What can be wrong with a request to run something.
+"""Refusals to run an agent or a block.
 
 Refusal
-├── BadInputs             400  with what is wrong with each input
+├── BadInputs             400  with the problem of each input
 └── ExecutionError        400
     ├── CannotRun         409  the agent has problems, or is started only from outside
     ├── BlockDenied       403  it uses a block that this session may not use
-    ├── TooDeep           409  agents run agents run agents ...
+    ├── AgentsTooDeep     409  agents that run agents are nested too deeply
     ├── TooManyExecutions 429
     ├── NotAlone          400  a block that only works inside an agent
-    └── BlockRefused      any  what a worker refused, for whoever waits for it
+    └── BlockRefused      any  a worker's refusal, passed on to the waiting request
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class CannotRun(ExecutionError):
 
 
 class BlockDenied(ExecutionError):
-    """This may not be used here."""
+    """This block may not be used here."""
 
     status = HTTPStatus.FORBIDDEN
     code = "block_denied"
@@ -55,7 +55,7 @@ class AgentsTooDeep(ExecutionError):
 
 
 class TooManyExecutions(ExecutionError):
-    """You have too many executions under way. Wait for some of them to end, or cancel them."""
+    """You have too many running executions. Wait for some of them to end, or cancel them."""
 
     status = HTTPStatus.TOO_MANY_REQUESTS
     code = "too_many_executions"
@@ -69,7 +69,7 @@ class NotAlone(ExecutionError):
 
 
 class BlockRefused(ExecutionError):
-    """A worker refused to run this block; its refusal, in its words."""
+    """A worker refused to run this block."""
 
     def __init__(self, *, status: int, code: str, message: str, hint: str = "") -> None:
         super().__init__(message)

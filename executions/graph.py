@@ -1,6 +1,6 @@
-"""Graphs: the nodes and links of an agent as typed values, read from agent JSON and written back to it.
+"""Graphs: the typed nodes and links of an agent, parsed from agent JSON and serialised to it.
 
-Fields that are not known here are kept in `extra`, so that a graph read and written is the graph that came.
+Unknown fields are kept in `extra`, so that a graph survives a round trip unchanged.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TOOLS_PREFIX = "tools_^_"
 
 @dataclass(frozen=True, kw_only=True)
 class Link:
-    """From a pin of one node to a pin of another; a static one keeps its value."""
+    """A link from a pin of one node to a pin of another; a static one keeps its value."""
 
     id: str
     source_id: str
@@ -34,17 +34,17 @@ class Link:
 
     @cached_property
     def source(self) -> PinPath:
-        """The source pin taken apart; a name that cannot be is one pin."""
+        """The parsed source pin; a malformed name counts as one pin."""
         return split_pin(self.source_name)
 
     @cached_property
     def sink(self) -> PinPath:
-        """The sink pin taken apart; a name that cannot be is one pin."""
+        """The parsed sink pin; a malformed name counts as one pin."""
         return split_pin(self.sink_name)
 
     @property
     def is_tool_link(self) -> bool:
-        """Whether it leaves the `tools` of an orchestrator: it is routed by its sink, whatever the name says."""
+        """Whether it starts at the `tools` pin of an orchestrator; such a link is routed by its sink."""
         return self.source_name == TOOLS_PIN or self.source_name.startswith(TOOLS_PREFIX)
 
 
@@ -61,7 +61,7 @@ class Node:
 
 @dataclass(frozen=True, kw_only=True)
 class Graph:
-    """The nodes and links of one agent, and the agents it came with."""
+    """The nodes and links of one agent, and its sub-graphs."""
 
     id: str = ""
     version: int = 1
@@ -75,7 +75,7 @@ class Graph:
 
     @cached_property
     def nodes_by_id(self) -> Mapping[str, Node]:
-        """Of nodes that share an id, the first."""
+        """The nodes by id; the first of nodes that share one."""
         found: dict[str, Node] = {}
         for node in self.nodes:
             found.setdefault(node.id, node)
@@ -93,16 +93,16 @@ class Graph:
         return self.nodes_by_id.get(node_id)
 
     def links_into(self, node_id: str) -> tuple[Link, ...]:
-        """The links that end at a node, in the order of the graph."""
+        """Return the links that end at a node, in graph order."""
         return self._incoming.get(node_id, ())
 
     def links_from(self, node_id: str) -> tuple[Link, ...]:
-        """The links that begin at a node, in the order of the graph."""
+        """Return the links that start at a node, in graph order."""
         return self._outgoing.get(node_id, ())
 
 
 def split_pin(name: str) -> PinPath:
-    """`values_#_k` in its parts; a nested name that is wrong counts as one pin, and validation reports it."""
+    """Parse `values_#_k`; a malformed nested name counts as one pin, and validation reports it."""
     try:
         return parse_pin(name)
     except InputError:
@@ -128,7 +128,7 @@ LONGEST_NUMBER = 10**18
 
 
 def parse_graph(data: JSON) -> Graph:
-    """The graph in agent JSON; what is missing is empty. Raises NotAGraph for what is no graph at all."""
+    """Return the graph of agent JSON; missing fields are empty. Raises NotAGraph."""
     return _read_graph(data, "The agent", depth=0)
 
 
@@ -160,7 +160,7 @@ def _read_graph(data: JSON, place: str, *, depth: int) -> Graph:
 
 
 def _links_in(data: Mapping[str, JSON]) -> JSON:
-    """The list of links; where there is none, those the nodes carry."""
+    """Return the list of links, or those the nodes carry if there is none."""
     if data.get("links") is not None:
         return data["links"]
     kept = [node.get("output_links") for node in data["nodes"] if isinstance(node, Mapping)]
@@ -206,7 +206,7 @@ def _object(data: JSON, place: str) -> Mapping[str, JSON]:
 
 
 def _text(data: JSON, place: str) -> str:
-    """Text, or a number as text; nothing is empty text."""
+    """Return text, or a number as text; null is empty text."""
     if data is None:
         return ""
     if isinstance(data, str):
@@ -250,7 +250,7 @@ def _kind(data: JSON) -> str:
 
 
 def graph_to_json(graph: Graph) -> dict[str, JSON]:
-    """Agent JSON of a graph; `parse_graph` reads the same graph from it."""
+    """Return the agent JSON of a graph; `parse_graph` reverses it."""
     document: dict[str, JSON] = {
         "id": graph.id,
         "version": graph.version,

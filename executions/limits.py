@@ -35,7 +35,7 @@ MAX_GENERATOR_BYTES = 8 * 1024 * 1024
 
 # --- executions ------------------------------------------------------------------------------------
 MAX_RUNNING_EXECUTIONS_PER_AGENT = 25  # of one user; sub-agents are part of their parent's
-MAX_HELD_EXECUTIONS_PER_USER = 32  # that workers are at, sub-agents included; what only waits is not held
+MAX_HELD_EXECUTIONS_PER_USER = 32  # held by workers, sub-agents included; waiting ones do not count
 MAX_LIVE_EXECUTIONS_PER_USER = 5_000
 MAX_EXECUTION_SECONDS = 24 * 3600.0  # of work; waiting for a person or a time does not count
 MAX_NODE_EXECUTIONS = 100_000

@@ -11,8 +11,8 @@ from executions.graph import parse_graph
 from executions.models import AgentVersion, Execution
 
 CALLER = "the agent that ran it"
-WEBHOOK = "the call of a webhook"
-OTHERS_AGENT = "an agent of the store"
+WEBHOOK = "a webhook call"
+OTHERS_AGENT = "an agent from the store"
 
 
 def content_sources(execution: Execution, blocks: Iterable[Block]) -> taint.Sources:

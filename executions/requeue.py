@@ -1,4 +1,4 @@
-"""Requeueing by an operator: give an execution to another worker, or take up one that was stopped."""
+"""Requeueing by an operator: give an execution to another worker, or resume a cancelled one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from executions.models import Execution
 
 
 def requeue(execution_id: uuid.UUID) -> bool:
-    """Let another worker take it now; return False if it waits for a person or ended by itself.
+    """Let another worker claim it now; return False if it waits for a person or has ended.
 
     The next claim fences the worker that has it. One that was stopped goes on where it was: what had finished is not
     run again.
@@ -34,7 +34,7 @@ def requeue(execution_id: uuid.UUID) -> bool:
 
 @in_transaction
 def _take_up_again(execution_id: uuid.UUID) -> None:
-    """Queue an execution again that was stopped; raises IllegalMove for any other."""
+    """Queue a cancelled execution again; raises IllegalMove for any other."""
     stopped = Execution.objects.select_for_update(no_key=True).filter(
         pk=execution_id, status=Execution.CANCELLED
     )
@@ -62,4 +62,4 @@ def move(execution_id: uuid.UUID, status: str, *, deliberate: bool = False, **ch
         allowed -= Execution.TERMINAL
     moved = Execution.objects.filter(pk=execution_id, status__in=allowed).update(status=status, **changes)
     if not moved:
-        raise IllegalMove(f"An execution cannot become {status} from what it is now.")
+        raise IllegalMove(f"The execution cannot become {status} from its current status.")

@@ -30,7 +30,7 @@ class ExecutionRequest:
     """How to run an agent, and for whom."""
 
     version: int | None = None  # None: the newest
-    client_id: str | None = None  # idempotency key: asked for again, it is the same execution
+    client_id: str | None = None  # idempotency key: a repeated request returns the same execution
     source: Execution.Source = Execution.Source.API
     node_inputs: Mapping[str, Mapping[str, JSON]] = field(default_factory=dict)  # of a trigger, by node id
     permissions: Mapping[str, JSON] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class ExecutionRequest:
     session_id: uuid.UUID | None = None
     tell_session: bool = False
     parent: NodeExecution | None = None
-    outside_sources: tuple[str, ...] = ()  # outside content that was read before it was asked for
+    outside_sources: tuple[str, ...] = ()  # outside content read before the request
 
 
 PLAIN = ExecutionRequest()
@@ -53,7 +53,7 @@ class Started:
 
 
 def start(user: User, agent: Agent, inputs: Mapping[str, JSON], order: ExecutionRequest = PLAIN) -> Started:
-    """Commit the execution, then poke. Once per client_id: the same again answers the same execution.
+    """Commit the execution, then poke. Once per client_id: a repeated request returns the same execution.
 
     Raises BadInputs, CannotRun, BlockDenied, AgentsTooDeep, TooManyExecutions or OverBudget; then nothing is run.
     """
@@ -107,7 +107,7 @@ def check_graph(graph: Graph, agent: Agent, order: ExecutionRequest) -> None:
             hooks.add(node.id)
     if hooks and hooks.isdisjoint(order.node_inputs):
         raise CannotRun(
-            f"{agent.name!r} starts when its webhook is called. Make a trigger for it and call that."
+            f"{agent.name!r} starts when its webhook is called. Create a trigger for it and call that."
         )
 
 

@@ -109,7 +109,7 @@ class AnswerCollector(ABC):
         )
 
     def carry(self, origin: str) -> Carry:
-        """What the model wants back with this answer; `origin` names the model."""
+        """Return what the model wants back with this answer; `origin` names the model."""
         if layout := self._layout():
             self._carry.set_layout(layout)
         return self._carry.carry(origin, [call.id for call in self._calls])
@@ -137,13 +137,13 @@ class AnswerCollector(ABC):
         """Read one event; an error of NOT_A_CHUNK says that it is none of this dialect."""
 
     def _layout(self) -> list[dict[str, Any]]:
-        """The order of the answer's parts, where the model wants it back; see `llm.layout`."""
+        """Return the order of the answer's parts, if the model wants it back; see `llm.layout`."""
         return []
 
     # --- for dialects -----------------------------------------------------------------------------
 
     def _add_text(self, text: object) -> int:
-        """A piece of the text; returns how many characters it has."""
+        """Add a piece of the text; return its number of characters."""
         if not isinstance(text, str):
             raise TypeError("its text is no text")
         self._pending.append(text)
@@ -156,7 +156,7 @@ class AnswerCollector(ABC):
         self._deltas.append(ReasoningDelta(text=text))
 
     def _open_call(self, *, wire_id: str, wire_index: int | None, name: str) -> GrowingCall:
-        """A new tool call, under an id of its own."""
+        """Add a new tool call under a unique id."""
         self._flush()
         wire_id = storable.text(wire_id)
         call = GrowingCall(index=len(self._calls), wire_id=wire_id, wire_index=wire_index)
@@ -167,7 +167,7 @@ class AnswerCollector(ABC):
         return call
 
     def _add_arguments(self, call: GrowingCall, arguments: object) -> None:
-        """A piece of a call's arguments; some servers send them as an object."""
+        """Add a piece of a call's arguments; some servers send them as an object."""
         if arguments is None:
             arguments = ""
         elif not isinstance(arguments, str):
@@ -201,7 +201,7 @@ class AnswerCollector(ABC):
         return True
 
     def _error(self, error: Any, statuses: Mapping[str, int] | None = None) -> TryFailed:
-        """The failure behind an error inside the stream; `statuses` are the HTTP statuses its types stand for."""
+        """Return the failure of an error inside the stream; `statuses` maps its types to HTTP statuses."""
         return TryFailed(replace(from_error_object(error, statuses or {}), started=self.started))
 
     # --- shared -----------------------------------------------------------------------------------
@@ -255,17 +255,17 @@ class AnswerCollector(ABC):
 
 
 def mapping(value: object) -> Mapping[str, Any]:
-    """The value where it is an object, else an empty one."""
+    """Return the value if it is an object, else an empty one."""
     return value if isinstance(value, Mapping) else {}
 
 
 def reported_cost(value: object) -> Decimal | None:
-    """A cost in USD that a server reports, where it can be true."""
+    """Return a cost in USD that a server reports, if it is plausible."""
     return storable.amount(value, most=Decimal(limits.MODEL_MAX_ANSWER_COST))
 
 
 def _tokens(reported: object) -> int | None:
-    """A reported number of tokens; 0 where none is reported, None where it cannot be true."""
+    """Return a reported number of tokens; 0 if none is reported, None if it is not plausible."""
     return 0 if reported is None else storable.count(reported, most=limits.MODEL_MAX_ANSWER_TOKENS)
 
 

@@ -129,7 +129,7 @@ class Asking:
             del self._bodies[model]
 
     def _can_do_with_fewer_carries(self, failure: Failure) -> bool:
-        """Whether to ask once without the carries of earlier exchanges: a provider that no longer accepts what it
+        """Return whether to retry without the carries of earlier exchanges: a provider that no longer accepts what it
         gave would end the conversation for good."""
         refused = isinstance(failure.error, BadModelRequest) and ABOUT_CARRIES.search(failure.detail)
         fewer = only_newest(self._request.messages)
@@ -193,7 +193,7 @@ def _dialect(at: ModelAddress) -> Dialect:
 
 
 async def list_models(endpoint: Endpoint, policy: Policy) -> list[str]:
-    """The ids of the models that the server offers; raises the error behind a failure."""
+    """Return the ids of the models that the server offers; raises the error behind a failure."""
     try:
         return await transport.list_models(endpoint, policy)
     except transport.Refused as error:
@@ -212,7 +212,7 @@ async def _read_whole(body: bytes, kind: str, answer: AnswerCollector) -> None:
 
 
 def _take_last(events: list[bytes], answer: AnswerCollector) -> None:
-    """The event at which a stream stopped; half of one is a cut, not nonsense."""
+    """Read the event at which a stream stopped; half of one is a cut, not an invalid answer."""
     try:
         answer.take(events)
     except TryFailed as failed:

@@ -72,16 +72,16 @@ class Carry:
 
     @classmethod
     def read(cls, stored: str) -> Self:
-        """The carry that `stored` was called on."""
+        """Return the carry that `stored` was called on."""
         origin, _, text = stored.partition(" ")
         return cls(origin=origin, text=text)
 
     def stored(self) -> str:
-        """One line of ASCII text, empty when there is nothing to keep."""
+        """Return one line of ASCII text; empty if there is nothing to store."""
         return f"{self.origin} {self.text}" if self else ""
 
     def with_call_ids(self, ids: Mapping[str, str]) -> Carry:
-        """The same where tool calls go by other ids."""
+        """Return the same carry with other ids of tool calls."""
         if not self or all(old == new for old, new in ids.items()):
             return self
         data = json.loads(self.text)
@@ -89,7 +89,7 @@ class Carry:
         return Carry(origin=self.origin, text=_write(data["message"], calls))
 
     def without_prose(self) -> Carry:
-        """The same without plain reasoning text."""
+        """Return the same carry without plain reasoning text."""
         data = json.loads(self.text)
         message = {name: value for name, value in data["message"].items() if name not in PROSE_FIELDS}
         if message == data["message"]:
@@ -97,16 +97,16 @@ class Carry:
         return Carry(origin=self.origin, text=_write(message, data["calls"]))
 
     def layout(self) -> list[Fields]:
-        """The order of the parts of the answer, with the opaque ones whole; see `llm.layout`."""
+        """Return the order of the parts of the answer, with the opaque ones whole; see `llm.layout`."""
         layout = json.loads(self.text)["message"].get(LAYOUT) if self else None
         return layout if isinstance(layout, list) else []
 
     def strings(self) -> list[str]:
-        """Every text in it, for the code that keeps these out of the logs."""
+        """Return every text in it, for the code that keeps these out of the logs."""
         return list(_strings(json.loads(self.text))) if self else []
 
     def put_into(self, message: Message, *, without: Collection[str] = ()) -> Fields:
-        """The message and its tool calls with what the model gave along with them."""
+        """Return the message and its tool calls with what the model sent along with them."""
         data = json.loads(self.text)
         given = {name: value for name, value in data["message"].items() if name not in without}
         whole = {name: value for name, value in message.items() if name != CARRY} | given
@@ -127,7 +127,7 @@ NO_CARRY = Carry()
 
 
 def needed(messages: Sequence[Message], origin: str) -> list[Message]:
-    """The messages, each with the part of its carry that this model wants back; see the module's docstring."""
+    """Return the messages, each with the part of its carry that this model wants back; see the module's docstring."""
     kept: list[Message] = []
     for exchange in _exchanges(messages):
         calls_tools = any(message.get("tool_calls") for message in exchange)
@@ -136,7 +136,7 @@ def needed(messages: Sequence[Message], origin: str) -> list[Message]:
 
 
 def give_back(messages: Sequence[Message], origin: str, *, without: Collection[str] = ()) -> list[Message]:
-    """The messages as this model is sent them; `without` names fields that it has refused."""
+    """Return the messages as sent to this model; `without` names fields that it has refused."""
     return [
         message[CARRY].put_into(message, without=without) if CARRY in message else message
         for message in needed(messages, origin)
@@ -144,7 +144,7 @@ def give_back(messages: Sequence[Message], origin: str, *, without: Collection[s
 
 
 def only_newest(messages: Sequence[Message]) -> list[Message]:
-    """The messages without the carries that stand before the newest text of the person."""
+    """Return the messages without the carries before the user's newest text."""
     texts = [place for place, each in enumerate(messages) if each.get("role") == "user" and _is_text(each)]
     begins = texts[-1] if texts else 0
     return [*needed(messages[:begins], ""), *messages[begins:]]
@@ -172,7 +172,7 @@ class CarryCollector:
         self._message[LAYOUT] = layout
 
     def carry(self, origin: str, call_ids: Sequence[str]) -> Carry:
-        """The whole; nothing when it cannot be kept, which is logged without a value."""
+        """Return the whole; nothing when it cannot be kept, which is logged without a value."""
         if not _is_shallow((self._message, self._calls), limits.MAX_CARRY_DEPTH + 2):
             return _dropped("it is nested too deeply")
         message = _finished(self._message)
@@ -193,7 +193,7 @@ class CarryCollector:
 
 
 def _exchanges(messages: Sequence[Message]) -> Iterator[list[Message]]:
-    """The messages in groups: each message of the person with all that follows up to the next."""
+    """Yield the messages in groups: each message of the user with all that follows up to the next."""
     exchange: list[Message] = []
     for message in messages:
         if message.get("role") == "user" and exchange:
@@ -204,7 +204,7 @@ def _exchanges(messages: Sequence[Message]) -> Iterator[list[Message]]:
 
 
 def _is_text(message: Message) -> bool:
-    """Whether a person wrote it; facts and pictures are shown in messages of their own, after all others."""
+    """Return whether the user wrote it; facts and pictures have their own messages after all others."""
     return isinstance(message.get("content"), str) and VOLATILE not in message
 
 
@@ -272,7 +272,7 @@ def _add_entries(fields: Fields, name: str, entries: list[Any]) -> None:
 
 
 def _continued(known: list[Any], entry: Fields) -> Fields | None:
-    """The entry that this piece goes on with; None when it begins one."""
+    """Return the entry that this piece continues; None if it starts one."""
     looked_at = OPEN_ENTRIES if entry.get("index") is not None else 1
     for candidate in reversed(known[-looked_at:]):
         if isinstance(candidate, dict) and _is_same(candidate, entry):
@@ -301,7 +301,7 @@ def _extend(entry: Fields, piece: Fields) -> None:
 
 
 def _finished(fields: Fields) -> Fields:
-    """The fields as plain JSON, without empty ones; empty reasoning text is kept, because DeepSeek wants it back."""
+    """Return the fields as plain JSON, without empty ones, except for reasoning text, which DeepSeek wants back."""
     return {
         name: _plain(value)
         for name, value in fields.items()
@@ -322,7 +322,7 @@ def _plain(value: Any) -> Any:
 
 
 def _write(message: Fields, calls: Mapping[str, Fields]) -> str:
-    """As JSON in ASCII: NUL and halves of characters are escapes there, and come back as they were."""
+    """Return JSON in ASCII: NUL and lone surrogates are escaped and survive a round trip."""
     if not message and not calls:
         return ""
     return json.dumps({"message": message, "calls": calls}, allow_nan=False, separators=(",", ":"))

@@ -90,12 +90,12 @@ MODELS: Mapping[str, ModelInfo] = {
 
 
 def known_info(name: str) -> ModelInfo:
-    """The abilities of a model by its name; a careful guess when the name is unknown."""
+    """Return the abilities of a model by its name; a careful guess if the name is unknown."""
     return find_by_name(MODELS, name) or UNKNOWN
 
 
 def find_by_name(table: Mapping[str, T], name: str) -> T | None:
-    """The entry whose key is the longest beginning of the name; `provider/` in front and `:tag` behind do not count."""
+    """Return the entry whose key is the longest prefix of the name, ignoring `provider/` and `:tag`."""
     plain = name.lower().rsplit("/", 1)[-1].split(":", 1)[0]
     dashed = plain.replace(".", "-")  # some providers write claude-opus-4.6, others claude-opus-4-6
     fitting = [key for key in table if plain.startswith(key) or dashed.startswith(key)]

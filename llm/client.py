@@ -52,7 +52,7 @@ def stream(
 
 
 def _asked(request: Request) -> tracing.Attributes:
-    """What a trace says of a request, in the words of OpenTelemetry's conventions: never what is in it."""
+    """Return the trace attributes of a request by OpenTelemetry's conventions, never its content."""
     at = locate(request.model)
     return {
         "gen_ai.operation.name": "chat",
@@ -78,22 +78,22 @@ def _answered(completion: Completion) -> tracing.Attributes:
 def complete(
     request: Request, *, cancelled: CancelSignal | None = None, policy: Policy | None = None
 ) -> Completion:
-    """The same without deltas: for titles, summaries and AI blocks."""
+    """Return the whole answer without streaming: for titles, summaries and AI blocks."""
     return stream(request, _ignore, cancelled=cancelled or CancelFlag(), policy=policy)
 
 
 def default_model() -> str:
-    """The model that answers when none is named: COPILOT_MODEL, or what suits the endpoint."""
+    """Return the model used when none is named: COPILOT_MODEL, or the endpoint's default."""
     return configured_model() or _first_model(current_endpoint())
 
 
 def title_model() -> str:
-    """The small model for titles and summaries."""
+    """Return the small model for titles and summaries."""
     return configured_title_model() or default_model()
 
 
 def carry_origin(model: str) -> str:
-    """What the carry of that model's answers is marked with."""
+    """Return the mark of the carries of that model's answers."""
     at = locate(model)
     return origin_of(at.endpoint, at.model)
 
@@ -112,7 +112,7 @@ def warm_up() -> None:
 
 @lru_cache(maxsize=16)
 def _first_model(endpoint: Endpoint) -> str:
-    """The first model that an unknown server offers: the only one, on most local servers."""
+    """Return the first model that an unknown server offers: the only one, on most local servers."""
     names = found_models(endpoint)
     for name in names:
         if not any(word in name.lower() for word in NOT_FOR_CHAT):
@@ -154,4 +154,4 @@ async def _until(cancelled: CancelSignal, coroutine: Coroutine[Any, Any, T]) -> 
 
 
 def _ignore(delta: Delta) -> None:
-    """For callers that only want the whole answer."""
+    """Ignore a delta, for callers that only want the whole answer."""

@@ -61,7 +61,7 @@ class Endpoint:
 
 
 def origin_of(endpoint: Endpoint, model: str) -> str:
-    """The name of a model at an endpoint, as a digest: an address may hold a password."""
+    """Return the name of a model at an endpoint, as a digest: an address may hold a password."""
     name = f"{endpoint.base_url.rstrip('/')}\n{model}"
     if endpoint.dialect != "chat":  # the same server in another dialect gives its data in another form
         name += f"\n{endpoint.dialect}"

@@ -51,7 +51,7 @@ class TryFailed(Exception):
 
 
 def from_status(status: int, body: bytes | str, headers: Mapping[str, str]) -> Failure:
-    """The failure behind an HTTP error answer."""
+    """Return the failure behind an HTTP error answer."""
     error = error_object(body)
     if error is None:
         error = {"message": body.decode("utf-8", "replace") if isinstance(body, bytes) else body}
@@ -61,7 +61,7 @@ def from_status(status: int, body: bytes | str, headers: Mapping[str, str]) -> F
 def from_error_object(
     error: Mapping[str, Any] | str, statuses: Mapping[str, int] = MappingProxyType({})
 ) -> Failure:
-    """The failure behind an error inside a 200 answer or inside a stream.
+    """Return the failure behind an error inside a 200 answer or inside a stream.
 
     Some servers put a status into `code`; others name a type that stands for one in `statuses`.
     """
@@ -72,7 +72,7 @@ def from_error_object(
 
 
 def error_object(body: bytes | str) -> Mapping[str, Any] | None:
-    """The error of an OpenAI-style body, also of the shapes that other servers use."""
+    """Return the error of an OpenAI-style body, also of the shapes that other servers use."""
     try:
         data = storable.loads(body)
     except ValueError:
@@ -119,7 +119,7 @@ def _final(error: LLMError) -> Failure:
 
 
 def scrub(failure: Failure, *secrets: str) -> Failure:
-    """The failure and its error without any secret: servers like to quote the key they refuse."""
+    """Return the failure and its error without secrets: servers may quote the key they refuse."""
     error = failure.error
     if error is not None:
         error.detail = redact(error.detail, *secrets)
@@ -142,7 +142,7 @@ def naming_settings(error: LLMError, endpoint: Endpoint) -> LLMError:
 
 
 def without_quotes(failure: Failure, messages: Sequence[Mapping[str, Any]]) -> Failure:
-    """The failure without words of the conversation: servers like to quote what they refuse, and `detail` is logged."""
+    """Return the failure without text of the conversation: servers quote what they refuse, and `detail` is logged."""
     said = json.dumps(
         [_words_of(message) for message in messages if message.get("role") != "system"], ensure_ascii=False
     )
@@ -158,7 +158,7 @@ def without_quotes(failure: Failure, messages: Sequence[Mapping[str, Any]]) -> F
 
 
 def _words_of(message: Mapping[str, Any]) -> list[Any]:
-    """What was written in a message; pictures are left out."""
+    """Return the text of a message, without pictures."""
     content = message.get("content")
     parts = content if isinstance(content, list) else [content]
     texts = [part.get("text") if isinstance(part, Mapping) else part for part in parts]
@@ -166,7 +166,7 @@ def _words_of(message: Mapping[str, Any]) -> list[Any]:
 
 
 def redact(text: str, *secrets: str) -> str:
-    """The text without the given secrets and without anything that looks like a key."""
+    """Return the text without the given secrets and without anything that looks like a key."""
     for secret in secrets:
         if secret:
             text = text.replace(secret, "[REDACTED]")

@@ -62,7 +62,7 @@ def _price(
 
 
 def _writing(input: str, output: str, cached: str, long_from: int | None = None) -> Price:
-    """The price of a model whose provider takes a quarter more for what it writes to its cache."""
+    """Return the price of a model whose provider takes a quarter more for what it writes to its cache."""
     price = _price(input, output, cached, long_from)
     return replace(price, cache_write=price.input * CACHE_WRITE_FACTOR)
 
@@ -131,7 +131,7 @@ PRICES: Mapping[str, Price] = {
 def cost_of(
     model: str, usage: Usage, *, is_local: bool = False, own: Mapping[str, Price] = MappingProxyType({})
 ) -> Decimal:
-    """The cost in USD; 0 for local servers and `:free` models, 0 with one warning for a model without a price.
+    """Return the cost in USD; 0 for local servers and `:free` models, 0 with one warning for a model without a price.
 
     `own` are the prices of the endpoint, which come before all others.
     """

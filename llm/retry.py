@@ -78,7 +78,7 @@ class GiveUp:
 def decide(
     failure: Failure, tries: Tries, policy: Policy, *, uniform: Callable[[float, float], float]
 ) -> Again | GiveUp:
-    """The whole policy: a FINAL failure ends it, a long pause frees the worker, the rest is tried again."""
+    """Return whether to retry: a FINAL failure ends it, a long pause frees the worker, the rest is retried."""
     if failure.kind is Kind.FINAL:
         assert failure.error is not None
         return GiveUp(error=failure.error, may_fall_back=False)
@@ -139,7 +139,7 @@ def _error(failure: Failure, policy: Policy) -> LLMError:
 
 
 def _rate_limited(failure: Failure, policy: Policy) -> RateLimited:
-    """The pause it asks for is always longer than what is waited inline, so that the caller frees the worker."""
+    """Return the error; its pause is always longer than an inline wait, so that the caller frees the worker."""
     asked = failure.retry_after or 0.0
     if asked <= policy.inline_retry_after_seconds:
         asked = 2 * policy.inline_retry_after_seconds

@@ -12,7 +12,7 @@ class EventSplitter:
         self.strange = b""  # the first line that is no field of an event stream
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """The events that this chunk completes."""
+        """Return the events that this chunk completes."""
         if b"\n" not in chunk:  # kept apart, so that a huge line costs no repeated copying
             self._pieces.append(chunk)
             return []
@@ -24,7 +24,7 @@ class EventSplitter:
         return self._events(lines)
 
     def close(self) -> list[bytes]:
-        """The last event of a server that forgot the empty line after it."""
+        """Return the last event of a server that sent no empty line after it."""
         last = b"".join(self._pieces)
         self._pieces = []
         return self._events([last, b""])

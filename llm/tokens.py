@@ -14,13 +14,13 @@ TOKENS_PER_IMAGE = 1_000
 
 
 def estimate_tokens(text: str) -> int:
-    """About four Latin characters to a token; a character of a dense script (Chinese, emoji) is about one."""
+    """Estimate: about four Latin characters to a token; a character of a dense script (Chinese, emoji) is about one."""
     dense = 0 if text.isascii() else sum(character > "\u2e7f" for character in text)
     return dense + -(-(len(text) - dense) // CHARACTERS_PER_TOKEN)
 
 
 def estimate_message_tokens(messages: Sequence[Mapping[str, Any]]) -> int:
-    """The estimate for a request's messages, pictures and tool calls included."""
+    """Estimate the tokens of a request's messages, pictures and tool calls included."""
     return sum(TOKENS_PER_MESSAGE + _content_tokens(message) for message in messages)
 
 

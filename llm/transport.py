@@ -51,7 +51,7 @@ async def open_stream(
 
 
 async def read_chunks(response: httpx2.Response, *, max_bytes: int) -> AsyncIterator[bytes]:
-    """The body as it arrives; a silent server is IDLE, a broken connection is CUT."""
+    """Yield the body as it arrives; a silent server is IDLE, a broken connection is CUT."""
     size = 0
     try:
         async for chunk in response.aiter_bytes():
@@ -78,7 +78,7 @@ async def drain(chunks: AsyncIterator[bytes]) -> None:
 
 
 async def list_models(endpoint: Endpoint, policy: Policy) -> list[str]:
-    """The ids of the models that the server offers."""
+    """Return the ids of the models that the server offers."""
     client = _client(asyncio.get_running_loop(), endpoint)
     try:
         page = await client.models.list(timeout=_timeout(policy), extra_headers=_headers(endpoint))
@@ -92,7 +92,7 @@ async def list_models(endpoint: Endpoint, policy: Policy) -> list[str]:
 
 
 def _headers(endpoint: Endpoint) -> dict[str, str | openai.Omit]:
-    """The dialect's own headers; some leave out one that the client would send."""
+    """Return the dialect's own headers; some omit one that the client would send."""
     own = DIALECTS[endpoint.dialect].headers(endpoint)
     return {name: openai.Omit() if value is None else value for name, value in own.items()}
 
@@ -123,7 +123,7 @@ async def _send(endpoint: Endpoint, path: str, body: bytes, policy: Policy) -> h
 
 
 def _unsent(error: Exception) -> Failure:
-    """The failure of a request that got no answer at all."""
+    """Return the failure of a request that got no answer at all."""
     cause = error.__cause__ or error
     if isinstance(cause, httpx2.ReadTimeout):
         return Failure(kind=Kind.IDLE, detail="The server accepted the request and did not answer")
@@ -137,7 +137,7 @@ def _timeout(policy: Policy) -> httpx2.Timeout:
 
 
 def _client(loop: asyncio.AbstractEventLoop, endpoint: Endpoint) -> openai.AsyncOpenAI:
-    """One client, and so one pool of connections, per loop and endpoint; only ever called on the loop."""
+    """Return the client of a loop and endpoint, with its pool of connections; only called on the loop."""
     client = _clients.get((loop, endpoint))
     if client is None:
         client = _clients[loop, endpoint] = _make_client(endpoint)

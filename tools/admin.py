@@ -133,7 +133,7 @@ class OperationAdmin(JobActions, admin.ModelAdmin):  # type: ignore[type-arg]
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
-    @admin.action(description="Cancel: stop it for good", permissions=["change"])
+    @admin.action(description="Cancel: stop it permanently", permissions=["change"])
     @asks_first(CANCEL_QUESTION)
     def cancel(self, request: HttpRequest, operations: QuerySet[Operation]) -> None:
         stopped = [operation for operation in operations if cancellation.stop(operation.pk)]

@@ -29,8 +29,8 @@ from executions.agents.secrets import remove_secrets
 from executions.agents.validation import Scope
 from executions.agents.versions import save_parsed
 from executions.generator.build import BuildTools, build, check, finish
-from executions.generator.errors import BadDraft, NotBuilt, OutsideFailed
-from executions.generator.external import Accepted, ExternalJob, OutsideGenerator, configured, read_built
+from executions.generator.errors import BadDraft, ExternalGeneratorFailed, NotBuilt
+from executions.generator.external import Accepted, ExternalGenerator, ExternalJob, configured, read_built
 from executions.generator.json_answers import read_object
 from executions.generator.model import ConfiguredModel
 from executions.generator.requests import AgentRequest, BetterGoal, Built, ClarifyingQuestions, Result, Steps
@@ -55,7 +55,7 @@ from tools.permissions import block_rule
 BuildResult = AgentSaved | AgentPreview | ClarificationNeeded | SuggestedGoal
 AgentJson: TypeAlias = dict[str, Any] | str  # models also write it as text
 ExternalBuild = Callable[
-    [OutsideGenerator, AgentRequest, ExternalJob], "Graph | ClarifyingQuestions | BetterGoal | Accepted"
+    [ExternalGenerator, AgentRequest, ExternalJob], "Graph | ClarifyingQuestions | BetterGoal | Accepted"
 ]
 
 
@@ -63,7 +63,7 @@ ExternalBuild = Callable[
 class BuildRequest:
     """One call of create_agent, edit_agent or customize_agent."""
 
-    wish: AgentRequest
+    request: AgentRequest
     save: bool
     external_build: ExternalBuild
     agent: Agent | None = None  # the agent that gets a new version
@@ -78,8 +78,8 @@ def build_agent(order: BuildRequest, context: OperationContext) -> BuildResult:
         return result_of(order, build_here(order, context), context)
     try:
         context.progress(0.05, "Asking the external generator")
-        built = order.external_build(service, order.wish, external_job(context))
-    except OutsideFailed as error:
+        built = order.external_build(service, order.request, external_job(context))
+    except ExternalGeneratorFailed as error:
         return result_of(with_note(order, error), build_here(order, context), context)
     if isinstance(built, Accepted):
         raise AcceptedElsewhere(
@@ -93,7 +93,7 @@ def build_from_answer(order: BuildRequest, answer: OutsideAnswer, context: Opera
     """Finish with the external generator's later answer; build here if it failed or is unusable."""
     try:
         built = read_built(answer.unwrap())
-    except (OutsideFailed, ToolError) as error:
+    except (ExternalGeneratorFailed, ToolError) as error:
         return result_of(with_note(order, error), build_here(order, context), context)
     return result_of(order, finish_here(order, built, context), context)
 
@@ -125,7 +125,7 @@ def find_saved(context: OperationContext) -> AgentSaved | None:
 
 def build_here(order: BuildRequest, context: OperationContext) -> Result:
     with model_errors():
-        return build(order.wish, build_tools(context))
+        return build(order.request, build_tools(context))
 
 
 def finish_here(
@@ -134,18 +134,18 @@ def finish_here(
     if not isinstance(built, Graph):
         return built
     with model_errors():
-        return finish(built, order.wish, build_tools(context))
+        return finish(built, order.request, build_tools(context))
 
 
 def build_tools(context: OperationContext) -> BuildTools:
     user = context.user
-    asker = ConfiguredModel(user, key=context.key, job_id=context.operation_id, cancelled=context.cancelled)
+    model = ConfiguredModel(user, key=context.key, job_id=context.operation_id, cancelled=context.cancelled)
 
-    def tell(fraction: float, message: str) -> None:
+    def report(fraction: float, message: str) -> None:
         context.stop_if_cancelled()
         context.progress(min(fraction, 0.9), message)
 
-    return BuildTools(user=user, asker=asker, scope=scope_for(context), tell=tell)
+    return BuildTools(user=user, model=model, scope=scope_for(context), report=report)
 
 
 @contextmanager
@@ -188,7 +188,7 @@ def result_of(order: BuildRequest, result: Result, context: OperationContext) ->
     if isinstance(result, ClarifyingQuestions):
         return ask(result)
     if isinstance(result, BetterGoal):
-        return suggest(result, order.wish.goal)
+        return suggest(result, order.request.goal)
     if not order.save:
         return preview(result, order.notes)
     context.stop_if_cancelled()
@@ -202,7 +202,7 @@ def save_once(order: BuildRequest, built: Built, context: OperationContext) -> A
     """Save the agent once per call. If that fails, the error carries its JSON so that nothing is lost."""
     how = Storing(
         may_use=scope_for(context).may_use,
-        note=order.wish.goal[:500],
+        note=order.request.goal[:500],
         outside_sources=context.outside_sources,
         version_id=version_id(context),
     )
@@ -255,10 +255,10 @@ def without_secrets(graph: Graph) -> dict[str, Any]:
     return graph_to_json(clean)
 
 
-def decompose_and_generate(service: OutsideGenerator, wish: AgentRequest, ticket: ExternalJob) -> Any:
+def decompose_and_generate(service: ExternalGenerator, request: AgentRequest, job: ExternalJob) -> Any:
     """Have the external generator split the goal into steps, then build the agent from them."""
-    plan = service.decompose(wish)
-    return service.generate(wish, plan, ticket) if isinstance(plan, Steps) else plan
+    plan = service.decompose(request)
+    return service.generate(request, plan, job) if isinstance(plan, Steps) else plan
 
 
 # --- agent JSON -----------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ READERS = ("web_fetch", "run_block", "continue_run_block")
 
 
 def is_known(url: str, context: ToolContext) -> bool:
-    """Whether this URL appears in what the user wrote or in what was read."""
+    """Return whether this URL appears in what the user wrote or in what was read."""
     return _holds(context.said_by_person(), url) or any(
         _holds(strings_in(call.result), url) and not _holds(strings_in(call.arguments), url)
         for call in reading_calls(context.session_id)
@@ -29,7 +29,7 @@ def is_known(url: str, context: ToolContext) -> bool:
 
 
 def are_known(inputs: Any, context: ToolContext) -> bool:
-    """Whether all URLs among a block's inputs are known; False if there are none."""
+    """Return whether all URLs among a block's inputs are known; False if there are none."""
     urls = [
         text.strip()
         for text in strings_in(inputs)

@@ -20,7 +20,7 @@ class NameList:
     deny: frozenset[str] = frozenset()
 
     def allows(self, *names: str) -> bool:
-        """Whether something with these names may be used: no name is denied, and one is allowed."""
+        """Return whether something with these names may be used: no name is denied, and one is allowed."""
         if any(name in self.deny for name in names):
             return False
         return self.allow is None or any(name in self.allow for name in names)
@@ -61,7 +61,7 @@ class Permissions:
         return self.tools.allows(name)
 
     def allows_block(self, *names: str) -> bool:
-        """A block is known by its id and by its name; give both."""
+        """Return whether a block may be used, given its id and its name."""
         return self.blocks.allows(*names)
 
 

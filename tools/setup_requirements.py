@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from blocks.base import Block
 from blocks.registry import get_registry
-from executions.credentials.lookup import is_kept
+from executions.credentials.lookup import has_credential
 from executions.errors import BadInputs
 from executions.graph import Graph, Node
 from tools.base import ToolResult
@@ -73,7 +73,7 @@ def _missing(user_id: int, used: Iterable[tuple[Node, Block]]) -> Iterator[dict[
         need = block.credentials
         if need is None or not need.required or need.provider in reported:
             continue
-        if not is_kept(user_id, need.provider, _chosen_id(node)):
+        if not has_credential(user_id, need.provider, _chosen_id(node)):
             reported.add(need.provider)
             yield {"provider": need.provider, "type": need.kind, "block": block.name, "note": need.note}
 

@@ -73,7 +73,7 @@ class SubSessions(Protocol):
         ...
 
     def is_over(self, handle: TaskHandle) -> bool:
-        """Whether the task has ended; cheaper than a report."""
+        """Return whether the task has ended; cheaper than a report."""
         ...
 
     def wait(self, handle: TaskHandle, *, seconds: float, stop: ToolCancelSignal, tell: Tell) -> None:

@@ -98,7 +98,7 @@ def open_part(blob: str, start: int, length: int) -> BinaryIO:
 
 
 def is_on_s3(content: BinaryIO) -> bool:
-    """Whether the content is on S3, whose library is loaded only if it is used."""
+    """Return whether the content is on S3, whose library is loaded only if it is used."""
     storage = sys.modules.get("storages.backends.s3")
     return storage is not None and isinstance(content, storage.S3File)
 

@@ -35,7 +35,7 @@ class ImageChoice:
 
 
 def is_image(file: WorkspaceFile) -> bool:
-    """Whether models can be shown this type of file."""
+    """Return whether models can be shown this type of file."""
     return file.media_type in FORMATS
 
 

@@ -49,7 +49,7 @@ def detect(head: bytes, name: str) -> str:
 
 
 def is_text(head: bytes) -> bool:
-    """Whether it is UTF-8 text, the last character possibly cut, without control characters."""
+    """Return whether it is UTF-8 text, the last character possibly cut, without control characters."""
     if b"\0" in head:
         return False
     try:
@@ -74,7 +74,7 @@ def text_kind(head: bytes, name: str) -> str:
 
 
 def is_html(head: bytes) -> bool:
-    """Whether it starts with an HTML tag, or with a comment and has such a tag after a comment.
+    """Return whether it starts with an HTML tag, or with a comment and has such a tag after a comment.
 
     Three linear searches: a single pattern would try all pairs of comment starts and ends.
     """

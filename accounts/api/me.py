@@ -73,7 +73,7 @@ class Me(APIView):
     @extend_schema(summary="Get your profile", responses=MeSerializer)
     @method_decorator(ensure_csrf_cookie)
     def get(self, request: Request) -> Response:
-        """Who I am. Browsers also get the CSRF cookie here that changes need."""
+        """Return the logged-in user. Browsers also get the CSRF cookie that changes need."""
         return Response(MeSerializer(current_user(request)).data)
 
     @extend_schema(summary="Change your profile", request=MeSerializer, responses=MeSerializer)

@@ -19,6 +19,6 @@ class WebsocketTicket(APIView):
 
     @extend_schema(summary="Create a websocket ticket", request=None, responses=ANSWER)
     def post(self, request: Request) -> Response:
-        """A ticket that opens one websocket, once, within 30 seconds."""
+        """Create a ticket that opens one websocket, once, within 30 seconds."""
         ticket = issue_ticket(current_user(request), current_login(request))
         return Response({"ticket": ticket}, headers={"Cache-Control": "no-store"})

@@ -28,7 +28,7 @@ class PlatformModel:
 
 
 def is_served(name: str) -> bool:
-    """Whether it is worth asking for a model of that name: an endpoint is known to have it, or may have it."""
+    """Return whether a model of that name may be available: an endpoint has it, or does not list its models."""
     if not name:
         return False
     at = locate(name)

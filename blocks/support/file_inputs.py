@@ -55,7 +55,7 @@ def load_file(reference: str, context: BlockContext) -> LoadedFile:
 
 
 def leaves_by_file(inputs: BlockInputs) -> Leaves:
-    """For `leaves` of blocks that take files: a URL among the inputs is fetched."""
+    """Return `leaves` of a block that takes files: a URL among the inputs is fetched."""
     given = (value for value in inputs.model_dump().values() if isinstance(value, str))
     return Leaves.ADDRESS if any(map(is_url, given)) else Leaves.NOTHING
 

@@ -42,7 +42,7 @@ class AnswerPins(BlockOutputs):
 
 
 def leaves_by_method(inputs: RequestFields) -> Leaves:
-    """For `leaves`: a plain GET only requests an address; anything else sends data."""
+    """Return `leaves` of a request: a plain GET only requests an address; anything else sends data."""
     carries = (
         inputs.body is not None or inputs.files or inputs.headers or inputs.method not in ("GET", "HEAD")
     )

@@ -16,7 +16,7 @@ class RequestRefused(Exception):
 
 
 def plain_words(body: Any) -> str:
-    """The message, what is wrong with each field, and what to do next."""
+    """Return the message, the problem of each field, and what to do next."""
     error = body.get("error") if isinstance(body, dict) else None
     if not isinstance(error, dict):
         return UNKNOWN

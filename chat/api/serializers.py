@@ -215,7 +215,7 @@ class TurnShape(serializers.ModelSerializer[Turn]):
         return turn.end_reason or None
 
     def get_error(self, turn: Turn) -> str | None:
-        """A sentence for the person; null unless the turn failed."""
+        """Return a sentence for the user; null unless the turn failed."""
         if turn.error or turn.status != Turn.FAILED:
             return turn.error or None
         return turn_log.SENTENCES.get(turn.end_reason, turn_log.SENTENCES["internal_error"])

@@ -62,5 +62,5 @@ def add_errors(result: dict[str, Any], generator: Any, request: Any, public: boo
 
 
 def is_streamed(operation: dict[str, Any]) -> bool:
-    """Whether it answers a `useChat` client, which shows the text of an error as it is."""
+    """Return whether it answers a `useChat` client, which shows the text of an error as it is."""
     return "text/event-stream" in operation["responses"].get("200", {}).get("content", {})

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 @require_safe
 @ensure_csrf_cookie
 def chat(request: HttpRequest, **place: str) -> HttpResponse:
-    """One page for every conversation, the library and the account; the page itself reads the address."""
+    """Serve the single page of conversations, library and account; the page itself reads the address."""
     if not request.user.is_authenticated and not settings.COPILOT_ALLOW_ANONYMOUS:
         return redirect_to_login(request.get_full_path())
     index = Path(settings.UI_BUILD) / "index.html"

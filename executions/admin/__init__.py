@@ -1,4 +1,4 @@
-"""Agents, executions and what surrounds them, as operators see them: one module per thing."""
+"""Admin pages of agents, executions, schedules, triggers, reviews and credentials: one module each."""
 
 from executions.admin import agents, block_runs, credentials, executions, reviews, schedules, triggers
 

@@ -1,4 +1,4 @@
-"""Agents, their versions and their listings in the store, as operators see them."""
+"""Admin pages of agents, their versions and store listings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from executions.models import Agent, AgentVersion, StoreListing
 
 
 class ViewOnlyAdmin:
-    """Rows that are looked at; their owners change them."""
+    """Admin without adding and deleting; only the owners change these rows."""
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
@@ -46,7 +46,7 @@ class VersionInline(ViewOnlyAdmin, admin.TabularInline):  # type: ignore[type-ar
 
 
 class PartInline(ViewOnlyAdmin, admin.TabularInline):  # type: ignore[type-arg]
-    """The sub-agents that came with an agent."""
+    """The sub-agents of an agent."""
 
     model = Agent
     fk_name = "part_of"
@@ -62,7 +62,7 @@ class PartInline(ViewOnlyAdmin, admin.TabularInline):  # type: ignore[type-arg]
 
 @admin.register(Agent)
 class AgentAdmin(ViewOnlyAdmin, ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
-    """What people have in their libraries. An operator can take an agent out of one."""
+    """The agents in users' libraries. Operators can remove one."""
 
     list_display = ("name", "user", "latest_version", "source", "part_of", "updated_at", "deleted_at")
     list_filter = ("source", "deleted_at", "updated_at")
@@ -87,21 +87,21 @@ class AgentAdmin(ViewOnlyAdmin, ActionsMixin, admin.ModelAdmin):  # type: ignore
         "deleted_at",
     )
 
-    @admin.action(description="Take out of the library", permissions=["change"])
+    @admin.action(description="Remove from the library", permissions=["change"])
     @asks_first(
-        "Their owners no longer find these agents in their libraries. Runs that go on are not touched."
+        "Their owners will no longer find these agents in their libraries. Running executions continue."
     )
     def remove(self, request: HttpRequest, chosen: QuerySet[Agent]) -> None:
         there = list(chosen.filter(deleted_at=None))
         for agent in there:
             remove_agent(agent)
-            self.log_change(request, agent, "Taken out of the library.")
-        self.message_user(request, f"{len(there)} taken out of their libraries.")
+            self.log_change(request, agent, "Removed from the library.")
+        self.message_user(request, f"{len(there)} removed from their libraries.")
 
 
 @admin.register(AgentVersion)
 class AgentVersionAdmin(ViewOnlyAdmin, admin.ModelAdmin):  # type: ignore[type-arg]
-    """What an agent was at a time; it never changes."""
+    """Versions of agents, which are immutable."""
 
     list_display = ("agent", "version", "can_run", "note", "created_at")
     list_filter = ("created_at",)
@@ -137,11 +137,11 @@ class AgentVersionAdmin(ViewOnlyAdmin, admin.ModelAdmin):  # type: ignore[type-a
     def shown_warnings(self, version: AgentVersion) -> str:
         return shown(version.warnings)
 
-    @admin.display(description="takes")
+    @admin.display(description="inputs")
     def shown_inputs(self, version: AgentVersion) -> str:
         return shown(version.input_schema)
 
-    @admin.display(description="gives")
+    @admin.display(description="outputs")
     def shown_outputs(self, version: AgentVersion) -> str:
         return shown(version.output_schema)
 
@@ -152,7 +152,7 @@ class AgentVersionAdmin(ViewOnlyAdmin, admin.ModelAdmin):  # type: ignore[type-a
 
 @admin.register(StoreListing)
 class StoreListingAdmin(ViewOnlyAdmin, ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
-    """What is on offer. An operator can withdraw a listing; copies stay."""
+    """Store listings. Operators can withdraw one; copies stay."""
 
     list_display = ("__str__", "name", "published", "additions", "published_at", "withdrawn_at")
     list_filter = ("withdrawn_at", "published_at")
@@ -175,7 +175,7 @@ class StoreListingAdmin(ViewOnlyAdmin, ActionsMixin, admin.ModelAdmin):  # type:
     )
 
     @admin.action(description="Withdraw from the store", permissions=["change"])
-    @asks_first("Nobody can add these agents from the store any more. Copies stay.")
+    @asks_first("Users can no longer add these agents from the store. Copies stay.")
     def withdraw(self, request: HttpRequest, chosen: QuerySet[StoreListing]) -> None:
         there = list(chosen.filter(withdrawn_at=None))
         for listing in there:

@@ -1,4 +1,4 @@
-"""Blocks that are run by themselves, as operators see them. What they were given is shown to nobody."""
+"""Admin page of single block runs. Their inputs are not shown."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from executions.models import BlockRun
 
 @admin.register(BlockRun)
 class BlockRunAdmin(JobActions, ReadOnlyExecutionAdmin):
-    """What runs and what waits; stopping one."""
+    """Running and waiting block runs. Operators can cancel them."""
 
     list_display = ["block_id", "state", "end_reason", "user", "age", "took", "attempt", "holder"]
     list_filter = [
@@ -48,10 +48,10 @@ class BlockRunAdmin(JobActions, ReadOnlyExecutionAdmin):
         "cancel_requested_at",
     )
 
-    @admin.action(description="Cancel: stop it for good", permissions=["change"])
+    @admin.action(description="Cancel: stop it permanently", permissions=["change"])
     @asks_first(CANCEL_QUESTION)
     def cancel(self, request: HttpRequest, runs: QuerySet[BlockRun]) -> None:
         stopped = [run for run in runs if cancellation.stop(BlockRun, run.pk)]
         for run in stopped:
             self.log_change(request, run, "Cancelled.")
-        self.message_user(request, f"{len(stopped)} asked to stop; runs that had ended stay as they ended.")
+        self.message_user(request, f"{len(stopped)} cancelled; runs that had already ended are unchanged.")

@@ -1,4 +1,4 @@
-"""Doing something with each of the rows an operator chose, and writing it down."""
+"""Apply an admin action to each selected row, with an entry in the admin log."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def act_on_each(
     *,
     done: str,
 ) -> None:
-    """What is refused is said and the rest goes on; `done` is the word for it, such as "replayed"."""
+    """Call `act` on each row and report refused rows; `done` is the past participle, such as "replayed"."""
     count = 0
     for row in rows:
         try:

@@ -1,4 +1,4 @@
-"""Credentials, as operators see them: whose and for what, never the secret."""
+"""Admin page of credentials, without their secrets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from executions.models import StoredCredential
 
 @admin.register(StoredCredential)
 class StoredCredentialAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """They are made by their owners. An operator can see that they are there, and delete one."""
+    """Credentials belong to their owners. Operators can list and delete them."""
 
     list_display = [
         "__str__",

@@ -1,4 +1,4 @@
-"""How values are shown to operators."""
+"""Display of JSON values in the admin."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ SHOWN_CHARACTERS = 20_000
 
 
 def shown(value: Any) -> str:
-    """JSON with secrets blotted out, cut."""
+    """Return the value as JSON with secrets redacted, cut to SHOWN_CHARACTERS."""
     return json.dumps(redact(value), indent=2, ensure_ascii=False)[:SHOWN_CHARACTERS]

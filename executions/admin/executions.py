@@ -1,4 +1,4 @@
-"""Executions with the timeline of their nodes, as operators see them."""
+"""Admin pages of executions, with the timeline of their nodes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SHOWN_NODES = 200
 
 
 class ReadOnlyExecutionAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """The rows are the memory of what happened; nobody edits them."""
+    """Admin without adding and deleting: the rows are a record of what happened."""
 
     show_full_result_count = False
 
@@ -36,7 +36,7 @@ class ReadOnlyExecutionAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
 @admin.register(Execution)
 class ExecutionAdmin(JobActions, ReadOnlyExecutionAdmin):
-    """What runs, what waits and what came of it; stopping one, and giving one to another worker."""
+    """Executions and their results. Operators can cancel and requeue them."""
 
     list_display = [
         "short_id",
@@ -96,24 +96,24 @@ class ExecutionAdmin(JobActions, ReadOnlyExecutionAdmin):
         "timeline",
     )
 
-    @admin.action(description="Cancel: stop it for good", permissions=["change"])
+    @admin.action(description="Cancel: stop it permanently", permissions=["change"])
     @asks_first(CANCEL_QUESTION)
     def cancel(self, request: HttpRequest, executions: QuerySet[Execution]) -> None:
         stopped = [execution for execution in executions if stop(execution.pk)]
         for execution in stopped:
             self.log_change(request, execution, "Cancelled.")
         self.message_user(
-            request, f"{len(stopped)} asked to stop; executions that had ended stay as they ended."
+            request, f"{len(stopped)} cancelled; executions that had already ended are unchanged."
         )
 
-    @admin.action(description="Requeue: let another worker go on with it now", permissions=["change"])
+    @admin.action(description="Requeue: let another worker continue it now", permissions=["change"])
     def requeue(self, request: HttpRequest, executions: QuerySet[Execution]) -> None:
         given = [execution for execution in executions if requeue(execution.pk)]
         for execution in given:
-            self.log_change(request, execution, "Given to another worker.")
+            self.log_change(request, execution, "Requeued.")
         self.message_user(
             request,
-            f"{len(given)} requeued; those that wait for a person or ended by themselves were left alone.",
+            f"{len(given)} requeued; executions that wait for a person or have ended are unchanged.",
         )
 
     @admin.display(description="inputs")
@@ -126,7 +126,7 @@ class ExecutionAdmin(JobActions, ReadOnlyExecutionAdmin):
 
     @admin.display(description="nodes")
     def timeline(self, execution: Execution) -> SafeString:
-        """The runs of its nodes in the order they began, each with how long it took."""
+        """Return a table of the node executions in the order they started, with their durations."""
         rows = execution.nodes.order_by("queued_at", "id").defer("inputs", "outputs")
         lines = format_html_join("", ROW, (cells(node) for node in rows[:SHOWN_NODES]))
         left = max(rows.count() - SHOWN_NODES, 0)
@@ -153,7 +153,7 @@ def cells(node: NodeExecution) -> tuple[object, ...]:
 
 @admin.register(NodeExecution)
 class NodeExecutionAdmin(ReadOnlyExecutionAdmin):
-    """One run of one node: what it was given and what it emitted."""
+    """One run of one node with its inputs and outputs."""
 
     list_display = ["node_id", "run", "status", "execution", "attempt", "cost", "started_at", "ended_at"]
     list_filter = ["status", "waits_for"]

@@ -1,4 +1,4 @@
-"""Reviews, as operators see them."""
+"""Admin page of reviews."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BY_AN_OPERATOR = "Rejected by an operator."
 
 @admin.register(Review)
 class ReviewAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
-    """What people are asked. An operator can reject what nobody will decide; approving is its owner's."""
+    """Reviews. Operators can reject one that nobody will decide; only its owner can approve it."""
 
     list_display = [
         "name",
@@ -62,8 +62,8 @@ class ReviewAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
-    @admin.action(description="Reject: what waits for it goes on without", permissions=["change"])
-    @asks_first("A rejection cannot be taken back: what waits for these answers goes on without them.")
+    @admin.action(description="Reject: what waits for it continues without approval", permissions=["change"])
+    @asks_first("A rejection cannot be undone. What waits for these reviews continues without approval.")
     def reject(self, request: HttpRequest, chosen: QuerySet[Review]) -> None:
         by: Any = request.user
         act_on_each(

@@ -1,4 +1,4 @@
-"""Schedules, as operators see them."""
+"""Admin page of schedules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from executions.schedules.run_due import run_now
 
 @admin.register(Schedule)
 class ScheduleAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
-    """What runs when, and why it did not. They are made by their owners; beat's own rows are under periodic tasks."""
+    """Schedules and their last errors. Users create them; beat's own rows are under periodic tasks."""
 
     list_display = [
         "name",
@@ -58,7 +58,7 @@ class ScheduleAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
 
     @admin.action(description="Run now", permissions=["change"])
     def run(self, request: HttpRequest, chosen: QuerySet[Schedule]) -> None:
-        act_on_each(self, request, chosen, run_now, done="run now")
+        act_on_each(self, request, chosen, run_now, done="started")
 
     @admin.action(description="Switch off", permissions=["change"])
     def switch_off(self, request: HttpRequest, chosen: QuerySet[Schedule]) -> None:
@@ -71,7 +71,7 @@ class ScheduleAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
             done="switched off",
         )
 
-    @admin.action(description="Switch on: from now on, nothing is made up for", permissions=["change"])
+    @admin.action(description="Switch on: missed runs are not made up", permissions=["change"])
     def switch_on(self, request: HttpRequest, chosen: QuerySet[Schedule]) -> None:
         disabled = chosen.filter(enabled=False)
         act_on_each(

@@ -1,4 +1,4 @@
-"""Triggers and the log of their calls, as operators see them."""
+"""Admin pages of triggers and their call log."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from executions.triggers import dispatch
 
 @admin.register(Trigger)
 class TriggerAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
-    """Triggers can be seen and switched off and on. They are made by their owners; nobody sees address or secret."""
+    """Triggers without address and secret. Users create them; operators can switch them on and off."""
 
     list_display = ["name", "user", "agent", "scheme", "enabled", "created_at", "called_at"]
     list_filter = ["enabled", "scheme"]
@@ -44,7 +44,7 @@ class TriggerAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 
-    @admin.action(description="Switch off: callers find nothing there", permissions=["change"])
+    @admin.action(description="Switch off: callers get 404", permissions=["change"])
     def switch_off(self, request: HttpRequest, chosen: QuerySet[Trigger]) -> None:
         enabled = chosen.filter(enabled=True)
         act_on_each(
@@ -69,7 +69,7 @@ class TriggerAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
 
 @admin.register(TriggerDelivery)
 class TriggerDeliveryAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
-    """Who called, what became of it, and the same once more."""
+    """The calls of triggers and their results. Operators can replay a call."""
 
     list_display = ["trigger", "state", "delivery_key", "execution", "tries", "error", "received_at"]
     list_filter = ["state", "received_at"]
@@ -99,7 +99,7 @@ class TriggerDeliveryAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
-    @admin.action(description="Replay: start the agent once more with what was sent", permissions=["change"])
+    @admin.action(description="Replay: start the agent again with the same data", permissions=["change"])
     def replay(self, request: HttpRequest, chosen: QuerySet[TriggerDelivery]) -> None:
         deliveries = chosen.select_related("trigger__user", "trigger__agent")
         act_on_each(self, request, deliveries, dispatch.replay, done="replayed")

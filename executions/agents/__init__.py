@@ -1,1 +1,1 @@
-"""Agents: graphs of blocks, kept in versions, brought in, checked, repaired, searched and published."""
+"""Agents: versioned graphs of blocks, imported, validated, repaired, searched and published."""

@@ -1,6 +1,6 @@
-"""An agent as agent JSON, with the agents it runs, without anything private.
+"""Export of an agent as agent JSON, with the agents it runs and without private data.
 
-Ids are those the agents came with, so that an export, imported and exported again, is the same document.
+Agents keep the ids they were imported with, so that an export, imported and exported again, is the same document.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from executions.agents.sub_agents import is_executor, read_reference
 from executions.graph import Graph, Node, graph_to_json, link_to_json, parse_graph
 from executions.models import Agent, AgentVersion
 
-Key: TypeAlias = tuple[str, int]  # an agent of the library, and which version of it
+Key: TypeAlias = tuple[str, int]  # an agent of the library and its version
 
 
 def export_version(version: AgentVersion, registry: BlockRegistry | None = None) -> dict[str, JSON]:
-    """The whole agent as one document."""
+    """Return the whole agent as one document."""
     known = registry or get_registry()
     rows = gather(version, known)
     names = public_ids(rows)
@@ -31,7 +31,7 @@ def export_version(version: AgentVersion, registry: BlockRegistry | None = None)
 
 
 def gather(version: AgentVersion, registry: BlockRegistry) -> dict[Key, AgentVersion]:
-    """The version itself, the agents it came with in their order, then whatever else those run."""
+    """Return the version, the agents imported with it in order, then the other agents they run."""
     rows = {key_of(version): version}
     waiting = [*listed_keys(version), *run_keys(version, registry)]
     while waiting:
@@ -44,7 +44,7 @@ def gather(version: AgentVersion, registry: BlockRegistry) -> dict[Key, AgentVer
 
 
 def fetch(agent: Agent, keys: list[Key]) -> dict[Key, AgentVersion]:
-    """Those of the owner's versions that are there, deleted agents included: what runs them still does."""
+    """Return the owner's versions that exist, those of deleted agents included, because they can still be run."""
     ids = {parsed for agent_id, _ in keys if (parsed := parse_id(agent_id))}
     rows = AgentVersion.objects.filter(agent__in=ids, agent__user=agent.user_id).select_related("agent")
     return {key_of(row): row for row in rows if key_of(row) in set(keys)}
@@ -60,7 +60,7 @@ def listed_keys(version: AgentVersion) -> Iterator[Key]:
 
 
 def run_keys(version: AgentVersion, registry: BlockRegistry) -> Iterator[Key]:
-    """The agents its nodes run."""
+    """Yield the agents that its nodes run."""
     for node in parse_graph(version.graph).nodes:
         if is_executor(node, registry):
             reference = read_reference(node)
@@ -68,7 +68,7 @@ def run_keys(version: AgentVersion, registry: BlockRegistry) -> Iterator[Key]:
 
 
 def public_ids(rows: Mapping[Key, AgentVersion]) -> dict[Key, str]:
-    """The id each agent goes by outside: the one it came with, unless another of them has it."""
+    """Return the exported id of each agent: the one it was imported with, unless another of them has it."""
     taken: set[Key] = set()
     names: dict[Key, str] = {}
     for key, row in rows.items():
@@ -94,7 +94,7 @@ def export_row(row: AgentVersion, names: Mapping[Key, str], registry: BlockRegis
 
 
 def rename_agent(node: Node, names: Mapping[Key, str], registry: BlockRegistry) -> Node:
-    """An Agent Executor with the id its agent goes by outside."""
+    """Return an Agent Executor with the exported id of its agent."""
     if not is_executor(node, registry):
         return node
     reference = read_reference(node)
@@ -103,7 +103,7 @@ def rename_agent(node: Node, names: Mapping[Key, str], registry: BlockRegistry) 
 
 
 def refresh_copies(graph: Graph) -> tuple[Node, ...]:
-    """Some exports repeat on each node what the graph says; what is repeated is brought up to date."""
+    """Update the fields of the graph that some exports repeat on each node."""
 
     def refresh(node: Node) -> Node:
         today = {

@@ -1,4 +1,4 @@
-"""Bringing an agent in from agent JSON: each import is an agent of its own, its sub-agents are part of it."""
+"""Import of agent JSON: each import creates a new agent, its sub-agents included."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def import_agent(
     listing: StoreListing | None = None,
     how: Storing | None = None,
 ) -> Stored:
-    """Save agent JSON as a new agent of the library, also when it cannot run yet.
+    """Save agent JSON as a new agent of the library, even if it cannot run yet.
 
-    Twice the same JSON is two agents; a new version of one that is there is `versions.save_graph`.
+    Importing the same JSON twice creates two agents; use `versions.save_graph` for a new version of an agent.
     Raises NotAGraph or GraphTooLarge.
     """
     return import_graph(user, read_agent_json(data), source=source, listing=listing, how=how or Storing())
@@ -32,7 +32,7 @@ def import_agent(
 def import_graph(
     user: User, graph: Graph, *, source: str, listing: StoreListing | None = None, how: Storing
 ) -> Stored:
-    """Save a graph that was read already."""
+    """Save a parsed graph as a new agent."""
     incoming = clean(graph, how.registry)
     root = SaveTarget(
         agent=make_agent(user, incoming.graph, source, listing), version=first_version(incoming.graph)
@@ -42,7 +42,7 @@ def import_graph(
 
 
 def make_part(root: Agent, graph: Graph) -> SaveTarget:
-    """A sub-agent of its own, not listed by itself."""
+    """Create a sub-agent, which the library does not list."""
     agent = make_agent(root.user, graph, root.source, root.listing, part_of=root)
     return SaveTarget(agent=agent, version=first_version(graph))
 
@@ -67,5 +67,5 @@ def name_of(graph: Graph) -> str:
 
 
 def first_version(graph: Graph) -> int:
-    """Versions go on counting where the agent comes from."""
+    """Return the number of the first version, which continues the exported agent's count."""
     return graph.version if 1 <= graph.version <= limits.MAX_AGENT_VERSION else 1

@@ -1,4 +1,4 @@
-"""Agent JSON from outside: measured before it is read, so that what is too large or no JSON is refused at once."""
+"""Reader for untrusted agent JSON: checks size and depth before it parses."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ WRAPPERS = ("graph", "agent_json")
 
 
 def read_agent_json(data: JSON) -> Graph:
-    """The graph in a document from outside; raises NotAGraph or GraphTooLarge."""
+    """Return the graph of a document from outside; raises NotAGraph or GraphTooLarge."""
     document = unwrap(data)
     check_length(document)
     measure(document)
     try:
         document = storable.json_value(document)
     except ValueError as error:
-        raise NotAGraph(f"This is no JSON that can be kept: {error}.") from None
+        raise NotAGraph(f"The agent JSON cannot be stored: {error}.") from None
     graph = parse_graph(document)
     check_counts(graph)
     for one in (graph, *flatten(graph)):
@@ -34,14 +34,14 @@ def read_agent_json(data: JSON) -> Graph:
 
 
 def unwrap(data: JSON) -> JSON:
-    """The graph itself, where a client sent it in an envelope."""
+    """Return the graph without the envelope some clients send it in."""
     if isinstance(data, Mapping) and "nodes" not in data:
         return next((data[name] for name in WRAPPERS if isinstance(data.get(name), Mapping)), data)
     return data
 
 
 def check_length(data: JSON) -> None:
-    """What is far too long is refused before anything in it is looked at."""
+    """Refuse a far too long document before it is inspected."""
     for name, most in (("nodes", limits.MAX_AGENT_NODES), ("links", limits.MAX_AGENT_LINKS)):
         items = data.get(name) if isinstance(data, Mapping) else None
         if isinstance(items, list) and len(items) > most:
@@ -49,7 +49,7 @@ def check_length(data: JSON) -> None:
 
 
 def measure(data: JSON) -> None:
-    """Walk everything once, level by level: depth, size and numbers no database keeps."""
+    """Check depth, size and numbers in one walk, level by level."""
     level: list[JSON] = [data]
     depth = characters = 0
     while level:
@@ -74,11 +74,13 @@ def measure(data: JSON) -> None:
 
 
 def check_number(value: JSON) -> None:
-    """Databases keep whole numbers of 64 bits, and some write a large fraction as one."""
+    """Raise NotAGraph for a number that not every database can store: integers have 64 bits."""
     if isinstance(value, float) and not math.isfinite(value):
-        raise NotAGraph("The agent JSON holds NaN or infinity, which are no JSON. Use a number or null.")
+        raise NotAGraph(
+            "The agent JSON contains NaN or infinity, which are not valid JSON. Use a number or null."
+        )
     if isinstance(value, int | float) and abs(value) >= LARGEST_NUMBER:
-        raise NotAGraph("The agent JSON holds a number of more than 64 bits. Write it as text.")
+        raise NotAGraph("The agent JSON contains a number of more than 64 bits. Write it as text.")
 
 
 def check_counts(graph: Graph) -> None:
@@ -107,5 +109,5 @@ def check_texts(graph: Graph) -> None:
             if any(len(text) > most for text in texts_in(value)):
                 raise GraphTooLarge(
                     f"The value of {pin[:80]!r} on the node {node.id[:60]!r} has more than {most:,} characters. "
-                    "Keep it in a workspace file and link that."
+                    "Store it in a workspace file and refer to that."
                 )

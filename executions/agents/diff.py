@@ -1,4 +1,4 @@
-"""What changed between two graphs: nodes and links that came, went or differ, and in what."""
+"""The difference of two graphs: added, removed and changed nodes and links."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from executions.graph import Graph, Link, Node, link_to_json, node_to_json
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """One field that differs: its path, before and after; what is absent on a side is None."""
+    """One changed field: its path, before and after; None where it is absent."""
 
     field: str
     before: JSON
@@ -24,7 +24,7 @@ class Change:
 
 @dataclass(frozen=True, kw_only=True)
 class Changed:
-    """A node or link that is in both, with what differs."""
+    """A changed node or link, with its changed fields."""
 
     id: str
     changes: tuple[Change, ...]
@@ -35,7 +35,7 @@ class Changed:
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """The parts of one kind that came, went or differ."""
+    """The added, removed and changed parts of one kind."""
 
     added: tuple[dict[str, JSON], ...]
     removed: tuple[dict[str, JSON], ...]
@@ -51,7 +51,7 @@ class Difference:
 
 @dataclass(frozen=True, kw_only=True)
 class GraphDifference:
-    """Everything that changed from one graph to another."""
+    """All changes from one graph to another."""
 
     nodes: Difference
     links: Difference
@@ -69,7 +69,7 @@ class GraphDifference:
 
 
 def compare(before: Graph, after: Graph) -> GraphDifference:
-    """From `before` to `after`; the version number itself is no change."""
+    """Return the changes from `before` to `after`; the version number is not one."""
     own = [
         {"is_active": graph.is_active, "name": graph.name, "description": graph.description, **graph.extra}
         for graph in (before, after)
@@ -82,7 +82,7 @@ def compare(before: Graph, after: Graph) -> GraphDifference:
 
 
 def by_id(parts: Sequence[Node | Link]) -> dict[str, dict[str, JSON]]:
-    """Each part as JSON; of those that share an id the later ones get their number."""
+    """Return each part as JSON by id; later parts with the same id get a number."""
     found: dict[str, dict[str, JSON]] = {}
     for number, part in enumerate(parts):
         key = part.id if part.id and part.id not in found else f"{part.id}#{number}"

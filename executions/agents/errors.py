@@ -1,15 +1,15 @@
-"""What can be wrong with a request about agents.
+"""Refusals about agents.
 
 Refusal
-├── AgentMissing           404  not there, or not yours
+├── AgentMissing           404  does not exist, or belongs to another user
 ├── VersionMissing         404
 ├── ListingMissing         404
 └── AgentError             400
-    ├── NotAGraph          400  it is no agent JSON at all
+    ├── NotAGraph          400  not agent JSON
     ├── GraphTooLarge      413  too many nodes, links or bytes
     ├── QueryTooLong       400
-    ├── VersionMoved       409  somebody saved another version meanwhile
-    ├── NotPublishable     409  the agent cannot run, so nobody else should have it
+    ├── VersionMoved       409  another version was saved meanwhile
+    ├── NotPublishable     409  the agent cannot run
     └── SlugTaken          409  the name in the store belongs to another of your agents
 """
 
@@ -40,7 +40,7 @@ class AgentError(Refusal):
 
 
 class NotAGraph(AgentError):
-    """This is no agent JSON: it needs an object with a list of `nodes` and a list of `links`."""
+    """This is not agent JSON: it must be an object with a list of `nodes` and a list of `links`."""
 
     code = "not_a_graph"
 
@@ -64,14 +64,14 @@ class QueryTooLong(AgentError):
 
 
 class VersionMoved(AgentError):
-    """The agent has a newer version than the one this change was made on. Load it and change that."""
+    """The agent has a newer version than the one this change is based on. Load it and repeat the change."""
 
     status = HTTPStatus.CONFLICT
     code = "version_moved"
 
 
 class NotPublishable(AgentError):
-    """An agent that cannot run cannot be published. Mend what validation reports first."""
+    """An agent that cannot run cannot be published. Fix what validation reports first."""
 
     status = HTTPStatus.CONFLICT
     code = "not_publishable"

@@ -1,4 +1,4 @@
-"""The pins one node has: its block's, and those its own settings add; found by the name a link gives them."""
+"""The pins of a node: those of its block and those its settings add, found by the name in a link."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ANY: Mapping[str, JSON] = {}
 
 
 class PinError(Exception):
-    """A name that leads to no pin."""
+    """A name that refers to no pin."""
 
 
 class UnknownPin(PinError):
@@ -24,12 +24,12 @@ class UnknownPin(PinError):
 
 
 class BadNestedPin(PinError):
-    """The pin is there, but cannot be gone into like that."""
+    """The pin exists, but its value has no such part."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FoundPin:
-    """What a link's name leads to: the pin, and the schema of the place inside its value."""
+    """The pin a name refers to, and the schema of the part of its value."""
 
     pin: str
     steps: tuple[PinStep, ...]
@@ -46,19 +46,19 @@ class NodePins:
 
     @cached_property
     def dynamic_inputs(self) -> Mapping[str, JSON]:
-        """Pins from the schema the node carries, by name."""
+        """The pins from the node's own schema, by name."""
         need = self.block.dynamic_inputs
         return properties_of(self.input_default.get(need.schema_pin)) if need else {}
 
     @cached_property
     def dynamic_outputs(self) -> Mapping[str, JSON]:
-        """Of a sub-agent: its outputs, by name."""
+        """The outputs of a sub-agent, by name."""
         if self.block.type is not BlockType.AGENT:
             return {}
         return properties_of(self.input_default.get("output_schema"))
 
     def find_input(self, name: str) -> FoundPin:
-        """The input a name leads to, old names included; raises PinError."""
+        """Return the input a name refers to, old names included; raises PinError."""
         name = self.current_name(name)
         for pins in (self.block.inputs_by_name, self.dynamic_inputs):
             if name in pins:
@@ -69,7 +69,7 @@ class NodePins:
         return self._input(path.pin, path.steps)
 
     def find_output(self, name: str) -> FoundPin:
-        """The output a name leads to; raises PinError."""
+        """Return the output a name refers to; raises PinError."""
         if name in self.block.outputs_by_name or name in self.dynamic_outputs or self.is_tool_pin(name):
             return FoundPin(pin=name, steps=(), schema=self._output_schema(name))
         path = split(name)
@@ -80,13 +80,13 @@ class NodePins:
         )
 
     def current_name(self, name: str) -> str:
-        """The name a pin has today: `input1` of Combine Texts is `input_$_0`."""
+        """Return the current name of a pin: `input1` of Combine Texts is now `input_$_0`."""
         if name in self.block.inputs_by_name or name not in self.block.aliases:
             return name
         return self.block.aliases[name].replace(".", "_#_")
 
     def is_tool_pin(self, name: str) -> bool:
-        """Whether a link from that pin offers its sink as a tool; what follows the prefix is not looked at."""
+        """Return whether a link from that pin offers its sink as a tool; the rest of the name is ignored."""
         if self.block.type is not BlockType.AI:
             return False
         dynamic = self.block.dynamic_outputs
@@ -123,7 +123,7 @@ class SplitName:
 
 
 def split(name: str) -> SplitName:
-    """A nested name in its parts; raises BadNestedPin for an index that is no number."""
+    """Split a nested name; raises BadNestedPin for an index that is not a number."""
     try:
         path = parse_pin(name)
     except InputError as error:
@@ -132,7 +132,7 @@ def split(name: str) -> SplitName:
 
 
 def descend(schema: Mapping[str, JSON], steps: tuple[PinStep, ...], name: str) -> Mapping[str, JSON]:
-    """The schema of the place inside; raises BadNestedPin where nothing can be."""
+    """Return the schema of a part of the value; raises BadNestedPin where there can be none."""
     for step in steps:
         schema = enter(schema, step, name)
     return schema
@@ -147,7 +147,7 @@ def enter(schema: Mapping[str, JSON], step: PinStep, name: str) -> Mapping[str, 
         if option.get("type") == container:
             return member(option, step)
     what = "a list index (_$_)" if step.kind is PinStepKind.INDEX else f"a key (_{step.kind}_)"
-    raise BadNestedPin(f"{name!r} goes into the pin with {what}, and its value is no {container}.")
+    raise BadNestedPin(f"{name!r} uses {what}, but the pin's value is not {container}.")
 
 
 def member(schema: Mapping[str, JSON], step: PinStep) -> Mapping[str, JSON]:
@@ -158,7 +158,7 @@ def member(schema: Mapping[str, JSON], step: PinStep) -> Mapping[str, JSON]:
 
 
 def as_schema(value: JSON) -> Mapping[str, JSON]:
-    """A schema from outside, or any value where it is none."""
+    """Return a schema from outside, or one for any value if it is not a schema."""
     return value if isinstance(value, Mapping) else ANY
 
 

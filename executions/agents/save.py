@@ -96,7 +96,7 @@ def name_links(graph: Graph) -> Graph:
 
 
 def secret_removed(node_id: str, pin: str) -> Problem:
-    message = f"A secret under {pin[:80]!r} was taken out. Keep it as a credential, and it is used when the agent runs."
+    message = f"A secret under {pin[:80]!r} was removed. Store it as a credential, which is used when the agent runs."
     return Problem(code=Code.SECRET_REMOVED, message=message, node_id=node_id[:200], pin=pin[:200])
 
 

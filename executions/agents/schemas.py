@@ -13,14 +13,14 @@ from blocks.schema import JSON
 from executions.agents.pins import PinError, pins_of
 from executions.graph import Graph, Node
 
-FORMATS = {"short": "short-text", "long": "long-text"}  # as forms of AutoGPT know them
+FORMATS = {"short": "short-text", "long": "long-text"}  # as AutoGPT's forms name them
 SHOWN = ("type", "format", "items", "minimum", "maximum")
 SIMPLE = frozenset({"string", "integer", "number", "boolean", "array", "object"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Schemas:
-    """What an agent takes and gives, as JSON schemas."""
+    """The JSON schemas of an agent's inputs and outputs."""
 
     inputs: Mapping[str, JSON]
     outputs: Mapping[str, JSON]
@@ -32,7 +32,7 @@ def schemas_of(graph: Graph, registry: BlockRegistry | None = None) -> Schemas:
 
 
 def input_schema(graph: Graph, registry: BlockRegistry) -> dict[str, JSON]:
-    """One property per named input; those without a value of their own are required."""
+    """Return a schema with a property per named input; those without a default are required."""
     properties = {
         name: input_property(node, block, name)
         for node, block in nodes_of(graph, registry, BlockType.INPUT)
@@ -43,7 +43,7 @@ def input_schema(graph: Graph, registry: BlockRegistry) -> dict[str, JSON]:
 
 
 def output_schema(graph: Graph, registry: BlockRegistry) -> dict[str, JSON]:
-    """One property per named output; none is promised, as a branch may not be taken."""
+    """Return a schema with a property per named output; none is required, as a branch may not be taken."""
     properties: dict[str, JSON] = {}
     for node, _ in nodes_of(graph, registry, BlockType.OUTPUT):
         if name := name_of(node):
@@ -82,7 +82,7 @@ def input_property(node: Node, block: Block, name: str) -> dict[str, JSON]:
 
 
 def value_schema(block: Block) -> dict[str, JSON]:
-    """The type and format of the block's `value`, nullness left out."""
+    """Return the type and format of the block's `value`, without null."""
     value = block.inputs_by_name.get("value")
     if value is None:
         return {}
@@ -104,7 +104,7 @@ def default_value(given: Mapping[str, JSON], block: Block) -> JSON:
 
 
 def choices(given: Mapping[str, JSON], block: Block) -> dict[str, JSON]:
-    """Of a dropdown: what may be chosen, under today's name or the old one."""
+    """Return the choices of a dropdown, under the current name or the old one."""
     if "options" not in block.inputs_by_name:
         return {}
     options = given.get("options") or given.get("placeholder_values")
@@ -112,7 +112,7 @@ def choices(given: Mapping[str, JSON], block: Block) -> dict[str, JSON]:
 
 
 def columns(given: Mapping[str, JSON], block: Block) -> dict[str, JSON]:
-    """Of a table: the columns of each row."""
+    """Return the columns of a table."""
     headers = given.get("column_headers") if "column_headers" in block.inputs_by_name else None
     if not isinstance(headers, list) or not headers:
         return {}
@@ -134,7 +134,7 @@ def output_property(node: Node, graph: Graph, registry: BlockRegistry, name: str
 
 
 def linked_type(node: Node, graph: Graph, registry: BlockRegistry) -> dict[str, JSON]:
-    """The type of what is linked to it, where that is one and known."""
+    """Return the type of the linked output, if there is one and its type is known."""
     kinds = {
         source_type(link.source_id, link.source_name, graph, registry)
         for link in graph.links_into(node.id)
@@ -156,7 +156,7 @@ def source_type(node_id: str, pin: str, graph: Graph, registry: BlockRegistry) -
 
 
 def merge_outputs(known: Mapping[str, JSON], new: Mapping[str, JSON]) -> dict[str, JSON]:
-    """Two nodes under one name: what both say of it."""
+    """Return the common schema of two outputs with the same name."""
     same_type = {"type": known["type"]} if "type" in known and known.get("type") == new.get("type") else {}
     return same_type | {key: value for key, value in known.items() if key != "type"}
 

@@ -22,9 +22,9 @@ LITTLE_WORDS = frozenset(
     )
     for word in words.split()
 )
-SAME_WORD = 75.0  # from here on two words are the same with a typing error
-ENOUGH = 45.0  # of 100: below it nobody would call it a match
-NAME, REST = 1.0, 0.75  # how much a word counts where it is found
+SAME_WORD = 75.0  # from here on two words count as equal but for a typo
+ENOUGH = 45.0  # of 100; below it there is no match
+NAME, REST = 1.0, 0.75  # weight of a word by where it is found
 BEGINNING = 92.0  # for the beginning of a word
 SHORTEST_BEGINNING = 3
 

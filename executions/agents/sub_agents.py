@@ -1,6 +1,6 @@
-"""Which agent an Agent Executor node means: by id, else by version and the names of its inputs and outputs.
+"""Resolution of the agent an Agent Executor refers to: by id, else by version and names of inputs and outputs.
 
-Exports give sub-agents new ids without telling the nodes that use them, so an id alone is not enough.
+Exports give sub-agents new ids without updating the nodes that use them, so an id alone is not enough.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Signature:
 
 @dataclass(frozen=True, kw_only=True)
 class Reference:
-    """What an Agent Executor node says of the agent it means."""
+    """What an Agent Executor node knows of its agent."""
 
     graph_id: str
     version: int | None
@@ -75,10 +75,10 @@ def match_signature(
     owner: Signature | None = None,
     root: Signature | None = None,
 ) -> Signature | None:
-    """The one agent that is meant: by id and version, by id, by version and names, by names; None when unclear.
+    """Return the agent referred to: by id and version, id, version and names, or names; None if ambiguous.
 
-    `owner` is the agent the node is in, `root` the one they all came with: those may be run by their id, but are
-    never guessed by their names.
+    `owner` is the agent that contains the node, `root` the one they were all imported with: these match by id only,
+    never by names.
     """
     others = [one for one in candidates if one is not owner]
     named = [*candidates, *([root] if root else [])]
@@ -105,7 +105,7 @@ def same_version(reference: Reference) -> Test:
 
 
 def same_names(reference: Reference) -> Test:
-    """Whatever the node leaves open cannot be told apart by; a node that leaves both open fits nothing."""
+    """Match agents by the names of inputs and outputs; a node that gives neither matches nothing."""
     if reference.input_names is None or reference.output_names is None:
         return lambda one: False
     return lambda one: one.input_names == reference.input_names and one.output_names == reference.output_names
@@ -122,7 +122,7 @@ def as_id(value: JSON) -> str:
 
 
 def flatten(graph: Graph) -> tuple[Graph, ...]:
-    """All graphs that came with one, at any depth, in their order; the same one listed twice comes once."""
+    """Return all sub-graphs at any depth, in order and without duplicates."""
     found: dict[tuple[str, int] | int, Graph] = {}
     waiting = list(graph.sub_graphs)
     while waiting:
@@ -135,7 +135,7 @@ def flatten(graph: Graph) -> tuple[Graph, ...]:
 def join_sub_agents(
     graph: Graph, find: Callable[[Reference], Signature | None], registry: BlockRegistry
 ) -> Graph:
-    """The graph with each of its Agent Executors pointed at the agent found; the others stay as they are."""
+    """Return the graph with each Agent Executor pointed at the agent found, if any."""
     nodes = tuple(join_node(node, find) if is_executor(node, registry) else node for node in graph.nodes)
     return replace(graph, nodes=nodes)
 
@@ -155,6 +155,6 @@ def join_node(node: Node, find: Callable[[Reference], Signature | None]) -> Node
 
 
 def own_schema(node: Node, name: str, derived: Mapping[str, JSON]) -> JSON:
-    """The schema the node came with, or the agent's own where it came without."""
+    """Return the schema of the node, by default that of the agent."""
     own = node.input_default.get(name)
     return own if isinstance(own, Mapping) and own.get("properties") else dict(derived)

@@ -1,4 +1,4 @@
-"""The shapes of the agents API: what it takes and what it answers."""
+"""Serializers of the agents API."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from executions.models import Agent, AgentVersion, StoreListing
 
 
 class ProblemShape(serializers.Serializer[Any]):
-    """One thing that is wrong, or was mended."""
+    """One problem, or one repair."""
 
     code = serializers.CharField(help_text="See docs/reference/validation-codes.md.")
     message = serializers.CharField(help_text="What is wrong and what to do.")
     node_id = serializers.CharField(required=False)
     pin = serializers.CharField(required=False)
-    sub_agent = serializers.CharField(required=False, help_text="The name of the sub-agent it is in.")
+    sub_agent = serializers.CharField(required=False, help_text="Name of the sub-agent that contains it.")
 
 
 class ValidationShape(serializers.Serializer[Any]):
@@ -33,13 +33,15 @@ class ValidationShape(serializers.Serializer[Any]):
 
 
 class AgentShape(serializers.ModelSerializer[Agent]):
-    """An agent of the library; `context["versions"]` has the newest version of each by the agent's id."""
+    """An agent of the library; `context["versions"]` maps agent ids to their newest versions."""
 
     version = serializers.IntegerField(source="latest_version", help_text="The newest version.")
-    store = serializers.SerializerMethodField(help_text="Where in the store it came from: username/slug.")
+    store = serializers.SerializerMethodField(
+        help_text="The store listing it was copied from: username/slug."
+    )
     valid = serializers.SerializerMethodField(help_text="Whether the newest version can run.")
-    input_schema = serializers.SerializerMethodField(help_text="JSON schema of what it takes.")
-    output_schema = serializers.SerializerMethodField(help_text="JSON schema of what it gives.")
+    input_schema = serializers.SerializerMethodField(help_text="JSON schema of its inputs.")
+    output_schema = serializers.SerializerMethodField(help_text="JSON schema of its outputs.")
 
     class Meta:
         model = Agent
@@ -73,12 +75,12 @@ class SubAgentShape(serializers.Serializer[Any]):
 
 
 class AgentDetail(AgentShape):
-    """An agent with its graph and what validation says of it."""
+    """An agent with its graph and validation report."""
 
     part_of = serializers.UUIDField(source="part_of_id", allow_null=True)
-    imported_id = serializers.CharField(help_text="The id it had where it came from.")
+    imported_id = serializers.CharField(help_text="The id it had before import.")
     graph = serializers.DictField(help_text="Agent JSON of the newest version.")
-    sub_agents = SubAgentShape(many=True, help_text="The agents that came with it.")
+    sub_agents = SubAgentShape(many=True, help_text="The agents imported with it.")
     validation = ValidationShape()
 
     class Meta(AgentShape.Meta):
@@ -101,7 +103,7 @@ class VersionDetail(VersionShape):
     input_schema = serializers.DictField()
     output_schema = serializers.DictField()
     sub_agents = serializers.ListField(child=serializers.DictField())
-    validation = ValidationShape(help_text="What was said of it when it was saved.")
+    validation = ValidationShape(help_text="The validation report from when it was saved.")
     graph = serializers.DictField()
 
     class Meta(VersionShape.Meta):
@@ -138,11 +140,11 @@ class DifferenceShape(serializers.Serializer[Any]):
 
 
 class FixedShape(serializers.Serializer[Any]):
-    """What was mended, and what is still wrong."""
+    """The repairs made, and the remaining problems."""
 
     fixes = ProblemShape(many=True)
     changed = serializers.BooleanField()
-    version = serializers.IntegerField(help_text="The newest version now.")
+    version = serializers.IntegerField(help_text="The newest version after the repairs.")
     validation = ValidationShape()
     graph = serializers.DictField()
 
@@ -164,7 +166,7 @@ class ListingShape(serializers.ModelSerializer[StoreListing]):
 
 
 def detail_of(version: AgentVersion, report: ValidationReport | None = None) -> dict[str, Any]:
-    """An agent as the API shows it, from its newest version."""
+    """Return the data of AgentDetail from an agent's newest version."""
     agent = version.agent
     shown = AgentShape(agent, context={"versions": {agent.pk: version}}).data
     return {
@@ -189,7 +191,7 @@ def fixes_of(fixes: tuple[AppliedFix, ...]) -> list[dict[str, Any]]:
 
 
 class AgentChange(serializers.Serializer[Any]):
-    """A new name or description, and a new graph, which becomes the next version."""
+    """A new name, description or graph; a graph becomes the next version."""
 
     name = serializers.CharField(max_length=limits.MAX_AGENT_NAME_CHARACTERS, required=False)
     description = serializers.CharField(
@@ -208,7 +210,7 @@ class RollBack(serializers.Serializer[Any]):
 
 class FixOrder(serializers.Serializer[Any]):
     save = serializers.BooleanField(  # type: ignore[assignment]
-        default=True, help_text="False: only show what would be done."
+        default=True, help_text="False: only report what would be done."
     )
 
 

@@ -1,4 +1,4 @@
-"""/api/agents/{id}/versions: what an agent was, what changed, and going back."""
+"""/api/agents/{id}/versions: list, read and compare versions, and roll back."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from executions.api.agents import AgentView, read_form, read_number
 from executions.graph import parse_graph
 from executions.models import AgentVersion
 
-FROM = OpenApiParameter("from", int, description="The older version; the one before `to` unless said.")
-TO = OpenApiParameter("to", int, description="The newer version; the newest unless said.")
+FROM = OpenApiParameter("from", int, description="The older version; default: the one before `to`.")
+TO = OpenApiParameter("to", int, description="The newer version; default: the newest.")
 
 
 class Versions(AgentView, GenericAPIView[AgentVersion]):
@@ -37,7 +37,7 @@ class Versions(AgentView, GenericAPIView[AgentVersion]):
 
     @extend_schema(summary="List versions of an agent", responses=VersionShape(many=True))
     def get(self, request: Request, pk: uuid.UUID) -> Response:
-        """The newest first, without their graphs."""
+        """List the versions without their graphs, newest first."""
         page = self.paginate_queryset(versions.versions_of(self.agent(pk)).defer("graph"))
         return self.get_paginated_response(VersionShape(page, many=True).data)
 
@@ -47,7 +47,7 @@ class OneVersion(AgentView):
 
     @extend_schema(summary="Get a version of an agent", responses=VersionDetail)
     def get(self, request: Request, pk: uuid.UUID, number: int) -> Response:
-        """The version with its graph."""
+        """Return the version with its graph."""
         version = versions.get_version(self.agent(pk), number)
         more = {
             name: getattr(version, name) for name in ("input_schema", "output_schema", "sub_agents", "graph")
@@ -56,18 +56,18 @@ class OneVersion(AgentView):
 
 
 class Diff(AgentView):
-    """What changed."""
+    """The difference between two versions."""
 
     @extend_schema(summary="Compare two versions", parameters=[FROM, TO], responses=DifferenceShape)
     def get(self, request: Request, pk: uuid.UUID) -> Response:
-        """Nodes and links that came, went or differ between two versions, and in what."""
+        """Return the nodes and links that were added, removed or changed between two versions."""
         agent = self.agent(pk)
         newer = versions.get_version(agent, read_number(request, "to"))
         number = read_number(request, "from")
         older = versions.get_version(agent, number) if number else versions.version_before(newer)
         if older is None:
             raise ValidationError(
-                {"from": ["There is no version before that one. Say which to compare with."]}
+                {"from": ["There is no version before that one. Give the version to compare with."]}
             )
         difference = compare(parse_graph(older.graph), parse_graph(newer.graph))
         numbers = {"from_version": older.version, "to_version": newer.version}
@@ -75,10 +75,10 @@ class Diff(AgentView):
 
 
 class Rollback(AgentView):
-    """Going back."""
+    """Roll back to an older version."""
 
     @extend_schema(summary="Roll back to a version", request=RollBack, responses=AgentDetail)
     def post(self, request: Request, pk: uuid.UUID) -> Response:
-        """Make the graph of an older version the newest version."""
+        """Save the graph of an older version as the newest version."""
         stored = versions.roll_back(self.agent(pk), read_form(RollBack, request.data)["version"])
         return Response(detail_of(stored.version, stored.report))

@@ -1,4 +1,4 @@
-"""/api/agents: a person's library: list, import, look at, change, delete, export, validate and fix agents."""
+"""/api/agents: list, import, read, change, delete, export, validate and fix the agents of a library."""
 
 from __future__ import annotations
 
@@ -37,14 +37,12 @@ from executions.api.agent_shapes import (
 from executions.graph import graph_to_json, parse_graph
 from executions.models import Agent, AgentVersion
 
-SEARCH = OpenApiParameter(
-    "search", str, description="Words for a name or a goal; typing errors are forgiven."
-)
-VERSION = OpenApiParameter("version", int, description="The newest unless said.")
+SEARCH = OpenApiParameter("search", str, description="Words of the name or description; tolerant of typos.")
+VERSION = OpenApiParameter("version", int, description="Default: the newest.")
 
 
 class AgentView(APIView):
-    """A view of one's own agents."""
+    """Base of views on the user's own agents."""
 
     throttle_classes = [WriteRate]
 
@@ -52,7 +50,7 @@ class AgentView(APIView):
         return library.get_agent(current_user(self.request), pk)
 
     def version(self, pk: uuid.UUID) -> AgentVersion:
-        """The version asked for by `?version=`, else the newest."""
+        """Return the version given by `?version=`, by default the newest."""
         return versions.get_version(self.agent(pk), read_number(self.request, "version"))
 
 
@@ -64,7 +62,7 @@ class Agents(AgentView, GenericAPIView[Agent]):
 
     @extend_schema(summary="List agents", parameters=[SEARCH], responses=AgentShape(many=True))
     def get(self, request: Request) -> Response:
-        """One's own agents, the latest changed first; with `search` those that fit, the best first."""
+        """List your agents, last changed first; with `search`, the matches, best first."""
         user, words = current_user(request), request.query_params.get("search", "")
         if words.strip():
             ranked = library.search_library(user, words, most=limits.MAX_SEARCHED_ROWS)
@@ -75,7 +73,7 @@ class Agents(AgentView, GenericAPIView[Agent]):
 
     @extend_schema(summary="Import an agent", request=OpenApiTypes.OBJECT, responses={201: AgentDetail})
     def post(self, request: Request) -> Response:
-        """Import agent JSON as a new agent, also when it cannot run yet: `validation` says what is missing."""
+        """Import agent JSON as a new agent. It need not be able to run yet: `validation` lists the problems."""
         stored = import_agent(current_user(request), request.data)
         return Response(detail_of(stored.version, stored.report), status=status.HTTP_201_CREATED)
 
@@ -85,7 +83,7 @@ class OneAgent(AgentView):
 
     @extend_schema(summary="Get an agent", responses=AgentDetail)
     def get(self, request: Request, pk: uuid.UUID) -> Response:
-        """The agent with its graph and its validation."""
+        """Return the agent with its graph and validation report."""
         return Response(detail_of(versions.get_version(self.agent(pk))))
 
     @extend_schema(summary="Change an agent", request=AgentChange, responses=AgentDetail)
@@ -102,7 +100,7 @@ class OneAgent(AgentView):
 
     @extend_schema(summary="Delete an agent", responses={204: None})
     def delete(self, request: Request, pk: uuid.UUID) -> Response:
-        """Take it out of the library; what it did stays to be read."""
+        """Remove the agent from the library; its executions stay."""
         library.remove_agent(self.agent(pk))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
@@ -112,7 +110,7 @@ class ExportAgent(AgentView):
 
     @extend_schema(summary="Export an agent", parameters=[VERSION], responses=OpenApiTypes.OBJECT)
     def get(self, request: Request, pk: uuid.UUID) -> Response:
-        """Agent JSON with its sub-agents, without secrets; it can be imported elsewhere."""
+        """Return agent JSON with its sub-agents, without secrets, for import elsewhere."""
         version = self.version(pk)
         name = f"{slugify(version.agent.name) or 'agent'}.json"
         headers = {"Content-Disposition": content_disposition_header(True, name) or "attachment"}
@@ -120,11 +118,11 @@ class ExportAgent(AgentView):
 
 
 class ValidateAgent(AgentView):
-    """Validation as of today."""
+    """Validate a saved version again."""
 
     @extend_schema(summary="Validate an agent", request=None, parameters=[VERSION], responses=ValidationShape)
     def post(self, request: Request, pk: uuid.UUID) -> Response:
-        """Every problem at once: blocks and sub-agents may have come or gone since the version was saved."""
+        """Return all problems. Blocks and sub-agents may have changed since the version was saved."""
         return Response(versions.validate_version(self.version(pk)).as_json())
 
 
@@ -133,7 +131,7 @@ class FixAgent(AgentView):
 
     @extend_schema(summary="Fix an agent", request=FixOrder, responses=FixedShape)
     def post(self, request: Request, pk: uuid.UUID) -> Response:
-        """Mend what can be mended without guessing, as a new version; says what was done."""
+        """Fix what can be fixed without guessing, save it as a new version, and return the repairs."""
         order, newest = read_form(FixOrder, request.data), versions.get_version(self.agent(pk))
         graph, fixes = fix_graph(parse_graph(newest.graph))
         if fixes and order["save"]:
@@ -156,7 +154,7 @@ def shown(agents: list[Agent]) -> list[dict[str, Any]]:
 
 
 def read_form(form: type[serializers.Serializer[Any]], data: Any) -> dict[str, Any]:
-    """What a form makes of a body; raises ValidationError."""
+    """Return the validated data of a request body; raises ValidationError."""
     filled = form(data=data)
     filled.is_valid(raise_exception=True)
     values: dict[str, Any] = filled.validated_data
@@ -164,7 +162,7 @@ def read_form(form: type[serializers.Serializer[Any]], data: Any) -> dict[str, A
 
 
 def read_number(request: Request, name: str) -> int | None:
-    """A whole number from the query; raises ValidationError."""
+    """Return an integer from the query string; raises ValidationError."""
     text = request.query_params.get(name, "")
     if not text:
         return None

@@ -1,4 +1,4 @@
-"""/api/blocks: the catalogue of blocks, and running one of them by itself."""
+"""/api/blocks: the catalogue of blocks, and running a single block."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SEARCH = OpenApiParameter("search", str, description="Only blocks with these wor
 
 
 class BlockShape(serializers.Serializer[Any]):
-    """A block of the catalogue; the schemas name its pins."""
+    """A block of the catalogue; the schemas describe its pins."""
 
     id = serializers.UUIDField()
     name = serializers.CharField()
@@ -36,11 +36,11 @@ class BlockShape(serializers.Serializer[Any]):
     type = serializers.CharField()
     input_schema = serializers.DictField()
     output_schema = serializers.DictField()
-    runs_alone = serializers.BooleanField(help_text="It can be run by itself.")
-    sensitive = serializers.BooleanField(help_text="A person approves before it runs.")
+    runs_alone = serializers.BooleanField(help_text="It can be run on its own.")
+    sensitive = serializers.BooleanField(help_text="It needs a person's approval before it runs.")
     static_output = serializers.BooleanField(help_text="Its outputs keep their value.")
-    credentials = serializers.CharField(allow_null=True, help_text="The provider it needs a credential of.")
-    costs = serializers.BooleanField(help_text="Running it costs more than the model it may use.")
+    credentials = serializers.CharField(allow_null=True, help_text="The provider whose credential it needs.")
+    costs = serializers.BooleanField(help_text="Running it has a price besides that of a model.")
 
 
 class BlockList(serializers.Serializer[Any]):
@@ -49,20 +49,20 @@ class BlockList(serializers.Serializer[Any]):
 
 
 class BlockOrder(serializers.Serializer[Any]):
-    """What to run a block with."""
+    """The inputs of a block run."""
 
-    inputs = serializers.DictField(required=False, default=dict, help_text="Values by the name of the pin.")
+    inputs = serializers.DictField(required=False, default=dict, help_text="Values by pin name.")
     client_id = serializers.CharField(
         required=False,
         allow_blank=True,
         allow_null=True,
         max_length=limits.MAX_CLIENT_ID_CHARACTERS,
-        help_text="Names the wish: sent again, an effect happens once and is charged once.",
+        help_text="Idempotency key: repeated requests run and charge an effect once.",
     )
 
 
 class BlockResult(serializers.Serializer[Any]):
-    """What came of it. Send the same again once the review of `review_id` is decided, and when it is `running`."""
+    """The result. Repeat the request when the review `review_id` is decided, or while the status is `running`."""
 
     status = serializers.ChoiceField(choices=["completed", "failed", "review", "running"])
     outputs = serializers.DictField(child=serializers.ListField(child=serializers.JSONField()))
@@ -79,7 +79,7 @@ class Blocks(APIView):
         summary="List blocks", operation_id="blocks_list", parameters=[SEARCH], responses=BlockList
     )
     def get(self, request: Request) -> Response:
-        """Every block there is, by name."""
+        """List all blocks by name."""
         words = request.query_params.get("search", "")[: limits.MAX_SEARCH_CHARACTERS].lower().split()
         found = [block for block in get_registry() if fits(block, words)]
         shown = [shape(block) for block in sorted(found, key=lambda block: block.name.lower())]
@@ -93,10 +93,10 @@ class ExecuteBlock(LongPollView):
 
     @extend_schema(summary="Run a block", request=BlockOrder, responses={200: BlockResult, 202: BlockResult})
     def post(self, request: Request, pk: uuid.UUID) -> HttpResponseBase:
-        """Have a worker run it, and answer with what it emitted; 202 when a person must approve it first.
+        """Run the block on a worker and return its outputs; 202 when a person must approve it first.
 
-        202 with the status `running` when it takes longer than a request may: send the same again, with the
-        `client_id` of the answer, to wait for it further.
+        202 with the status `running` when it takes longer than a request may: repeat the request with the `client_id`
+        of the response to keep waiting.
         """
         form = BlockOrder(data=request.data)
         form.is_valid(raise_exception=True)

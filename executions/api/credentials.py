@@ -1,4 +1,4 @@
-"""/api/credentials: list, keep, change and delete one's own credentials. No answer ever holds a secret."""
+"""/api/credentials: list, add, change and delete the user's credentials. No response contains a secret."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PROVIDER = r"^[a-z0-9][a-z0-9_.:-]*$"
 
 
 class SecretField(serializers.CharField):
-    """Taken exactly as it is given, and never shown."""
+    """A write-only text field that keeps white space."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -36,7 +36,7 @@ class SecretField(serializers.CharField):
 
 
 class CredentialSerializer(serializers.ModelSerializer[StoredCredential]):
-    """A credential as it may be shown."""
+    """A credential without its secret."""
 
     status = serializers.SerializerMethodField(help_text="ok, host_needed, expired, or sign_in_again.")
 
@@ -69,27 +69,27 @@ class CredentialSerializer(serializers.ModelSerializer[StoredCredential]):
 
 
 class CredentialChangeForm(serializers.Serializer[Any]):
-    """What may be changed; a secret is given whole."""
+    """The fields that may be changed; a secret is replaced as a whole."""
 
     title = serializers.CharField(max_length=200, required=False, allow_blank=True)
     host = serializers.CharField(
         max_length=255,
         required=False,
         allow_blank=True,
-        help_text="The only server it may be sent to: api.example.com. Needed for logins and headers.",
+        help_text="The only server it may be sent to, such as api.example.com. Required for logins and headers.",
     )
     port = serializers.IntegerField(
         min_value=1,
         max_value=65535,
         required=False,
         allow_null=True,
-        help_text="Of that server; the usual one unless given: 587 for smtp, 5432 for database, 443 for the web.",
+        help_text="Port of that server; default: 587 for smtp, 5432 for database, 443 for the web.",
     )
     ca_certificate = serializers.CharField(
         max_length=limits.MAX_CA_CERTIFICATE_CHARACTERS,
         required=False,
         allow_blank=True,
-        help_text="Of a login: PEM text of the authority to check the server with instead of the public ones.",
+        help_text="For logins: CA certificate (PEM) to verify the server with, instead of the public CAs.",
     )
     expires_at = serializers.DateTimeField(required=False)
     api_key = SecretField()
@@ -103,16 +103,16 @@ class CredentialChangeForm(serializers.Serializer[Any]):
 
 
 class NewForm(CredentialChangeForm):
-    """What a new credential is made of: `api_key`; `username`, `password` and `host`; or `headers` and `host`."""
+    """A new credential: `api_key`; `username`, `password` and `host`; or `headers` and `host`."""
 
     provider = serializers.RegexField(
-        PROVIDER, max_length=100, help_text="Whose it is, such as smtp, database or http."
+        PROVIDER, max_length=100, help_text="The service it is for, such as smtp, database or http."
     )
     kind = serializers.ChoiceField(choices=[str(kind) for kind in PARTS])
 
 
 class OwnCredentials(generics.GenericAPIView[StoredCredential]):
-    """Credentials of the person asking, nobody else's."""
+    """Base of views on the user's own credentials."""
 
     queryset = StoredCredential.objects.none()
     serializer_class = CredentialSerializer
@@ -126,15 +126,15 @@ class OwnCredentials(generics.GenericAPIView[StoredCredential]):
     get=extend_schema(summary="List credentials", description="Your credentials, without their secrets.")
 )
 class Credentials(OwnCredentials, generics.ListAPIView[StoredCredential]):
-    """List credentials; keep one."""
+    """List credentials; add one."""
 
     @extend_schema(summary="Add a credential", request=NewForm, responses={201: CredentialSerializer})
     def post(self, request: Request) -> Response:
-        """Keep a credential. Its secret is never shown again; for OAuth2, sign in instead."""
+        """Add a credential. Its secret is never shown again. For OAuth2, sign in instead."""
         form = NewForm(data=request.data)
         form.is_valid(raise_exception=True)
         given = form.validated_data
-        kept = actions.keep(
+        kept = actions.add_credential(
             current_user(request),
             actions.NewCredential(
                 provider=given["provider"],
@@ -158,7 +158,7 @@ class OneCredential(OwnCredentials, generics.RetrieveAPIView[StoredCredential]):
 
     @extend_schema(summary="Change a credential", request=CredentialChangeForm)
     def patch(self, request: Request, **kwargs: Any) -> Response:
-        """Change title, server or end; or put another secret in its place. Another server needs the secret again."""
+        """Change title, server or expiry, or replace the secret. A change of server requires the secret again."""
         credential = self.get_object()
         form = CredentialChangeForm(data=request.data)
         form.is_valid(raise_exception=True)
@@ -176,8 +176,8 @@ class OneCredential(OwnCredentials, generics.RetrieveAPIView[StoredCredential]):
 
     @extend_schema(summary="Delete a credential", responses={204: None})
     def delete(self, request: Request, **kwargs: Any) -> Response:
-        """Delete it for good. Agents and schedules that use it say so at their next run."""
-        actions.forget(self.get_object())
+        """Delete the credential. Agents and schedules that use it fail at their next run with a message."""
+        actions.delete_credential(self.get_object())
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
@@ -186,16 +186,16 @@ def holds_secret(given: dict[str, Any]) -> bool:
 
 
 def read_secret(kind: str, given: dict[str, Any]) -> Secret:
-    """The secret of that kind; raises ValidationError for a part that is missing or another kind's."""
+    """Return the secret of that kind; raises ValidationError for missing parts and those of another kind."""
     if kind not in PARTS:
         raise serializers.ValidationError(
             "The tokens of a sign-in come from the provider. Sign in again instead."
         )
-    missing = {part: ["This is needed."] for part in PARTS[kind] if part not in given}
+    missing = {part: ["This field is required."] for part in PARTS[kind] if part not in given}
     foreign = [
         part for parts in PARTS.values() for part in parts if part in given and part not in PARTS[kind]
     ]
-    wrong = {part: [f"This is no part of the kind {kind}."] for part in foreign}
+    wrong = {part: [f"A credential of the kind {kind} does not have this field."] for part in foreign}
     if missing or wrong:
         raise serializers.ValidationError(missing | wrong)
     match kind:

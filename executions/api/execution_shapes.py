@@ -1,4 +1,4 @@
-"""What a client sends to start an execution, and what it sees of one."""
+"""Serializers of the executions API."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from executions.redaction import hide, shown_inputs, shown_outputs, shown_pairs
 
 
 class ExecutionOrder(serializers.Serializer[Any]):
-    """What to run an agent with."""
+    """The inputs of an execution."""
 
-    inputs = serializers.DictField(required=False, default=dict, help_text="Values by the name of the input.")
+    inputs = serializers.DictField(required=False, default=dict, help_text="Values by input name.")
     client_id = serializers.CharField(
         required=False,
         allow_blank=True,
         allow_null=True,
         max_length=limits.MAX_CLIENT_ID_CHARACTERS,
-        help_text="Names the wish: sent again, it answers the same execution.",
+        help_text="Idempotency key: a repeated request returns the same execution.",
     )
     version = serializers.IntegerField(
-        required=False, allow_null=True, min_value=1, help_text="The newest unless said."
+        required=False, allow_null=True, min_value=1, help_text="Default: the newest version."
     )
 
 
@@ -71,14 +71,14 @@ class NodeExecutionShape(serializers.ModelSerializer[NodeExecution]):
 
 
 class ExecutionShape(serializers.ModelSerializer[Execution]):
-    """One run of an agent; `outputs` are the values of each output in order."""
+    """One run of an agent; `outputs` lists the values of each output in order."""
 
     agent_name = serializers.CharField(source="agent.name", read_only=True)
     inputs = serializers.SerializerMethodField()
     outputs = serializers.SerializerMethodField()
     status = serializers.ChoiceField(choices=PublicStatus.choices, source="public_status", read_only=True)
     source = serializers.ChoiceField(  # type: ignore[assignment]
-        choices=Execution.Source.choices, read_only=True, help_text="Who asked for it."
+        choices=Execution.Source.choices, read_only=True, help_text="What started it."
     )
     error = serializers.SerializerMethodField()
     end_reason = serializers.SerializerMethodField()
@@ -87,7 +87,7 @@ class ExecutionShape(serializers.ModelSerializer[Execution]):
         default=None,
         allow_null=True,
         read_only=True,
-        help_text="The execution it is part of.",
+        help_text="The execution that started this one as a sub-agent.",
     )
 
     class Meta:
@@ -128,7 +128,7 @@ class ExecutionShape(serializers.ModelSerializer[Execution]):
 
 
 class ExecutionDetail(ExecutionShape):
-    """An execution with the runs of its nodes, where they were asked for."""
+    """An execution with its node executions, if requested."""
 
     nodes = NodeExecutionShape(many=True, required=False)
     node_count = serializers.IntegerField(required=False)

@@ -1,4 +1,4 @@
-"""/api/executions: run an agent, see how far it is, wait for it, stop it."""
+"""/api/executions: run an agent, follow its progress, wait for it, cancel it."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ from executions.wait import execution_with_news, has_news
 WAIT = OpenApiParameter(
     "wait",
     OpenApiTypes.FLOAT,
-    description=f"Answer when it has ended or asks a person, at the latest after so many seconds "
+    description=f"Wait until it has ended or needs a person, for at most this many seconds "
     f"(0..{limits.MAX_TOOL_WAIT_SECONDS:.0f}).",
 )
-NODES = OpenApiParameter("nodes", OpenApiTypes.BOOL, description="With the runs of its nodes.")
-AGENT = OpenApiParameter("agent", OpenApiTypes.UUID, description="Only those of this agent.")
+NODES = OpenApiParameter("nodes", OpenApiTypes.BOOL, description="Include the node executions.")
+AGENT = OpenApiParameter("agent", OpenApiTypes.UUID, description="Only executions of this agent.")
 STATUS = OpenApiParameter("status", OpenApiTypes.STR, enum=PublicStatus.values)
 
 
@@ -55,7 +55,7 @@ class ExecuteAgent(APIView):
         summary="Run an agent", request=ExecutionOrder, responses={202: ExecutionShape, 200: ExecutionShape}
     )
     def post(self, request: Request, pk: uuid.UUID) -> Response:
-        """Start it: 202 once it is committed, 200 when this `client_id` was sent before."""
+        """Start an execution: 202 once it is committed, 200 when this `client_id` was sent before."""
         user = current_user(request)
         agent = get_agent(user, pk)
         form = ExecutionOrder(data=request.data)
@@ -68,7 +68,7 @@ class ExecuteAgent(APIView):
 
 
 class OwnExecutions(generics.GenericAPIView[Execution]):
-    """Executions of the person asking, nobody else's."""
+    """Base of views on the user's own executions."""
 
     queryset = Execution.objects.none()
     serializer_class = ExecutionShape
@@ -80,11 +80,11 @@ class OwnExecutions(generics.GenericAPIView[Execution]):
 
 
 class Executions(OwnExecutions, generics.ListAPIView[Execution]):
-    """The newest first."""
+    """List executions, newest first."""
 
     @extend_schema(summary="List executions", parameters=[AGENT, STATUS])
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
-        """One's own executions; those of sub-agents are seen through their parents."""
+        """List your executions, newest first, without those of sub-agents, which belong to their parents."""
         return super().get(request, *args, **kwargs)
 
     def get_queryset(self) -> QuerySet[Execution]:
@@ -105,7 +105,7 @@ class OneExecution(LongPollView, OwnExecutions):
         summary="Get or wait for an execution", parameters=[WAIT, NODES], responses=ExecutionDetail
     )
     def get(self, request: Request, pk: uuid.UUID) -> HttpResponseBase:
-        """How far it is, and what came of it; with `wait`, once it has ended or a person is asked."""
+        """Return status and outputs; with `wait`, once it has ended or needs a person."""
         found = self.get_object()
         seconds = read_seconds(request)
         if not seconds or has_news(found):
@@ -130,11 +130,11 @@ class OneExecution(LongPollView, OwnExecutions):
 @extend_schema_view(
     get=extend_schema(
         summary="List node executions",
-        description="The runs of an execution's nodes, in the order they began.",
+        description="The node executions of an execution, in the order they started.",
     )
 )
 class Nodes(generics.ListAPIView[NodeExecution]):
-    """The runs of an execution's nodes, in pages, in the order they began."""
+    """List the node executions of an execution, in the order they started."""
 
     queryset = NodeExecution.objects.none()
     serializer_class = NodeExecutionShape
@@ -145,11 +145,11 @@ class Nodes(generics.ListAPIView[NodeExecution]):
 
 
 class CancelExecution(OwnExecutions):
-    """Stop an execution."""
+    """Cancel an execution."""
 
     @extend_schema(summary="Cancel an execution", request=None, responses=ExecutionCancelled)
     def post(self, request: Request, pk: uuid.UUID) -> Response:
-        """Stop it and its sub-agents, and answer whether it has stopped. Asking twice is harmless."""
+        """Cancel it and its sub-agents, and return whether it has stopped. May be repeated."""
         answer = cancel(self.get_object().pk)
         shown: dict[str, Any] = {"cancelled": answer.cancelled}
         return Response(shown | {"reason": answer.reason} if answer.reason else shown)
@@ -166,7 +166,9 @@ def read_seconds(request: Request) -> float:
     except ValueError:
         seconds = math.nan
     if not 0 <= seconds <= limits.MAX_TOOL_WAIT_SECONDS:
-        raise ValidationError({"wait": [f"Give seconds from 0 to {limits.MAX_TOOL_WAIT_SECONDS:.0f}."]})
+        raise ValidationError(
+            {"wait": [f"Give a number of seconds from 0 to {limits.MAX_TOOL_WAIT_SECONDS:.0f}."]}
+        )
     return seconds
 
 

@@ -1,4 +1,4 @@
-"""/api/hooks/{token}: where other systems call. The address is the key; there is no login, cookie or CSRF token."""
+"""/api/hooks/{token}: the endpoint other systems call. The token authenticates: no login, cookie or CSRF token."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class CallAnswer(serializers.Serializer[Any]):
 
 
 class AnyCaller(BaseContentNegotiation):
-    """Callers send what they like and seldom say what they would like back."""
+    """Accept any content type and answer JSON, whatever the caller's Accept header says."""
 
     def select_parser(self, request: Request, parsers: Any) -> Any:
         return None
@@ -37,7 +37,7 @@ class AnyCaller(BaseContentNegotiation):
 
 
 class Hook(APIView):
-    """One address."""
+    """The endpoint of one trigger."""
 
     authentication_classes = ()
     permission_classes = ()
@@ -51,21 +51,21 @@ class Hook(APIView):
         auth=[],
     )
     def post(self, request: Request, token: str) -> Response:
-        """Store the call, then start the agent: 202. A call that came before under the same id: 200, no effect."""
+        """Store the call, then start the agent: 202. A repeated delivery id: 200, without effect."""
         headers = {name.lower(): value for name, value in request.headers.items()}
         taken = receive(token, HookRequest(body=raw_body(request), headers=headers))
         code = status.HTTP_202_ACCEPTED if taken.created else status.HTTP_200_OK
         return Response(CallAnswer(taken.delivery).data, status=code)
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Response:
-        """Django would write refused calls into the log by their path, and the path is the key."""
+        """Keep Django from logging the path of refused calls, because it contains the token."""
         answer = super().finalize_response(request, response, *args, **kwargs)
         answer._has_been_logged = True  # type: ignore[attr-defined]
         return answer
 
 
 def raw_body(request: Request) -> bytes:
-    """The bytes as they were sent; refused by their length before they are read."""
+    """Return the body as sent; too long a body is refused before it is read."""
     length = request.headers.get("Content-Length") or "0"
     if not length.isdigit() or int(length) > limits.MAX_HOOK_BYTES:
         raise CallTooLarge

@@ -1,4 +1,4 @@
-"""/api/credentials/oauth: signing in at a provider, in the browser."""
+"""/api/credentials/oauth: OAuth2 sign-in at a provider, in the browser."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from executions.credentials.oauth.providers import configured
 
 
 class ProviderShape(serializers.Serializer[Any]):
-    """A provider people may sign in to."""
+    """An OAuth2 provider."""
 
     name = serializers.CharField()
     title = serializers.CharField()
@@ -38,11 +38,11 @@ class ProviderList(serializers.Serializer[Any]):
 
 
 class Providers(APIView):
-    """Where one can sign in."""
+    """List OAuth2 providers."""
 
     @extend_schema(summary="List OAuth2 providers", responses=ProviderList)
     def get(self, request: Request) -> Response:
-        """The OAuth2 providers this site is configured for."""
+        """List the OAuth2 providers this site is configured for."""
         found = configured().items()
         rows = [{"name": name, "title": one.title or name, "scopes": list(one.scopes)} for name, one in found]
         return Response({"results": rows, "next": None})
@@ -55,17 +55,19 @@ class WishForm(serializers.Serializer[Any]):
         max_length=50,
         required=False,
         default=list,
-        help_text="Those of the provider's configuration unless said otherwise.",
+        help_text="Default: the scopes of the provider's configuration.",
     )
     credential_id = serializers.UUIDField(
-        required=False, default=None, help_text="Sign in again for this credential instead of a new one."
+        required=False,
+        default=None,
+        help_text="The credential to sign in again, instead of creating a new one.",
     )
     next = serializers.CharField(
         max_length=500,
         required=False,
         allow_blank=True,
         default="",
-        help_text="A path of this site to end at.",
+        help_text="A path of this site to return to.",
     )
 
     def validate_next(self, path: str) -> str:
@@ -75,34 +77,34 @@ class WishForm(serializers.Serializer[Any]):
 
 
 class SignInUrl(serializers.Serializer[Any]):
-    url = serializers.CharField(help_text="Send the browser there.")
+    url = serializers.CharField(help_text="The page to send the browser to.")
 
 
 class BrowserView(APIView):
-    """For people in a browser: whoever comes back must be who left, and only a session knows that."""
+    """Base of views that need a browser session, to check that the returning user is the one who left."""
 
     authentication_classes = [CookieAuthentication]
 
     def session_key(self, request: Request) -> str:
         key = request.session.session_key
         if not key:
-            raise PermissionDenied("Sign in with a browser: an API key has no session to come back to.")
+            raise PermissionDenied("Sign in with a browser: an API key has no session to return to.")
         return str(key)
 
 
 class StartSignIn(BrowserView):
-    """Begin to sign in."""
+    """Start an OAuth2 sign-in."""
 
     @extend_schema(summary="Start an OAuth2 sign-in", request=WishForm, responses=SignInUrl)
     def post(self, request: Request, provider: str) -> Response:
-        """The provider's page to send the browser to."""
+        """Return the provider's page to send the browser to."""
         return Response({"url": self.url_for(request, provider, request.data)})
 
     @extend_schema(
         summary="Start an OAuth2 sign-in from a link", parameters=[WishForm], responses={302: None}
     )
     def get(self, request: Request, provider: str) -> HttpResponse:
-        """The same as a link: goes to the provider's page at once."""
+        """Redirect to the provider's page."""
         return HttpResponseRedirect(self.url_for(request, provider, request.query_params))
 
     def url_for(self, request: Request, provider: str, given: Any) -> str:
@@ -120,7 +122,7 @@ class StartSignIn(BrowserView):
 
 
 class Callback(BrowserView):
-    """Where the provider sends people back to."""
+    """The redirect URI of OAuth2 sign-ins."""
 
     @extend_schema(
         summary="Finish an OAuth2 sign-in",
@@ -131,7 +133,7 @@ class Callback(BrowserView):
         responses={200: CredentialSerializer, 302: None},
     )
     def get(self, request: Request, provider: str) -> HttpResponse:
-        """Trade the code for tokens and keep them; ends at the path that was asked for, or shows the credential."""
+        """Exchange the code for tokens and store them; redirect to the requested path, or return the credential."""
         said, user = request.query_params, current_user(request)
         state = said.get("state", "")
         wish = authorization.read_state(user, self.session_key(request), provider, state)
@@ -150,8 +152,8 @@ class Callback(BrowserView):
 
 def refusal_of(code: str, description: str) -> str:
     if code == "access_denied":
-        return "You did not allow it."
-    return f"The provider refused: {(description or code or 'it did not say why')[:300]}"
+        return "You declined the sign-in."
+    return f"The provider refused: {(description or code or 'no reason given')[:300]}"
 
 
 def back_to(path: str, **said: str) -> HttpResponseRedirect:

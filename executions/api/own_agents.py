@@ -1,4 +1,4 @@
-"""The agent a schedule or a trigger is for: one of the library of whoever asks."""
+"""Serializer field for an agent of the user's own library."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from executions.models import Agent
 
 
 class OwnAgentField(serializers.PrimaryKeyRelatedField[Agent]):
-    """By its id; another's is as unknown as one that does not exist."""
+    """An agent by id; other users' agents are reported as missing."""
 
     default_error_messages = {"does_not_exist": "There is no such agent in your library."}
 

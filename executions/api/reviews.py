@@ -1,4 +1,4 @@
-"""/api/reviews: what a person is asked, and their answers."""
+"""/api/reviews: list reviews, approve and reject them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from executions.reviews.decisions import UNCHANGED, decide
 
 
 class ReviewSerializer(serializers.ModelSerializer[Review]):
-    """A question to a person."""
+    """A question that waits for a person's decision, or is decided."""
 
     agent_id = serializers.UUIDField(source="execution.agent_id", default=None, allow_null=True)
     agent_name = serializers.CharField(source="execution.agent.name", default=None, allow_null=True)
@@ -30,7 +30,7 @@ class ReviewSerializer(serializers.ModelSerializer[Review]):
     )
     data: Any = serializers.JSONField()
     outside_sources = serializers.ListField(
-        child=serializers.CharField(), help_text="The content from outside because of which it is asked."
+        child=serializers.CharField(), help_text="The outside content that made the review necessary."
     )
     decided_data = serializers.JSONField(allow_null=True)
     decided_by = serializers.CharField(source="decided_by.username", default=None, allow_null=True)
@@ -64,7 +64,7 @@ class ReviewSerializer(serializers.ModelSerializer[Review]):
 class Decision(serializers.Serializer[Any]):
     approved = serializers.BooleanField()
     data = serializers.JSONField(  # type: ignore[assignment]
-        required=False, help_text="What is to be used instead, where it is editable."
+        required=False, help_text="Data to use instead, if the review is editable."
     )
     message = serializers.CharField(
         required=False, allow_blank=True, default="", max_length=limits.MAX_REVIEW_MESSAGE_CHARACTERS
@@ -72,7 +72,7 @@ class Decision(serializers.Serializer[Any]):
 
 
 class OwnReviews(generics.GenericAPIView[Review]):
-    """What the person asking is asked, nobody else."""
+    """Base of views on the user's own reviews."""
 
     queryset = Review.objects.none()
     serializer_class = ReviewSerializer
@@ -84,17 +84,17 @@ class OwnReviews(generics.GenericAPIView[Review]):
 
 
 class Reviews(OwnReviews, generics.ListAPIView[Review]):
-    """The newest first."""
+    """List reviews, newest first."""
 
     @extend_schema(
         summary="List reviews",
         parameters=[
             OpenApiParameter("state", OpenApiTypes.STR, enum=Review.State.values),
-            OpenApiParameter("execution", OpenApiTypes.UUID, description="Only those of this execution."),
+            OpenApiParameter("execution", OpenApiTypes.UUID, description="Only reviews of this execution."),
         ],
     )
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
-        """What was asked; `?state=waiting` for what still is."""
+        """List your reviews, newest first; `?state=waiting` for the undecided ones."""
         return super().get(request, *args, **kwargs)
 
     def get_queryset(self) -> QuerySet[Review]:
@@ -109,20 +109,18 @@ class Reviews(OwnReviews, generics.ListAPIView[Review]):
 
 
 @extend_schema_view(
-    get=extend_schema(
-        summary="Get a review", description="One review: what is asked, and how it was decided."
-    )
+    get=extend_schema(summary="Get a review", description="One review with its data and decision.")
 )
 class OneReview(OwnReviews, generics.RetrieveAPIView[Review]):
-    """One question."""
+    """One review."""
 
 
 class Decide(OwnReviews):
-    """Answering it."""
+    """Approve or reject a review."""
 
     @extend_schema(summary="Approve or reject a review", request=Decision, responses=ReviewSerializer)
     def post(self, request: Request, **kwargs: Any) -> Response:
-        """Approve or reject; what waits for it goes on at once. The second answer is refused with 409."""
+        """Approve or reject a review; what waits for it continues at once. A second decision is refused with 409."""
         review = self.get_object()
         form = Decision(data=request.data)
         form.is_valid(raise_exception=True)

@@ -1,4 +1,4 @@
-"""/api/schedules: list, make, change, run and delete one's own schedules."""
+"""/api/schedules: list, create, change, run and delete the user's schedules."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from executions.schedules.run_due import cron_of, run_now
 
 
 class ScheduleSerializer(serializers.ModelSerializer[Schedule]):
-    """A schedule: what runs, when, and how its last run began."""
+    """A schedule: the agent, when it runs, and how its last run started."""
 
     agent_id = OwnAgentField(source="agent")
     agent_name = serializers.CharField(source="agent.name", read_only=True)
@@ -32,9 +32,9 @@ class ScheduleSerializer(serializers.ModelSerializer[Schedule]):
         max_length=1_000, help_text="minute hour day month weekday, such as `0 9 * * mon-fri`."
     )
     timezone = serializers.CharField(
-        max_length=64, required=False, help_text="An IANA name; your own unless said otherwise."
+        max_length=64, required=False, help_text="An IANA name; default: your own time zone."
     )
-    words = serializers.SerializerMethodField(help_text="The same for people.")
+    words = serializers.SerializerMethodField(help_text="The cron expression in words.")
     inputs = serializers.DictField(required=False)
     last_execution_id = serializers.UUIDField(read_only=True, allow_null=True)
     last_error = serializers.SerializerMethodField(help_text="Why the last run could not be started.")
@@ -72,7 +72,7 @@ class ScheduleSerializer(serializers.ModelSerializer[Schedule]):
 
 
 class ScheduleChangeForm(ScheduleSerializer):
-    """Another agent is another schedule."""
+    """A schedule's changeable fields; the agent is not one of them."""
 
     agent_id = OwnAgentField(source="agent", read_only=True)
 
@@ -83,7 +83,7 @@ class RunForm(serializers.Serializer[Any]):
         required=False,
         allow_blank=True,
         default="",
-        help_text="Asked for again under the same name: the same execution.",
+        help_text="Idempotency key: a repeated request returns the same execution.",
     )
 
 
@@ -93,7 +93,7 @@ class RunAnswer(serializers.Serializer[Any]):
 
 
 class OwnSchedules(generics.GenericAPIView[Schedule]):
-    """Schedules of the person asking, nobody else's."""
+    """Base of views on the user's own schedules."""
 
     queryset = Schedule.objects.none()
     serializer_class = ScheduleSerializer
@@ -106,11 +106,11 @@ class OwnSchedules(generics.GenericAPIView[Schedule]):
 
 @extend_schema_view(get=extend_schema(summary="List schedules", description="Your schedules."))
 class Schedules(OwnSchedules, generics.ListAPIView[Schedule]):
-    """List schedules; make one."""
+    """List schedules; create one."""
 
     @extend_schema(summary="Create a schedule", responses={201: ScheduleSerializer})
     def post(self, request: Request) -> Response:
-        """Run an agent by the clock."""
+        """Create a schedule that runs an agent at set times."""
         form = self.get_serializer(data=request.data)
         form.is_valid(raise_exception=True)
         made = actions.create(current_user(request), actions.NewSchedule(**form.validated_data))
@@ -123,7 +123,7 @@ class OneSchedule(OwnSchedules, generics.RetrieveAPIView[Schedule]):
 
     @extend_schema(summary="Change a schedule", request=ScheduleChangeForm)
     def patch(self, request: Request, **kwargs: Any) -> Response:
-        """Change it, or switch it on and off. What was due while it was off is not made up for."""
+        """Change the schedule, or switch it on and off. Runs missed while it was off are not made up."""
         schedule = self.get_object()
         form = ScheduleChangeForm(
             schedule, data=request.data, partial=True, context=self.get_serializer_context()
@@ -133,17 +133,17 @@ class OneSchedule(OwnSchedules, generics.RetrieveAPIView[Schedule]):
 
     @extend_schema(summary="Delete a schedule", responses={204: None})
     def delete(self, request: Request, **kwargs: Any) -> Response:
-        """Delete it; what it has started goes on."""
+        """Delete the schedule; executions it started continue."""
         actions.delete(self.get_object())
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
 class RunNow(OwnSchedules):
-    """Running it out of turn."""
+    """Run a schedule now."""
 
     @extend_schema(summary="Run a schedule now", request=RunForm, responses={202: RunAnswer})
     def post(self, request: Request, **kwargs: Any) -> Response:
-        """Start it now, due or not, switched on or off."""
+        """Start an execution now, whether or not the schedule is due or switched on."""
         schedule = self.get_object()
         form = RunForm(data=request.data)
         form.is_valid(raise_exception=True)

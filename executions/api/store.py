@@ -1,4 +1,4 @@
-"""/api/store: published agents: look for one, add it to the library, publish and withdraw one's own."""
+"""/api/store: search published agents, add one to the library, publish and withdraw your own."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from executions.api.agent_shapes import AgentShape, ListingShape, Publication
 from executions.api.agents import read_form, shown
 from executions.models import StoreListing
 
-SEARCH = OpenApiParameter("search", str, description="Words for a name or a goal, or username/slug.")
+SEARCH = OpenApiParameter("search", str, description="Words of the name or description, or username/slug.")
 
 
 class Store(GenericAPIView[StoreListing]):
-    """What is on offer."""
+    """List and publish agents."""
 
     queryset = StoreListing.objects.none()
     serializer_class = ListingShape
@@ -29,7 +29,7 @@ class Store(GenericAPIView[StoreListing]):
 
     @extend_schema(summary="List store listings", parameters=[SEARCH], responses=ListingShape(many=True))
     def get(self, request: Request) -> Response:
-        """Published agents, the most recent first; with `search` those that fit, the best first."""
+        """List published agents, newest first; with `search`, the matches, best first."""
         words = request.query_params.get("search", "")
         if words.strip():
             ranked = store.search_store(words, most=limits.MAX_SEARCHED_ROWS)
@@ -40,7 +40,7 @@ class Store(GenericAPIView[StoreListing]):
 
     @extend_schema(summary="Publish an agent", request=Publication, responses={201: ListingShape})
     def post(self, request: Request) -> Response:
-        """Publish the newest version of one's agent; the same slug again replaces what is offered."""
+        """Publish the newest version of your agent; the same slug replaces the earlier listing."""
         given = read_form(Publication, request.data)
         agent = library.get_agent(current_user(request), given.pop("agent_id"))
         return Response(ListingShape(store.publish(agent, **given)).data, status=status.HTTP_201_CREATED)
@@ -53,18 +53,18 @@ class Listing(APIView):
 
     @extend_schema(summary="Get a store listing", responses=ListingShape)
     def get(self, request: Request, username: str, slug: str) -> Response:
-        """What it does, takes and gives."""
+        """Return the listing with its description, inputs and outputs."""
         return Response(ListingShape(store.get_listing(username, slug)).data)
 
     @extend_schema(summary="Withdraw a store listing", responses={204: None})
     def delete(self, request: Request, username: str, slug: str) -> Response:
-        """Withdraw one's own; copies in other libraries stay."""
+        """Withdraw your listing; copies in other libraries stay."""
         store.withdraw(current_user(request), username, slug)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
 class Add(APIView):
-    """Take a published agent."""
+    """Add a published agent to the library."""
 
     throttle_classes = [WriteRate]
 
@@ -72,6 +72,6 @@ class Add(APIView):
         summary="Add a store agent to the library", request=None, responses={200: AgentShape, 201: AgentShape}
     )
     def post(self, request: Request, username: str, slug: str) -> Response:
-        """A copy for one's own library, with its sub-agents; again: the same copy."""
+        """Copy the agent and its sub-agents to your library; a repeated request returns the same copy."""
         agent, is_new = store.add_to_library(current_user(request), username, slug)
         return Response(shown([agent])[0], status=status.HTTP_201_CREATED if is_new else status.HTTP_200_OK)

@@ -1,4 +1,4 @@
-"""/api/triggers: list, make, change and delete one's own triggers; their log, and replays."""
+"""/api/triggers: list, create, change and delete the user's triggers; their call log, and replays."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_SECRET_CHARACTERS = 500
 
 
 class TriggerSerializer(serializers.ModelSerializer[Trigger]):
-    """A trigger, its address and secret left out."""
+    """A trigger without its address and secret."""
 
     agent_id = OwnAgentField(source="agent")
     agent_name = serializers.CharField(source="agent.name", read_only=True)
@@ -33,17 +33,19 @@ class TriggerSerializer(serializers.ModelSerializer[Trigger]):
         max_length=200,
         required=False,
         allow_blank=True,
-        help_text="The trigger block that gets the payload; all of them when empty.",
+        help_text="The trigger block that gets the payload; default: all of them.",
     )
-    url = serializers.SerializerMethodField(help_text="In full only when it is made or changed.")
+    url = serializers.SerializerMethodField(
+        help_text="Complete only in the response that creates or rotates it."
+    )
     secret = serializers.CharField(
         max_length=MAX_SECRET_CHARACTERS,
         write_only=True,
         required=False,
         trim_whitespace=False,
-        help_text="One of your own; otherwise one is made where calls are signed.",
+        help_text="Your own secret; default: a generated one, if calls are signed.",
     )
-    inputs = serializers.DictField(required=False, help_text="What every run gets besides the payload.")
+    inputs = serializers.DictField(required=False, help_text="Inputs of every run besides the payload.")
 
     class Meta:
         model = Trigger
@@ -70,16 +72,16 @@ class TriggerSerializer(serializers.ModelSerializer[Trigger]):
 
 
 class TriggerChangeForm(TriggerSerializer):
-    """Another agent is another trigger."""
+    """A trigger's changeable fields; the agent is not one of them."""
 
     agent_id = OwnAgentField(source="agent", read_only=True)
 
 
 class ShownSerializer(TriggerSerializer):
-    """A trigger with what is shown this once."""
+    """A trigger with its address and secret, which are shown once."""
 
-    url = serializers.CharField(help_text="Where to call. Keep it: it is shown this once.")  # type: ignore[assignment]
-    secret = serializers.CharField(help_text="What calls are signed with, where they are.")
+    url = serializers.CharField(help_text="The address to call. Store it: it is only shown once.")  # type: ignore[assignment]
+    secret = serializers.CharField(help_text="The secret that signs calls; empty if they are not signed.")
 
 
 class RotateForm(serializers.Serializer[Any]):
@@ -90,12 +92,12 @@ class RotateForm(serializers.Serializer[Any]):
         max_value=limits.MAX_HOOK_GRACE_SECONDS,
         required=False,
         default=limits.HOOK_GRACE_SECONDS,
-        help_text="So long the old secret counts too. An old address ends at once.",
+        help_text="How long the old secret stays valid. An old address stops working at once.",
     )
 
 
 class DeliverySerializer(serializers.ModelSerializer[TriggerDelivery]):
-    """One call."""
+    """One call of a trigger."""
 
     execution_id = serializers.UUIDField(allow_null=True)
     replay_of = serializers.UUIDField(source="replay_of_id", allow_null=True)
@@ -119,7 +121,7 @@ class DeliverySerializer(serializers.ModelSerializer[TriggerDelivery]):
 
 
 class OwnTriggers(generics.GenericAPIView[Trigger]):
-    """Triggers of the person asking, nobody else's."""
+    """Base of views on the user's own triggers."""
 
     queryset = Trigger.objects.none()
     serializer_class = TriggerSerializer
@@ -130,7 +132,7 @@ class OwnTriggers(generics.GenericAPIView[Trigger]):
         return own.select_related("agent")
 
     def shown(self, made: actions.TriggerSecrets, code: int = status.HTTP_200_OK) -> Response:
-        """The one answer that holds the address or the secret."""
+        """Return the one response that contains address and secret."""
         answer = self.get_serializer(made.trigger).data
         answer |= {"url": made.url} if made.url else {}
         answer |= {"secret": made.secret} if made.secret else {}
@@ -143,11 +145,11 @@ class OwnTriggers(generics.GenericAPIView[Trigger]):
     )
 )
 class Triggers(OwnTriggers, generics.ListAPIView[Trigger]):
-    """List triggers; make one."""
+    """List triggers; create one."""
 
     @extend_schema(summary="Create a trigger", responses={201: ShownSerializer})
     def post(self, request: Request) -> Response:
-        """Make an address that starts an agent. It is shown this once, as is its secret."""
+        """Create an address that starts an agent. The address and its secret are only shown once."""
         form = self.get_serializer(data=request.data)
         form.is_valid(raise_exception=True)
         made = actions.create(current_user(request), actions.NewTrigger(**form.validated_data))
@@ -162,7 +164,7 @@ class OneTrigger(OwnTriggers, generics.RetrieveAPIView[Trigger]):
 
     @extend_schema(summary="Change a trigger", request=TriggerChangeForm)
     def patch(self, request: Request, **kwargs: Any) -> Response:
-        """Change it, or switch it on and off. Another scheme comes with another secret, shown this once."""
+        """Change the trigger, or switch it on and off. A new signing scheme gets a new secret, shown once."""
         trigger = self.get_object()
         form = TriggerChangeForm(
             trigger, data=request.data, partial=True, context=self.get_serializer_context()
@@ -172,19 +174,19 @@ class OneTrigger(OwnTriggers, generics.RetrieveAPIView[Trigger]):
 
     @extend_schema(summary="Delete a trigger", responses={204: None})
     def delete(self, request: Request, **kwargs: Any) -> Response:
-        """Delete it with its log; its address is nobody's from now on."""
+        """Delete the trigger with its log; its address stops working."""
         self.get_object().delete()
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
 class Rotate(OwnTriggers):
-    """A new address, or a new secret."""
+    """Rotate the address or the secret."""
 
     @extend_schema(
         summary="Rotate a trigger's address or secret", request=RotateForm, responses=ShownSerializer
     )
     def post(self, request: Request, **kwargs: Any) -> Response:
-        """Change the address or the secret; the new one is shown this once."""
+        """Replace the address or the secret; the new one is only shown once."""
         trigger = self.get_object()
         form = RotateForm(data=request.data)
         form.is_valid(raise_exception=True)
@@ -197,7 +199,7 @@ class Rotate(OwnTriggers):
 
 
 class OwnTriggerDeliveries(generics.GenericAPIView[TriggerDelivery]):
-    """Calls of one trigger of the person asking."""
+    """Base of views on the calls of one of the user's triggers."""
 
     queryset = TriggerDelivery.objects.none()
     serializer_class = DeliverySerializer
@@ -217,10 +219,10 @@ class TriggerDeliveries(OwnTriggerDeliveries, generics.ListAPIView[TriggerDelive
 
 
 class ReplayTriggerDelivery(OwnTriggerDeliveries):
-    """One call once more."""
+    """Replay a call."""
 
     @extend_schema(summary="Replay a call of a trigger", request=None, responses={202: DeliverySerializer})
     def post(self, request: Request, **kwargs: Any) -> Response:
-        """Start the agent again with what this call brought, as a delivery of its own."""
+        """Start the agent again with the data of this call, as a new delivery."""
         again = dispatch.replay(self.get_object())
         return Response(self.get_serializer(again).data, status=status.HTTP_202_ACCEPTED)

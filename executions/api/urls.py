@@ -1,4 +1,4 @@
-"""The addresses of agents and what runs them, under /api/."""
+"""URLs of agents, executions, schedules, triggers, credentials, reviews, blocks and the store, under /api/."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Credentials: secrets people keep for their agents, sealed at rest, opened for one use, never shown."""
+"""Credentials: users' secrets for their agents, encrypted at rest, decrypted per use, never shown."""

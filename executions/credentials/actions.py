@@ -1,4 +1,4 @@
-"""What a person can do with their credentials: keep one, change it, forget it."""
+"""What users do with their credentials: add, change, delete."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from executions.models import StoredCredential
 
 @dataclass(frozen=True, kw_only=True)
 class NewCredential:
-    """What is to be kept; `host` and `port` are where it may be sent, and needed for headers and logins."""
+    """A credential to store; `host` and `port` say where it may be sent, and are required for headers and logins."""
 
     provider: str
     kind: str
@@ -33,15 +33,15 @@ class NewCredential:
     expires_at: datetime | None = None
 
 
-def keep(user: User, new: NewCredential) -> StoredCredential:
-    """Seal and store it; raises BadCredential, TooManyCredentials."""
+def add_credential(user: User, new: NewCredential) -> StoredCredential:
+    """Encrypt and store a credential; raises BadCredential, TooManyCredentials."""
     check_secret(new.kind, new.secret)
     wanted = Binding(host=new.host, port=new.port, ca_certificate=new.ca_certificate)
     binding = check_binding(new.kind, new.provider, wanted)
 
     @in_transaction
     def insert() -> StoredCredential:
-        User.objects.select_for_update(no_key=True).get(pk=user.pk)  # two at once cannot both be the last
+        User.objects.select_for_update(no_key=True).get(pk=user.pk)  # one at a time, so the limit holds
         if StoredCredential.objects.filter(user=user).count() >= limits.MAX_CREDENTIALS_PER_USER:
             raise TooManyCredentials
         return StoredCredential.objects.create(
@@ -60,7 +60,7 @@ def keep(user: User, new: NewCredential) -> StoredCredential:
 
 @dataclass(frozen=True, kw_only=True)
 class Changes:
-    """What is to be different; None leaves it as it is."""
+    """The fields to change; None leaves a field as it is."""
 
     title: str | None = None
     host: str | None = None
@@ -71,10 +71,10 @@ class Changes:
 
 
 def change(credential: StoredCredential, changes: Changes) -> StoredCredential:
-    """Give it another title, server or secret; a new secret has only the end that is given with it.
+    """Change title, server or secret; a new secret expires only if an expiry is given with it.
 
-    A secret that is bound to a server goes to another one only when it is given again: whoever can change the server
-    need not know the secret. Nothing else is written: a sign-in may be renewed at the same moment.
+    Binding a secret to another server requires the secret again, because who may change the server need not know the
+    secret. Only changed fields are written: a sign-in may be renewed at the same moment.
     """
     values: dict[str, Any] = {}
     if changes.title is not None:
@@ -91,13 +91,13 @@ def change(credential: StoredCredential, changes: Changes) -> StoredCredential:
     return credential
 
 
-def forget(credential: StoredCredential) -> None:
-    """Delete it for good. What still names it fails at its next run and says what is missing."""
+def delete_credential(credential: StoredCredential) -> None:
+    """Delete a credential. Whatever still refers to it fails at its next run and names what is missing."""
     credential.delete()
 
 
 def changed_binding(credential: StoredCredential, changes: Changes) -> dict[str, Any]:
-    """What is to be written of the server; raises BadCredential."""
+    """Return the changed fields of the binding; raises BadCredential."""
     if changes.host is None and changes.port is None and changes.ca_certificate is None:
         return {}
     before = binding_of(credential)
@@ -109,15 +109,15 @@ def changed_binding(credential: StoredCredential, changes: Changes) -> dict[str,
     after = check_binding(credential.kind, credential.provider, wanted)
     if before.host and after != before and changes.secret is None:
         raise BadCredential(
-            "A kept secret is not sent to another server. Give the secret again together with the new server."
+            "A stored secret is not sent to another server. Enter the secret again together with the new server."
         )
     return asdict(after)
 
 
 def check_secret(kind: str, secret: Secret) -> None:
-    """Raise BadCredential when it is another kind's, or cannot be sent."""
+    """Raise BadCredential when the secret is of another kind, or cannot be sent."""
     if not isinstance(secret, FORMS[kind]):
-        raise BadCredential(f"This is not what a credential of the kind {kind} is made of.")
+        raise BadCredential(f"This secret does not fit a credential of the kind {kind}.")
     if isinstance(secret, HeadersSecret):
         if not secret.headers:
             raise BadCredential("Give at least one header.")

@@ -1,4 +1,4 @@
-"""Binding a credential to the server it may be sent to."""
+"""The server a credential is bound to."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from executions.credentials.hosts import normalise_host, normalise_server
 from executions.credentials.secrets import Kind
 from executions.models import StoredCredential
 
-LOGIN_PORTS: Mapping[str, int] = {"database": 5432, "smtp": 587}  # where the port is left out
+LOGIN_PORTS: Mapping[str, int] = {"database": 5432, "smtp": 587}  # defaults by provider
 
 
 @dataclass(frozen=True, kw_only=True)
 class Binding:
-    """Where a credential may be sent; without a host nowhere that a block names."""
+    """Where a credential may be sent; without a host, to no server that a block names."""
 
     host: str = ""
     port: int | None = None
@@ -30,27 +30,25 @@ def check_binding(kind: str, provider: str, wanted: Binding) -> Binding:
     if kind == Kind.USER_PASSWORD:
         return check_login(provider, wanted)
     if wanted.ca_certificate:
-        raise BadCredential("A certificate of your own can be kept with a login only.")
+        raise BadCredential("Only a login can have its own CA certificate.")
     if wanted.host:
         return Binding(host=normalise_host(wanted.host), port=wanted.port or HTTPS_PORT)
     if kind == Kind.HOST_SCOPED:
-        raise BadCredential(
-            "Headers are sent to one host only. Say which in `host`, such as api.example.com."
-        )
+        raise BadCredential("Headers are only sent to one host. Enter it as `host`, such as api.example.com.")
     if wanted.port:
-        raise BadCredential("A port needs a host. Say which in `host`, such as api.example.com.")
+        raise BadCredential("A port requires a host. Enter it as `host`, such as api.example.com.")
     return Binding()
 
 
 def check_login(provider: str, wanted: Binding) -> Binding:
     if not wanted.host:
         raise BadCredential(
-            "A login is sent to one server only. Say which in `host`, such as mail.example.com, "
-            "and in `port` when it is not the usual one."
+            "A login is only sent to one server. Enter it as `host`, such as mail.example.com, "
+            "and its `port` unless it is the default one."
         )
     port = wanted.port or LOGIN_PORTS.get(provider)
     if port is None:
-        raise BadCredential(f"Say in `port` which port of {wanted.host[:100]} the login is for.")
+        raise BadCredential(f"Enter the port of {wanted.host[:100]} as `port`.")
     server = normalise_server(wanted.host, port)
     check_certificate(wanted.ca_certificate)
     return Binding(host=server.host, port=server.port, ca_certificate=wanted.ca_certificate)
@@ -72,6 +70,6 @@ def binding_of(credential: StoredCredential) -> Binding:
 
 
 def bind_once(user_id: int, credentials_id: str, destination: Destination) -> bool:
-    """Bind a credential that has no server to that one. Once: False when it has one, or is not the user's."""
+    """Bind an unbound credential to that server; return False when it is bound already, or not the user's."""
     unbound = StoredCredential.objects.filter(user_id=user_id, pk=credentials_id, host="")
     return bool(unbound.update(host=destination.host, port=destination.port))

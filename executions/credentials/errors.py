@@ -1,21 +1,21 @@
-"""What can go wrong with a credential.
+"""Errors of credentials.
 
 Refusal
 └── CredentialError             400
-    ├── BadCredential           400  what was given does not fit its kind
+    ├── BadCredential           400  the values do not fit the kind
     ├── TooManyCredentials      409
-    ├── NoSuchProvider          404  nobody configured a sign-in for it
-    ├── SignInRefused           400  the provider, or the check of who comes back, said no
-    └── SignInUnavailable       502  the provider does not answer, or not as OAuth2 wants it
+    ├── NoSuchProvider          404  no sign-in is configured for it
+    ├── SignInRefused           400  by the provider, or by the check of the returning user
+    └── SignInUnavailable       502  the provider does not answer, or not according to OAuth2
 
-PortError                            what a block hears; the text is for the person
+PortError                            raised in a block; the text is shown to the user
 └── CredentialUnusable
-    ├── SignInAgain                  the refresh token is over, or there is none
-    ├── BoundElsewhere               its owner bound it to another server than the block names
-    ├── NotEncrypted                 the way to the server has no TLS
-    ├── CredentialExpired            its own end has passed
-    ├── RefreshFailed                the provider does not answer; later it may
-    └── SecretUnreadable             no key of the site opens it
+    ├── SignInAgain                  the refresh token has expired, or there is none
+    ├── BoundElsewhere               it is bound to another server than the block's
+    ├── NotEncrypted                 the connection has no TLS
+    ├── CredentialExpired            its expiry date has passed
+    ├── RefreshFailed                the provider does not answer; a retry may help
+    └── SecretUnreadable             none of the site's keys decrypts it
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class BadCredential(CredentialError):
 
 
 class TooManyCredentials(CredentialError):
-    """You keep as many credentials as one person may."""
+    """You have reached the maximum number of credentials."""
 
     status = HTTPStatus.CONFLICT
     code = "too_many_credentials"
@@ -47,7 +47,7 @@ class TooManyCredentials(CredentialError):
 
 
 class NoSuchProvider(CredentialError, NotFound):
-    """Nobody has configured a sign-in for this provider."""
+    """No sign-in is configured for this provider."""
 
     status = HTTPStatus.NOT_FOUND
     code = "not_found"
@@ -61,7 +61,7 @@ class SignInRefused(CredentialError):
 
 
 class SignInUnavailable(CredentialError):
-    """The provider does not answer as it should."""
+    """The provider gave no usable answer."""
 
     status = HTTPStatus.BAD_GATEWAY
     code = "sign_in_unavailable"
@@ -73,24 +73,24 @@ class CredentialUnusable(PortError):
 
 
 class SignInAgain(CredentialUnusable):
-    """The sign-in has ended. Sign in again under credentials, then run it again."""
+    """The sign-in has expired. Sign in again under credentials, then run it again."""
 
 
 class BoundElsewhere(CredentialUnusable):
-    """The credential is bound to another server. Correct the block, or keep a credential for that server."""
+    """The credential is bound to another server. Correct the block, or add a credential for that server."""
 
 
 class NotEncrypted(CredentialUnusable):
-    """The credential is sent over an encrypted connection only. Write the address with https://."""
+    """The credential is only sent over an encrypted connection. Use an https:// address."""
 
 
 class CredentialExpired(CredentialUnusable):
-    """The credential has expired. Put a new one in its place under credentials."""
+    """The credential has expired. Replace it under credentials."""
 
 
 class RefreshFailed(CredentialUnusable):
-    """The provider did not renew the sign-in just now. Run it again in a moment."""
+    """The provider did not renew the sign-in. Run it again in a moment."""
 
 
 class SecretUnreadable(CredentialUnusable):
-    """The secret cannot be read with this site's keys. Give it anew under credentials, or ask an operator."""
+    """The secret cannot be read with this site's keys. Enter it again under credentials, or ask an operator."""

@@ -1,4 +1,4 @@
-"""The server a credential may be sent to: how it is written, and which servers it means."""
+"""Host patterns of credentials: parsing and matching."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from boundary.errors import BlockedUrl
 from boundary.urls import parse_url
 from executions.credentials.errors import BadCredential
 
-if TYPE_CHECKING:  # the list takes long to read, and only a wildcard needs it
+if TYPE_CHECKING:  # slow to load, and only needed for wildcards
     from publicsuffixlist import PublicSuffixList
 
 WILDCARD = "*."
 
 
 def normalise_host(text: str) -> str:
-    """`api.example.com`, or `*.example.com` for every name below it; raises BadCredential."""
+    """Normalise `api.example.com`, or `*.example.com` for every name below it; raises BadCredential."""
     given = text.strip().lower()
     star, name = (WILDCARD, given.removeprefix(WILDCARD)) if given.startswith(WILDCARD) else ("", given)
     try:
@@ -26,27 +26,27 @@ def normalise_host(text: str) -> str:
         target = None
     if target is None or target.port != HTTPS_PORT or target.path != "/" or "*" in name:
         raise BadCredential(
-            f"{text[:100]!r} is not a host. Write a name such as api.example.com, and the port in `port`."
+            f"{text[:100]!r} is not a host. Use a name such as api.example.com, and `port` for the port."
         )
     if star and (target.address is not None or is_public_suffix(target.host)):
         raise BadCredential(
-            f"{text[:100]!r} means hosts of many owners. Write *.example.com for a domain of one owner, or one host."
+            f"{text[:100]!r} covers hosts of many owners. Use *.example.com for a single owner's domain, or one host."
         )
     return star + target.host
 
 
 def normalise_server(host: str, port: int) -> Destination:
-    """One server without a wildcard, as a login is bound to; raises BadCredential."""
+    """Normalise the server of a login, which takes no wildcard; raises BadCredential."""
     try:
         return read_destination(host, port)
     except BlockedUrl:
         raise BadCredential(
-            f"{host[:100]!r} is not a host. Write one name, such as db.example.com, and the port in `port`."
+            f"{host[:100]!r} is not a host. Use a name such as db.example.com, and `port` for the port."
         ) from None
 
 
 def matches(pattern: str, host: str) -> bool:
-    """Whether a credential for `pattern` may be sent to `host`, both normalised."""
+    """Return whether a credential for `pattern` may be sent to `host`, both normalised."""
     if not pattern or not host:
         return False
     if pattern.startswith(WILDCARD):
@@ -56,7 +56,7 @@ def matches(pattern: str, host: str) -> bool:
 
 
 def is_public_suffix(name: str) -> bool:
-    """Whether strangers can register names below it, as below co.uk or github.io."""
+    """Return whether anyone can register names below it, as below co.uk or github.io."""
     return public_suffixes().privatesuffix(name) is None
 
 

@@ -1,4 +1,4 @@
-"""Finding the credential a block may act with, and opening it for that one use."""
+"""Selection of the credential a block may use, and its decryption for that use."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from executions.models import StoredCredential
 
 
 class StoredCredentials:
-    """The credentials port of one user: their own rows, and none else's."""
+    """The credentials port of one user, limited to their own rows."""
 
     def __init__(self, user_id: int) -> None:
         self._user_id = user_id
@@ -38,12 +38,12 @@ class StoredCredentials:
     def find(
         self, provider: str, *, credentials_id: str = "", destination: Destination | None = None
     ) -> Credential | None:
-        """The chosen credential, opened; None when there is none. Raises CredentialUnusable, CredentialUnbound."""
+        """Return the credential, decrypted; None if there is none. Raises CredentialUnusable, CredentialUnbound."""
         row = choose(self._user_id, provider, credentials_id=credentials_id, destination=destination)
         if row is None:
             return None
         opened = open_credential(row)
-        note_use(row)
+        record_use(row)
         return opened
 
     def bind(self, credentials_id: str, destination: Destination) -> None:
@@ -56,32 +56,31 @@ class StoredCredentials:
 def choose(
     user_id: int, provider: str, *, credentials_id: str = "", destination: Destination | None = None
 ) -> StoredCredential | None:
-    """The one with that id and no other; without an id the newest that is kept for the provider and the server.
+    """Return the credential with that id; without an id the newest one for the provider and the server.
 
-    What is about to leave for a server is bound to that server by its owner, or stays here: nobody's secret travels
-    to a host that a graph, a model or a stranger named.
+    A secret is sent only to the server its owner bound it to, never to a host that only a graph or a model named.
     """
     rows = StoredCredential.objects.filter(user_id=user_id)
     if credentials_id:
         chosen = by_id(rows, credentials_id)
-        if chosen is None or not concerns(chosen, provider):
+        if chosen is None or not fits_provider(chosen, provider):
             return None
         check_server(chosen, destination)
         return chosen
-    known = [row for row in rows if concerns(row, provider)]
+    known = [row for row in rows if fits_provider(row, provider)]
     if destination is None:
         return newest([row for row in known if not row.host and row.kind != Kind.USER_PASSWORD], provider)
     bound = [row for row in known if matches(row.host, destination.host)]
     if bound and not may_be_sent(destination):
-        raise NotEncrypted(f"What you keep for {destination.host} is sent over https only. {USE_HTTPS}")
+        raise NotEncrypted(f"Your credential for {destination.host} is only sent over https. {USE_HTTPS}")
     best = newest([row for row in bound if port_of(row) == destination.port], provider)
     if best is None:
         explain_logins([row for row in known if row.kind == Kind.USER_PASSWORD], provider, destination)
     return best
 
 
-def is_kept(user_id: int, provider: str, credentials_id: str = "") -> bool:
-    """Whether the user keeps a credential of that provider, or the one with that id, for whatever server."""
+def has_credential(user_id: int, provider: str, credentials_id: str = "") -> bool:
+    """Return whether the user has a credential of that provider, or the one with that id, for any server."""
     rows = StoredCredential.objects.filter(user_id=user_id, provider=provider)
     return by_id(rows, credentials_id) is not None if credentials_id else rows.exists()
 
@@ -93,8 +92,8 @@ def by_id(rows: QuerySet[StoredCredential], credentials_id: str) -> StoredCreden
         return None
 
 
-def concerns(row: StoredCredential, provider: str) -> bool:
-    """Whether it may serve a block of that provider: keys and headers with a host serve all that talk to the host."""
+def fits_provider(row: StoredCredential, provider: str) -> bool:
+    """Return whether a block of that provider may use it: keys and headers bound to a host fit any provider."""
     bound_to_host = bool(row.host) and row.kind != Kind.USER_PASSWORD
     return bound_to_host or row.provider == provider
 
@@ -104,14 +103,14 @@ def newest(rows: list[StoredCredential], provider: str) -> StoredCredential | No
 
 
 def preference(row: StoredCredential, provider: str) -> tuple[object, ...]:
-    """What works before what does not, the provider's own, one host before many, the newest before the older."""
+    """Return a sort key: signed in first, then the provider's own, then exact hosts, then the newest."""
     works = row.signed_out_at is None
     return works, row.provider == provider, "*" not in row.host, row.created_at, row.pk
 
 
 # --- where it may go ----------------------------------------------------------------------------
 
-USE_HTTPS = "Write the address with https://."
+USE_HTTPS = "Use an https:// address."
 
 
 def check_server(row: StoredCredential, destination: Destination | None) -> None:
@@ -122,21 +121,21 @@ def check_server(row: StoredCredential, destination: Destination | None) -> None
         return
     if destination is None:
         raise BoundElsewhere(
-            f"{row} is sent to one server only, and this block does not say to which it sends."
+            f"{row} is only sent to one server, and this block does not name the server it sends to."
         )
     if not matches(row.host, destination.host):
         raise BoundElsewhere(
-            f"{row} is bound to another server than {destination} and is sent to no other. "
-            "Correct the block, or keep a credential for that server under credentials."
+            f"{row} is bound to another server than {destination}. "
+            "Correct the block, or add a credential for that server under credentials."
         )
     if not may_be_sent(destination):
-        raise NotEncrypted(f"{row} is sent to {destination.host} over https only. {USE_HTTPS}")
+        raise NotEncrypted(f"{row} is only sent to {destination.host} over https. {USE_HTTPS}")
     if port_of(row) != destination.port:
         raise wrong_port(row, destination)
 
 
 def may_be_sent(destination: Destination) -> bool:
-    """Whether the way there is encrypted, or the operator allows it unencrypted."""
+    """Return whether the connection is encrypted, or the operator allows it without TLS."""
     return destination.tls or destination in policy_from_settings().plaintext
 
 
@@ -145,7 +144,7 @@ def port_of(row: StoredCredential) -> int:
 
 
 def explain_logins(logins: list[StoredCredential], provider: str, destination: Destination) -> None:
-    """Raise for a person who keeps logins of the provider, none of them for that server."""
+    """Raise if the user has logins of the provider but none for that server."""
     if not logins:
         return
     if here := [row for row in logins if matches(row.host, destination.host)]:
@@ -153,14 +152,14 @@ def explain_logins(logins: list[StoredCredential], provider: str, destination: D
     if waiting := [row for row in logins if not row.host]:
         raise unbound(waiting[0])
     raise BoundElsewhere(
-        f"None of your {provider} logins is for {destination}. Correct the block, or keep a login for that server "
+        f"None of your {provider} logins is for {destination}. Correct the block, or add a login for that server "
         "under credentials."
     )
 
 
 def unbound(row: StoredCredential) -> CredentialUnbound:
     return CredentialUnbound(
-        f"{row} is bound to no server yet, so it is sent to none. Open credentials and say which server it is for.",
+        f"{row} is not bound to a server yet, so it is not sent. Open credentials and enter the server it is for.",
         credentials_id=str(row.pk),
         title=str(row),
     )
@@ -177,10 +176,10 @@ def wrong_port(row: StoredCredential, destination: Destination) -> BoundElsewher
 
 
 def open_credential(row: StoredCredential) -> Credential:
-    """The secret in the form blocks take it; a sign-in is refreshed first when it is about to end."""
+    """Return the decrypted credential for a block; OAuth2 tokens about to expire are refreshed first."""
     secret = fresh_tokens(row) if row.kind == StoredCredential.Kind.OAUTH2 else open_secret(row)
     if not isinstance(secret, OAuthTokens):
-        check_end(row)
+        check_expiry(row)
     empty = Credential(id=str(row.pk), provider=row.provider, ca_certificate=row.ca_certificate)
     match secret:
         case OAuthTokens(access_token=token) | ApiKeySecret(api_key=token):
@@ -193,15 +192,13 @@ def open_credential(row: StoredCredential) -> Credential:
             assert_never(secret)
 
 
-def check_end(row: StoredCredential) -> None:
+def check_expiry(row: StoredCredential) -> None:
     if row.expires_at is not None and row.expires_at <= timezone.now():
-        raise CredentialExpired(
-            f"{row} expired on {row.expires_at:%d %B %Y}. Put a new one in its place under credentials."
-        )
+        raise CredentialExpired(f"{row} expired on {row.expires_at:%d %B %Y}. Replace it under credentials.")
 
 
-def note_use(row: StoredCredential) -> None:
-    """Keep `used_at` about right: one write a minute at most, however busy it is."""
+def record_use(row: StoredCredential) -> None:
+    """Update `used_at`, at most once a minute."""
     now = timezone.now()
     stale = now - timedelta(seconds=limits.CREDENTIAL_USE_NOTE_SECONDS)
     if row.used_at is not None and row.used_at > stale:

@@ -1,4 +1,4 @@
-"""Changing the site's keys: every sealed secret is sealed anew with the newest of ENCRYPTION_KEYS."""
+"""Key rotation: re-encrypts every stored secret with the newest of ENCRYPTION_KEYS."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from accounts.encryption import CannotUnseal, reseal
 from executions.models import StoredCredential, Trigger
 from webhooks.models import WebhookEndpoint
 
-# Apps above this one append theirs when they are ready.
+# Apps in higher layers append their models when they are ready.
 SEALED: list[tuple[type[Model], Sequence[str]]] = [
     (StoredCredential, ("secret",)),
     (Trigger, ("secret", "old_secret")),
@@ -24,7 +24,7 @@ SEALED: list[tuple[type[Model], Sequence[str]]] = [
 
 @dataclass(kw_only=True)
 class Rotation:
-    """What became of the secrets; `unreadable` names those no key opens."""
+    """The result of a rotation; `unreadable` names the rows that no key decrypts."""
 
     resealed: int = 0
     fresh: int = 0
@@ -32,7 +32,7 @@ class Rotation:
 
 
 def rotate_all() -> Rotation:
-    """Seal anew what an older key sealed. Safe to repeat, to break off, and while everything runs."""
+    """Re-encrypt what an older key encrypted. Safe to repeat, to interrupt, and to run on a live site."""
     rotation = Rotation()
     for model, names in SEALED:
         for row in model._default_manager.order_by("pk").iterator():
@@ -52,7 +52,7 @@ def rotate_one(row: Any, name: str, rotation: Rotation) -> None:
     except CannotUnseal:
         rotation.unreadable.append(f"{type(row).__name__} {row.pk}")
         return
-    # A secret that was given anew meanwhile is under the newest key already, and stays.
+    # A secret replaced meanwhile is already encrypted with the newest key.
     same = type(row)._default_manager.filter(**{"pk": row.pk, name: token})
     if same.update(**{name: fresh}):
         rotation.resealed += 1
@@ -61,7 +61,7 @@ def rotate_one(row: Any, name: str, rotation: Rotation) -> None:
 
 
 def is_fresh(token: str) -> bool:
-    """Whether the newest key opens it."""
+    """Return whether the newest key decrypts it."""
     try:
         Fernet(settings.ENCRYPTION_KEYS[0]).decrypt(token.encode())
     except InvalidToken:

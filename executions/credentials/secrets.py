@@ -1,4 +1,4 @@
-"""What is secret in each kind of credential, and its sealed form in the database."""
+"""The secret part of each kind of credential, and its encrypted form in the database."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Kind = StoredCredential.Kind
 
 @dataclass(frozen=True, kw_only=True)
 class ApiKeySecret:
-    """A key or token as it is."""
+    """A key or token."""
 
     api_key: str = field(repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PasswordSecret:
-    """A login."""
+    """A user name and password."""
 
     username: str = field(repr=False)
     password: str = field(repr=False)
@@ -37,7 +37,7 @@ class HeadersSecret:
 
 @dataclass(frozen=True, kw_only=True)
 class OAuthTokens:
-    """What a sign-in gave; without a refresh token it ends with its access token."""
+    """The tokens of a sign-in; without a refresh token it ends when the access token expires."""
 
     access_token: str = field(repr=False)
     refresh_token: str = field(default="", repr=False)
@@ -53,16 +53,16 @@ FORMS: Mapping[str, type[Secret]] = {
 
 
 def close_secret(secret: Secret) -> str:
-    """What is stored."""
+    """Return the encrypted form that is stored."""
     return seal(json.dumps(asdict(secret)))
 
 
 def open_secret(credential: StoredCredential) -> Secret:
-    """The secret itself; raises SecretUnreadable when the site's keys do not open it."""
+    """Return the decrypted secret; raises SecretUnreadable when none of the site's keys decrypts it."""
     try:
         fields = json.loads(unseal(credential.secret))
     except CannotUnseal:
         raise SecretUnreadable(
-            f"The secret of {credential} cannot be read with this site's keys. Give it anew under credentials."
+            f"The secret of {credential} cannot be read with this site's keys. Enter it again under credentials."
         ) from None
     return FORMS[credential.kind](**fields)

@@ -1,1 +1,1 @@
-"""The engine: runs the graph of an agent so that nothing finished is ever done again."""
+"""The engine: runs the graph of an agent; a node run that has finished is never repeated."""

@@ -1,4 +1,4 @@
-"""A commit batch: what one commit writes of runs that ended or emitted, and the events that follow from it."""
+"""A commit batch: the rows, charges and events that one commit writes for runs that ended or emitted."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class CommitBatch:
     # --- what happened to a run -------------------------------------------------------------------
 
     def end(self, run: NodeRun) -> None:
-        """Add a run that came to an outcome of its own."""
+        """Add a run that has reached an outcome."""
         match run.outcome:
             case RunOutcome.COMPLETED:
                 self._close(run, Status.COMPLETED, seq=self._add_end(run, ""))
@@ -57,12 +57,12 @@ class CommitBatch:
                 raise AssertionError(f"a run does not end as {run.outcome}")
 
     def go_on(self, run: NodeRun) -> None:
-        """Add the outputs of a run that has been at work for so long that they are passed on before its end."""
+        """Add the outputs of a long run, which are passed on before its end."""
         if time.monotonic() - run.began > limits.EARLY_OUTPUT_SECONDS and self._pass_on(run):
             self.entries.append(NodeUpdate(run=run, status=Status.RUNNING, count=run.early[-1][1]))
 
     def cut_off(self, run: NodeRun) -> None:
-        """Add a run that is at work when the execution ends; what it has used is charged."""
+        """Add a run that is still active when the execution ends; its usage is charged."""
         cost = billing.price_of(run)
         self.entries.append(NodeUpdate(run=run, status=Status.TERMINATED, count=run.passed, cost=cost))
         self._charge(run, cost, cut_off=True)
@@ -82,7 +82,7 @@ class CommitBatch:
     # --- events -----------------------------------------------------------------------------------
 
     def _add_end(self, run: NodeRun, error: str) -> int | None:
-        """Add the event of its end and return its number; a tool call has none, it answers its caller."""
+        """Add the event of its end and return its number; a tool call has none, because it returns to its caller."""
         if run.key is None:
             return None
         self.events.append(RunEnded(run.key, run.outputs[run.passed :], error))

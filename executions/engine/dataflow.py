@@ -1,7 +1,7 @@
-"""The dataflow of one execution: which runs of which nodes follow from what has ended, as a function of events.
+"""The dataflow of one execution: which node runs become ready, as a pure function of events.
 
 No I/O, no clock, no threads: the same events in the same order give the same runs with the same numbers and
-inputs, so a worker that takes over replays the committed events and stands where its predecessor stood.
+inputs, so a worker that takes over replays the committed events and reaches the state of its predecessor.
 
 Outputs of a node are passed on in the order its runs began, whichever ends first. So what a node sees does not
 depend on how long anything took, and the outputs of an agent that loops over a list come in the order of the list.
@@ -21,7 +21,9 @@ from executions.engine.plan import Load, Plan, PlannedNode
 
 Pairs: TypeAlias = Sequence[tuple[str, JSON]]
 OUTPUT_PIN = "output"
-TOO_MANY = f"it would be node execution number {limits.MAX_NODE_EXECUTIONS + 1:,}. Does a loop of the agent ever end?"
+TOO_MANY = (
+    f"it would be node execution number {limits.MAX_NODE_EXECUTIONS + 1:,}. Check that every loop ends."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class RunKey:
 
 @dataclass(frozen=True, slots=True)
 class ReadyRun:
-    """A run that can begin: everything it waited for is there."""
+    """A run that can start: all its inputs are available."""
 
     key: RunKey
     inputs: Mapping[str, JSON]
@@ -42,7 +44,7 @@ class ReadyRun:
 
 @dataclass(frozen=True, slots=True)
 class RunEmitted:
-    """A run that goes on has emitted more."""
+    """A run has emitted outputs and continues."""
 
     key: RunKey
     pairs: Pairs
@@ -50,7 +52,7 @@ class RunEmitted:
 
 @dataclass(frozen=True, slots=True)
 class RunEnded:
-    """A run has ended, with what it emitted last; `error` is empty when it went well."""
+    """A run has ended, with its last outputs; `error` is empty if it succeeded."""
 
     key: RunKey
     pairs: Pairs
@@ -62,7 +64,7 @@ Event: TypeAlias = RunEmitted | RunEnded
 
 @dataclass(frozen=True, slots=True)
 class UnhandledFailure:
-    """A node failed and nothing in the graph takes its error."""
+    """A node failed and its error pin is not linked."""
 
     node: PlannedNode
     number: int
@@ -81,11 +83,11 @@ class LinkQueue:
 
 @dataclass(slots=True)
 class PinQueues:
-    """The values that wait at one node."""
+    """The values waiting at the pins of one node."""
 
     queued: dict[str, deque[JSON]]
     static: dict[str, JSON] = field(default_factory=dict)
-    last: dict[str, JSON] = field(default_factory=dict)  # for a run that a loop brings back
+    last: dict[str, JSON] = field(default_factory=dict)  # for the next round of a loop
 
 
 def as_it_is(value: JSON) -> JSON:
@@ -93,23 +95,23 @@ def as_it_is(value: JSON) -> JSON:
 
 
 class Dataflow:
-    """Where an execution stands."""
+    """The state of an execution."""
 
     def __init__(self, plan: Plan, load: Load = as_it_is) -> None:
         self.plan = plan
-        self.ready: dict[RunKey, ReadyRun] = {}  # begun and not ended; whoever starts one takes it out
+        self.ready: dict[RunKey, ReadyRun] = {}  # not started yet; the caller removes the runs it starts
         self.outputs: dict[str, list[JSON]] = {}
         self.failure: UnhandledFailure | None = None
         self.begun = 0
         self._load = load
-        self._open: dict[RunKey, ReadyRun] = {}  # their outputs are not all passed on yet
+        self._open: dict[RunKey, ReadyRun] = {}  # with outputs that are not all passed on yet
         self._lines: dict[str, LinkQueue] = defaultdict(LinkQueue)
         self._pins = {node.id: pins_of(node) for node in plan.nodes.values()}
         for node in plan.starting():
             self._begin(node, {})
 
     def apply(self, event: Event) -> None:
-        """Take an event in. New runs are in `ready`, new outputs in `outputs`."""
+        """Apply an event. New runs are in `ready`, new outputs in `outputs`."""
         node, number = self.plan.nodes[event.key.node_id], event.key.number
         line = self._lines[event.key.node_id]
         pairs = list(event.pairs)
@@ -124,7 +126,7 @@ class Dataflow:
         self._pass_on(node, line)
 
     def static_values(self, node: PlannedNode) -> dict[str, JSON]:
-        """What the node's static pins have by now: for a run that is called, not brought about by links."""
+        """Return the current values of the node's static pins, for a run that is called as a tool."""
         return dict(self._pins[node.id].static)
 
     # --- from outputs to runs ---------------------------------------------------------------------
@@ -159,7 +161,7 @@ class Dataflow:
             self._go_on(sink, pins)
 
     def _go_on(self, sink: PlannedNode, pins: PinQueues) -> None:
-        """Begin a run for every set of fresh values; a node that has only static pins runs at each new value."""
+        """Add a run for every complete set of new values; a node with only static pins runs at each new value."""
         if not sink.queued:
             self._begin(sink, dict(pins.static))
             return
@@ -169,7 +171,7 @@ class Dataflow:
             self._begin(sink, pins.static | fresh)
 
     def _go_round(self, sink: PlannedNode, pins: PinQueues) -> None:
-        """What follows has come back on every loop: go on with the values the node had before."""
+        """Start the next round of a loop with the node's previous values once every looped pin has a value."""
         while all(pins.queued[name] for name in sink.looped):
             back = {name: pins.queued[name].popleft() for name in sink.looped}
             self._begin(sink, pins.static | pins.last | back)
@@ -190,7 +192,7 @@ def pins_of(node: PlannedNode) -> PinQueues:
 
 
 def replay(plan: Plan, events: Iterable[Event], load: Load = as_it_is) -> Dataflow:
-    """The state after these events."""
+    """Return the state after these events."""
     state = Dataflow(plan, load)
     for event in events:
         state.apply(event)

@@ -1,4 +1,4 @@
-"""Deadlines of runs: one over its time is asked to stop, then given up."""
+"""Deadlines of runs: a run past its deadline is asked to stop, then abandoned."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from executions.engine.node_run import NodeRun, RunOutcome
 
 
 def give_up(at_work: Iterable[NodeRun]) -> list[NodeRun]:
-    """Return the runs that did not stop when asked to: they have failed, whatever they still do."""
+    """Return the runs that did not stop when asked to; they count as failed."""
     now = time.monotonic()
     given_up = []
     for run in at_work:
@@ -28,7 +28,7 @@ def give_up(at_work: Iterable[NodeRun]) -> list[NodeRun]:
 
 
 def seconds_left(at_work: Iterable[NodeRun], at_most: float) -> float:
-    """Return the seconds until the first of them is over its time, or `at_most`."""
+    """Return the seconds until the first deadline, at most `at_most`."""
     now = time.monotonic()
     moments = [moment for run in at_work if (moment := run.give_up_at or run.deadline) is not None]
     return max(min([now + at_most, *moments]) - now, 0.0)

@@ -39,7 +39,7 @@ from executions.models import Execution
 from executions.models.status import Status
 from executions.wake_up import wake
 
-SHORT_WAIT_SECONDS = 0.05  # after it the database connection is given back
+SHORT_WAIT_SECONDS = 0.05  # after it the database connection is returned
 
 
 class Driver:
@@ -72,7 +72,7 @@ class Driver:
         self._output_pace = OutputPace(self._claimed_at)
 
     def drive(self) -> None:
-        """Run until the execution has ended or waits without a worker; raises what must end this attempt."""
+        """Run until the execution has ended or is suspended; raises what must end this attempt."""
         stop_listening = self.lease.stop.add_callback(self.inbox.wake)
         try:
             if self.execution.parent_id is not None:
@@ -102,7 +102,7 @@ class Driver:
                 return True
 
     def _check(self) -> None:
-        """Raise if this attempt must stop, or if a node failed whose error no link takes."""
+        """Raise if this attempt must stop, or if a node failed without an error link."""
         self.lease.check()
         if self.worked_seconds > limits.MAX_EXECUTION_SECONDS:
             raise JobTimedOut
@@ -240,7 +240,7 @@ class Driver:
     # --- each second ------------------------------------------------------------------------------
 
     def _tick(self) -> None:
-        """Once a second: show long runs and new outputs, and resume suspended runs that are due."""
+        """Show long runs and new outputs once a second, and resume suspended runs that are due."""
         if time.monotonic() - self._ticked_at < limits.EXECUTION_TICK_SECONDS:
             return
         self._ticked_at = time.monotonic()
@@ -289,7 +289,7 @@ class Driver:
             self._records[run.id] = record_of(run)
 
     def _suspend(self) -> bool:
-        """Free the worker and let the execution wait; return False if a wake-up came first."""
+        """Suspend the execution and free the worker; return False if a wake-up came first."""
         changes = self.suspended.columns()
         asks = changes["asks_person"]
         try:
@@ -312,7 +312,7 @@ class Driver:
     # --- ending early -----------------------------------------------------------------------------
 
     def end(self, status: str, *, reason: str, error: str) -> None:
-        """End the execution while runs may be at work: they are asked to stop and get a moment to do so."""
+        """End the execution; active runs are asked to stop and get a moment to do so."""
         self._stop_runs()
         batch = CommitBatch(self._seq, self.lease.attempt)
         for run in self.inbox.take_ended():

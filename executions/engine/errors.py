@@ -1,8 +1,8 @@
-"""Errors that end an attempt at an execution; a failed block is no such error.
+"""Errors that end an attempt at an execution; a failed block is not one.
 
 EngineError
 ├── CannotPlan     the graph cannot be run at all
-├── NodeFailed     a node failed and nothing in the graph takes its error
+├── NodeFailed     a node failed and its error pin is not linked
 ├── OutOfMoney     a run could not be paid for
 ├── Woken          a wake-up came before the execution began to wait
 └── ValueNotStored a value was too large to be stored
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 
 class EngineError(Exception):
-    """The execution cannot go on."""
+    """The execution cannot continue."""
 
     def __init__(self, message: str = "") -> None:
         super().__init__(message or (type(self).__doc__ or "").strip())

@@ -1,6 +1,6 @@
-"""Values too large for a row: kept as a file of the user's workspace, with a note in their place.
+"""Values too large for a row: stored in a workspace file and replaced by a reference.
 
-The note travels through the graph instead of the value; a block gets the value itself.
+The reference is passed through the graph; a block gets the value itself.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ CACHED_VALUES = 8
 
 
 def is_large(value: JSON, most: int = limits.MAX_STORED_VALUE_BYTES) -> bool:
-    """Whether its JSON would be longer than that, roughly; looks no further than it must."""
+    """Return whether its JSON would be longer than `most`, roughly; stops as soon as that is known."""
     return size_of(value, most) > most
 
 
 def size_of(value: JSON, most: int) -> int:
-    """About how many bytes its JSON has; counting ends soon after `most`."""
+    """Return the approximate size of its JSON in bytes; counting ends soon after `most`."""
     kind = type(value)
     if kind is str:
         return len(value)
@@ -65,7 +65,7 @@ class LargeValues:
         self._read = lru_cache(CACHED_VALUES)(self._read_file)
 
     def keep(self, value: JSON, *, key: str) -> JSON:
-        """The value, or a note in its place. Once per key: a second attempt finds the file of the first."""
+        """Return the value, or a reference to a file with it. Once per key: a second attempt finds the file."""
         if not is_large(value):
             return value
         content = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
@@ -75,13 +75,13 @@ class LargeValues:
             )
         except WorkspaceError as error:
             raise ValueNotStored(
-                f"A value of {len(content):,} bytes is too large to pass on as it is, and it could not be kept "
+                f"A value of {len(content):,} bytes is too large to pass on, and it could not be stored "
                 f"in the workspace: {error.message}"
             ) from error
         return {NOTE_KEY: True, "file": file.reference, "bytes": len(content)}
 
     def load(self, value: JSON) -> JSON:
-        """The value a note stands for; any other value as it is."""
+        """Return the value a reference stands for; any other value as it is."""
         reference = reference_of(value)
         return value if reference is None else self._read(reference)
 
@@ -91,7 +91,7 @@ class LargeValues:
             return json.loads(files.read_range(file))
         except (Refusal, ValueError) as error:
             raise ValueNotStored(
-                f"A large value was kept in {reference}, which is no longer there."
+                f"A large value was stored in {reference}, which no longer exists."
             ) from error
 
 
@@ -103,7 +103,7 @@ def reference_of(value: JSON) -> str | None:
 
 
 def shown_inputs(values: Mapping[str, JSON], secret: Collection[str] = ()) -> dict[str, JSON]:
-    """Inputs for a row, which only people read: secrets are blotted out, and what is large is named by its size."""
+    """Return the inputs for display in a row: secrets redacted, large values replaced by their size."""
     return {name: REDACTED if name in secret else shown_input(value) for name, value in values.items()}
 
 

@@ -50,7 +50,7 @@ class NodeUpdate:
 
     run: NodeRun
     status: Status
-    count: int  # of its outputs: those of a run that goes on are written when they are passed on
+    count: int  # of its outputs; those of a continuing run are written when they are passed on
     seq: int | None = None
     cost: Decimal = Decimal(0)
 
@@ -129,7 +129,7 @@ class Record:
 
 @dataclass(frozen=True, kw_only=True)
 class History:
-    """All that is committed of an execution: its events in order, and its open runs and tool calls."""
+    """The committed state of an execution: its events in order, and its open runs and tool calls."""
 
     events: list[Event] = field(default_factory=list)
     records: dict[uuid.UUID, Record] = field(default_factory=dict)

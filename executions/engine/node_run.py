@@ -33,20 +33,20 @@ from executions.engine.plan import PlannedNode
 
 T = TypeVar("T")
 INTERRUPTED = (
-    "{name} was interrupted while it ran: it may or may not have happened. It was not run again, so that it does "
-    "not happen twice. Look whether it did, then run the agent again if needed."
+    "{name} was interrupted while it ran: its effect may or may not have happened. It was not run again, so that "
+    "it does not happen twice. Check whether it did, then run the agent again if needed."
 )
 
 
 class RunOutcome(enum.Enum):
-    """How a run at work came to its end."""
+    """How an active run ended."""
 
     COMPLETED = "completed"
     FAILED = "failed"
-    PARKED = "parked"  # it waits without a worker and is run again later
-    STOPPED = "stopped"  # it was told to
-    OVER_BUDGET = "over_budget"  # it was not run: there is no money for it
-    LOST = "lost"  # the attempt cannot go on
+    PARKED = "parked"  # suspended: it is run again later
+    STOPPED = "stopped"  # on request
+    OVER_BUDGET = "over_budget"  # not run: the budget is used up
+    LOST = "lost"  # the attempt cannot continue
 
 
 @dataclass(kw_only=True, eq=False)
@@ -145,7 +145,7 @@ class RunScope(Protocol):
 
 @dataclass(kw_only=True, eq=False)
 class NodeRun:
-    """A run and what is known of it; only its own thread writes while it is at work."""
+    """A run and its state; only its own thread writes it while it is active."""
 
     id: uuid.UUID  # the same in every attempt: the key of all its effects
     node: PlannedNode
@@ -157,10 +157,10 @@ class NodeRun:
     early: list[tuple[int, int]] = field(default_factory=list)
     in_doubt: bool = False  # an earlier attempt had begun it and recorded no end
     has_row: bool = False
-    shown_inputs: Mapping[str, JSON] | None = None  # when a person changed them
+    shown_inputs: Mapping[str, JSON] | None = None  # if a person changed them
     outcome: RunOutcome | None = None
     error: str = ""
-    note: str = ""  # what is worth knowing of a run that did not fail
+    note: str = ""  # a remark on a run that did not fail
     parked: BlockParked | None = None
     progress: float = 0.0
     message: str = ""
@@ -169,11 +169,11 @@ class NodeRun:
     ended_at: datetime | None = None
     began: float = 0.0  # on the monotonic clock, of this attempt
     seconds: float = 0.0
-    prepaid: bool = False  # what it costs in any case is charged already
-    ran: bool = False  # the block itself was begun, so it costs what it costs
+    prepaid: bool = False  # its fixed price is already charged
+    ran: bool = False  # the block was started, so its usage is charged
     taken: bool = False  # a thread runs it
     give_up_at: float | None = None
-    closed: bool = False  # what it still emits is ignored
+    closed: bool = False  # further outputs are ignored
     stop: StopSignal = field(default_factory=StopSignal)
     meter: Meter = field(default_factory=Meter)
 
@@ -228,7 +228,7 @@ class NodeRun:
         values = {name: self._load(value) for name, value in self.inputs.items()}
         inputs = prepare(block, values)
         if self.in_doubt and block.effects is Effects.EFFECTFUL and not block.is_repeatable(inputs):
-            self.ran = True  # perhaps; and what perhaps happened is paid for
+            self.ran = True  # or may have: it is charged in doubt
             raise BlockFailed(INTERRUPTED.format(name=self.node.name))
         if block.cost and not self.prepaid:
             self.scope.check_budget()
@@ -240,7 +240,7 @@ class NodeRun:
         skip = 0 if block.resumable else self.recorded
         for pin, value in emit(block, inputs, context):
             if skip:
-                skip -= 1  # an earlier attempt emitted it, and what was passed on stands
+                skip -= 1  # an earlier attempt emitted and passed it on
                 continue
             self._keep(pin, value)
 
@@ -260,7 +260,7 @@ class NodeRun:
     def _ask_first(
         self, inputs: BlockInputs, values: Mapping[str, JSON], context: BlockContext, sources: taint.Sources
     ) -> BlockInputs:
-        """Ask a person to approve what the block is about to do; return the inputs they left."""
+        """Ask a person to approve the block's effect; return the inputs as they approved them."""
         shown = {name: value for name, value in values.items() if value is not None}
         question = ReviewQuestion(name=self.node.name, data=shown, editable=True, outside_sources=sources)
         decision = context.ports.reviews.decide(question, context.key("review"))
@@ -282,7 +282,7 @@ class NodeRun:
 
     def _keep(self, pin: str, value: JSON) -> None:
         place = len(self.outputs)
-        _, stored = self._loaded.get(id(value), (None, MISSING))  # passed on as it came: kept already
+        _, stored = self._loaded.get(id(value), (None, MISSING))  # passed on unchanged: already stored
         if stored is MISSING:
             stored = self.scope.large.keep(value, key=f"{self.id}-{place}")
         self._bytes += size_of(stored, limits.MAX_STORED_VALUE_BYTES)

@@ -1,4 +1,4 @@
-"""Decides when the outputs of a running execution are worth writing down."""
+"""Pacing of writes of a running execution's outputs."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from executions import limits
 
 
 class OutputPace:
-    """The column of outputs is written whole, so it is written when a good part is new, or after a while.
+    """Decide when to write the outputs: when there are enough new ones, or after a while.
 
-    Written at every change, a run of many outputs would cost the square of them.
+    The column is written as a whole, so writing it at every change would cost quadratic time.
     """
 
     def __init__(self, now: float) -> None:

@@ -1,4 +1,4 @@
-"""The plan of one execution: each node with its block, the values it starts from and where its outputs go."""
+"""The plan of one execution: each node with its block, initial values and links."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from blocks.registry import BlockRegistry
 from executions.engine.errors import CannotPlan
 from executions.graph import TOOLS_PREFIX, Graph, Link, Node
 
-Load = Callable[[JSON], JSON]  # the value itself, where only a note of where it is kept is at hand
+Load = Callable[[JSON], JSON]  # returns the value behind a reference
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedNode:
-    """One node, ready to be run."""
+    """One node with what its runs need."""
 
     node: Node
     block: Block
-    values: Mapping[str, JSON]  # what its pins have without any link
-    queued: tuple[str, ...]  # linked pins whose values are used up, one per run
+    values: Mapping[str, JSON]  # values of pins without links
+    queued: tuple[str, ...]  # linked pins that consume one value per run
     static: tuple[str, ...]  # linked pins that keep their value
-    looped: tuple[str, ...]  # linked back from what follows: the first run does not wait for them
-    links: tuple[Link, ...]  # that begin here
+    looped: tuple[str, ...]  # linked back from a later node: the first run does not wait for them
+    links: tuple[Link, ...]  # that start here
 
     @property
     def id(self) -> str:
@@ -36,7 +36,7 @@ class PlannedNode:
 
     @property
     def name(self) -> str:
-        """What people call the node."""
+        """The display name of the node."""
         own = self.node.metadata.get("customized_name")
         return own if isinstance(own, str) and own else self.block.name
 
@@ -53,7 +53,7 @@ class PlannedNode:
         return any(link.source_name == ERROR_PIN for link in self.links)
 
     def is_tool_link(self, link: Link) -> bool:
-        """Whether it offers the node it leads to as a tool of this one."""
+        """Return whether the link offers its target node as a tool."""
         return link.is_tool_link and self.block.type is BlockType.AI
 
     @cached_property
@@ -66,7 +66,7 @@ class PlannedNode:
         return {name: tuple(links) for name, links in found.items()}
 
     def carried(self, pin: str, value: JSON, load: Load) -> Iterator[tuple[Link, JSON]]:
-        """What each link carries away when the node emits `value` on `pin`, in the order of the graph."""
+        """Yield what each link carries when the node emits `value` on `pin`, in graph order."""
         for link in self._by_pin.get(pin, ()):
             if link.source_name == pin or self.is_tool_link(link):
                 yield link, value
@@ -79,10 +79,10 @@ class Plan:
     """All nodes by id, in the order of the graph."""
 
     nodes: Mapping[str, PlannedNode]
-    uncalled: frozenset[str] = frozenset()  # trigger blocks that another one's call does not concern
+    uncalled: frozenset[str] = frozenset()  # trigger blocks that were not called while another one was
 
     def starting(self) -> Iterator[PlannedNode]:
-        """Nodes that wait for nothing; notes are only read."""
+        """Yield the nodes that wait for nothing, without notes."""
         for node in self.nodes.values():
             if node.queued or node.static or node.id in self.uncalled:
                 continue
@@ -97,11 +97,11 @@ def make_plan(
     inputs: Mapping[str, JSON],
     node_inputs: Mapping[str, Mapping[str, JSON]] | None = None,
 ) -> Plan:
-    """The plan of a run with these inputs; raises CannotPlan for a graph that validation should have refused."""
+    """Return the plan of a run with these inputs; raises CannotPlan if the graph cannot be run."""
     known = {node.id: find_block(registry, node) for node in graph.nodes}
     for link in graph.links:
         if link.source_id not in known or link.sink_id not in known:
-            raise CannotPlan(f"The link {link.id} leads from or to a node that is not there.")
+            raise CannotPlan(f"The link {link.id} starts or ends at a node that does not exist.")
     masks = node_inputs or {}
     return Plan(
         nodes={
@@ -112,7 +112,7 @@ def make_plan(
 
 
 def find_uncalled(blocks: Mapping[str, Block], called: Container[str]) -> frozenset[str]:
-    """The trigger blocks that were not called, when others of them were."""
+    """Return the trigger blocks that were not called, if others were."""
     hooks = [node_id for node_id, block in blocks.items() if block.type is BlockType.WEBHOOK_MANUAL]
     waiting = frozenset(node_id for node_id in hooks if node_id not in called)
     return waiting if len(waiting) < len(hooks) else frozenset()
@@ -126,7 +126,7 @@ def plan_node(
     mask: Mapping[str, JSON],
 ) -> PlannedNode:
     block = blocks[node.id]
-    kinds: dict[str, bool] = {}  # a pin is static when all that leads to it is
+    kinds: dict[str, bool] = {}  # a pin is static if all links to it are
     for link in graph.links_into(node.id):
         is_static = link.is_static or blocks[link.source_id].static_output
         kinds[link.sink_name] = kinds.get(link.sink_name, True) and is_static
@@ -143,7 +143,7 @@ def plan_node(
 
 
 def own_values(node: Node, block: Block, inputs: Mapping[str, JSON]) -> dict[str, JSON]:
-    """What the node was saved with; an input of the agent has what was filled in."""
+    """Return the values the node was saved with; an input of the agent has the value given for this run."""
     values = keep_known(block, node.input_default)
     name = node.input_default.get("name")
     if block.type is BlockType.INPUT and isinstance(name, str) and name in inputs:
@@ -161,5 +161,5 @@ def find_block(registry: BlockRegistry, node: Node) -> Block:
 
 
 def tool_pin(link: Link) -> str:
-    """Where an orchestrator emits an argument for a node: named by where it goes, whatever the link is called."""
+    """Return the pin on which an orchestrator emits an argument for a node, named after its target."""
     return f"{TOOLS_PREFIX}{link.sink_id}_~_{link.sink_name}"

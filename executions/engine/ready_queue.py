@@ -1,4 +1,4 @@
-"""The queue of ready runs: as many begin as there is room for, those of sequential blocks one by one."""
+"""The queue of ready runs: limits how many are active, and runs sequential blocks one by one."""
 
 from __future__ import annotations
 
@@ -12,16 +12,14 @@ from executions.engine.node_run import NodeRun
 
 
 class ReadyQueue:
-    """Takes runs out of the state's `ready`; runs of a sequential node queue behind the one under way."""
+    """Takes runs out of the state's `ready`; runs of a sequential node queue behind the active one."""
 
     def __init__(self, state: Dataflow) -> None:
         self._state = state
-        self._behind: dict[
-            str, deque[ReadyRun]
-        ] = {}  # by node: what waits for the run of it that is under way
+        self._behind: dict[str, deque[ReadyRun]] = {}  # by node: runs behind the active one
 
     def take(self, at_work: Collection[NodeRun]) -> list[ReadyRun]:
-        """Return the runs to start. Quick ones only queue for a thread, so more of them may be under way."""
+        """Return the runs to start. Quick ones only queue for a thread, so more of them may be active."""
         quick = sum(is_quick(run) for run in at_work)
         room = {True: limits.WAVE_RUNS - quick, False: limits.PARALLEL_NODES - len(at_work) + quick}
         taken: list[ReadyRun] = []
@@ -48,7 +46,7 @@ class ReadyQueue:
         return True
 
     def release(self, run: NodeRun) -> None:
-        """Note that a run has ended or is suspended: the next one of its node may begin."""
+        """Record that a run has ended or is suspended: the next one of its node may start."""
         if run.node.block.sequential and run.key is not None:
             line = self._behind.pop(run.node.id, deque())
             self._state.ready |= {behind.key: behind for behind in line}

@@ -23,7 +23,9 @@ from executions.graph import parse_graph
 from executions.models import Execution
 
 logger = logging.getLogger(__name__)
-TOO_LONG = f"The run has worked for {limits.MAX_EXECUTION_SECONDS / 3600:.0f} hours, longer than a run may."
+TOO_LONG = (
+    f"The run has worked for {limits.MAX_EXECUTION_SECONDS / 3600:.0f} hours, the maximum for an execution."
+)
 OUR_FAULT = "The run failed because of an error on our side. The error was logged; please try again."
 
 
@@ -67,6 +69,6 @@ def drive_to_an_end(driver: Driver) -> None:
 def plan_of(execution: Execution, registry: BlockRegistry) -> Plan:
     version = execution.agent.versions.filter(version=execution.version).first()
     if version is None:
-        raise CannotPlan(f"Version {execution.version} of the agent is no longer there.")
+        raise CannotPlan(f"Version {execution.version} of the agent no longer exists.")
     graph = parse_graph(version.graph)
     return make_plan(graph, registry, inputs=execution.inputs, node_inputs=execution.node_inputs)

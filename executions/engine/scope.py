@@ -45,7 +45,7 @@ class ExecutionScope:
         self.safe_mode = execution.safe_mode
 
     def check_budget(self) -> None:
-        """Raise BudgetUsedUp when nothing that costs may be run any more."""
+        """Raise BudgetUsedUp if the user's budget is used up."""
         try:
             persist(lambda: check_budget(self.user))
         except OverBudget as error:

@@ -35,14 +35,14 @@ class SuspendedRuns:
         self._runs[run.id] = run
 
     def take_due(self, *, woken: bool) -> list[NodeRun]:
-        """Remove and return the runs that can go on; without a wake-up only time has passed."""
+        """Remove and return the runs that can continue; without a wake-up only those whose time has come."""
         waits = self._waits()
         if not woken:
             waits = {one: wait for one, wait in waits.items() if isinstance(wait, ParkedUntil)}
         return [self._runs.pop(one) for one in (due(waits) if waits else ())]
 
     def columns(self) -> dict[str, Any]:
-        """Return the columns of an execution that only waits: whether it asks a person, and when it is due."""
+        """Return the columns of a suspended execution: whether it waits for a person, and when it is due."""
         waits = self._waits()
         seconds = look_again_in(waits.values())
         run_at = None if seconds is None else Execution.clock.after(seconds)
@@ -102,7 +102,7 @@ def record_of(run: NodeRun) -> Record:
 def due(parked: Mapping[uuid.UUID, BlockParked]) -> set[uuid.UUID]:
     """Return the runs whose time has come, whose review is decided, or whose sub-agent has ended.
 
-    A run that waits for a turn is always due: it looks for itself.
+    A run that waits for a turn is always due: it checks the turn itself.
     """
     now = database_now()
     by_time = {one for one, wait in parked.items() if isinstance(wait, ParkedUntil) and wait.until <= now}
@@ -122,7 +122,7 @@ def without_live_child(run_ids: Iterable[uuid.UUID]) -> set[uuid.UUID]:
 
 
 def asks_a_person(parked: Mapping[uuid.UUID, BlockParked]) -> bool:
-    """Return whether a person must decide before it goes on, here or in a sub-agent."""
+    """Return whether a person must decide before it continues, here or in a sub-agent."""
     if any(isinstance(wait, ParkedForReview) for wait in parked.values()):
         return True
     for_job = [one for one, wait in parked.items() if not isinstance(wait, ParkedUntil)]

@@ -1,8 +1,8 @@
 """The thread pool that blocks run on: shared by all executions of a process, fair to their users.
 
 Quick blocks share a few threads, because many threads that compute slow each other down; a block that may wait for
-something outside gets a thread of its own at once. A quick block that turns out slow is noticed by those who
-wait behind it, and `add_threads` starts more threads.
+something outside gets its own thread at once. If a quick block turns out to be slow, the driver of a waiting run
+calls `add_threads`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class PoolTask:
-    """Something to do for one user; `quick` when it only computes."""
+    """A task of one user; `quick` if it only computes."""
 
     owner: Hashable
     work: Callable[[], None]
@@ -32,14 +32,14 @@ class PoolTask:
 
 
 class BlockThreads:
-    """Runs tasks of the users in turn, each with at most a share of the threads."""
+    """Runs the tasks of users in turn, each user with at most a share of the threads."""
 
     def __init__(
         self, most: int = durable_limits.NODE_THREADS, share: int = limits.NODE_THREADS_PER_USER
     ) -> None:
         self._most = most
         self._share = share
-        self._lines: dict[Hashable, deque[PoolTask]] = {}  # the users whose turn it is next, first
+        self._lines: dict[Hashable, deque[PoolTask]] = {}  # in the order of the users' turns
         self._busy: Counter[Hashable] = Counter()
         self._idle = 0
         self._threads = 0
@@ -55,7 +55,7 @@ class BlockThreads:
             self._start_threads(wanted - self._idle)
 
     def run_now(self, work: Callable[[], None]) -> None:
-        """Run something that a thread of the pool waits for: queued, it might wait for that very thread."""
+        """Run work that a thread of the pool waits for; if queued, it might wait for that very thread."""
         threading.Thread(target=self._serve_one, args=(work,), name="block", daemon=True).start()
 
     def add_threads(self) -> None:
@@ -70,7 +70,7 @@ class BlockThreads:
             self._threads += 1
             try:
                 threading.Thread(target=self._serve, name="block", daemon=True).start()
-            except RuntimeError:  # the machine has no thread left; those that are there go on
+            except RuntimeError:  # the machine has no thread left; the existing ones continue
                 self._threads -= 1
                 logger.exception("No thread for a block")
                 return
@@ -79,8 +79,8 @@ class BlockThreads:
         while (task := self._next()) is not None:
             try:
                 task.work()
-            except Exception:  # the edge of a thread: a task deals with its own failures
-                logger.exception("A task on a block thread failed; the thread goes on")
+            except Exception:  # the thread's boundary: a task handles its own failures
+                logger.exception("A task on a block thread failed; the thread continues")
             finally:
                 self._done(task)
 
@@ -112,7 +112,7 @@ class BlockThreads:
             line = self._lines.pop(owner)
             task = line.popleft()
             if line:
-                self._lines[owner] = line  # to the end: the others come first now
+                self._lines[owner] = line  # to the end: the other users come first now
             return task
         return None
 

@@ -1,1 +1,1 @@
-"""The generator: agents from words, by the configured model, checked and mended until they can run."""
+"""The generator: builds agents from a description with the configured model, validated and repaired."""

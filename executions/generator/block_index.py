@@ -1,4 +1,4 @@
-"""The blocks on one line each, as a model needs them to draw a graph: name, id, inputs, outputs, what it does."""
+"""The block index for prompts: one line per block with name, id, inputs, outputs and description."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LEFT_OUT = frozenset(
         "title",
         "user_id",
     ]
-)  # they have sensible values of their own; find_block shows them
+)  # they have sensible defaults; find_block shows them
 MAX_CHOICES_CHARACTERS = 90
 MAX_PINS = 9
 MAX_WORDS_CHARACTERS = 58
@@ -43,7 +43,7 @@ MAX_WORDS_CHARACTERS = 58
 def index_by_category(
     registry: BlockRegistry | None = None, may_use: Callable[[Block], bool] = allow_all
 ) -> dict[str, str]:
-    """The lines of the blocks that may be used, by category."""
+    """Return the lines of the blocks that may be used, by category."""
     lines: dict[Category, list[str]] = {category: [] for category in Category}
     for block in registry or get_registry():
         if may_use(block):
@@ -52,7 +52,7 @@ def index_by_category(
 
 
 def block_line(block: Block) -> str:
-    """`Calculator | 0a..-..9e | in operation*:Add|Subtract a*:num | out result:num | Does a sum.`"""
+    """Return e.g. `Calculator | 0a..-..9e | in operation*:Add|Subtract a*:num | out result:num | Does a sum.`"""
     inputs = pins_of((pin for pin in block.input_pins if not pin.hidden), starred=True)
     outputs = pins_of(pin for pin in block.output_pins if pin.name != ERROR_PIN)
     return f"{block.name} | {block.id} | in {inputs} | out {outputs} | {first_words(block.description)}"

@@ -1,4 +1,4 @@
-"""Building an agent from a wish: decompose, draw, check, mend; a few rounds, then the truth."""
+"""Build an agent from a request: decompose, draw, validate, repair, for a limited number of rounds."""
 
 from __future__ import annotations
 
@@ -17,57 +17,64 @@ from executions.generator.errors import BadDraft, NotBuilt
 from executions.generator.json_answers import read_object
 from executions.generator.model import TextModel
 from executions.generator.patch import change_graph, keep_unchanged
-from executions.generator.prompts import Message, ask_to_draw, ask_to_mend, compact
-from executions.generator.requests import AgentRequest, Built, ClarifyingQuestions, Result, Steps, Tell
+from executions.generator.prompts import Message, ask_to_draw, ask_to_repair, compact
+from executions.generator.requests import (
+    AgentRequest,
+    Built,
+    ClarifyingQuestions,
+    ReportProgress,
+    Result,
+    Steps,
+)
 from executions.graph import Graph
 
 
 @dataclass(frozen=True, kw_only=True)
 class BuildTools:
-    """What building needs besides the wish."""
+    """What building needs besides the request."""
 
     user: User
-    asker: TextModel
+    model: TextModel
     scope: Scope
-    tell: Tell
+    report: ReportProgress
 
 
-def build(wish: AgentRequest, shop: BuildTools) -> Result:
-    """The agent, or what must be known first. Raises NotBuilt, and whatever the asker raises."""
-    if wish.base is not None:
-        shop.tell(0.2, "Changing the agent")
-        return draw(wish, ask_to_draw(wish, None, shop.scope), shop)
-    shop.tell(0.05, "Taking the goal apart")
-    plan = decompose(wish, shop.asker, shop.scope)
+def build(request: AgentRequest, tools: BuildTools) -> Result:
+    """Return the agent, or the questions to answer first. Raises NotBuilt, and what the model raises."""
+    if request.base is not None:
+        tools.report(0.2, "Changing the agent")
+        return draw(request, ask_to_draw(request, None, tools.scope), tools)
+    tools.report(0.05, "Splitting the goal into steps")
+    plan = decompose(request, tools.model, tools.scope)
     if not isinstance(plan, Steps):
         return plan
-    shop.tell(0.3, "Drawing the agent")
-    return draw(wish, ask_to_draw(wish, plan, shop.scope), shop)
+    tools.report(0.3, "Drawing the agent")
+    return draw(request, ask_to_draw(request, plan, tools.scope), tools)
 
 
-def draw(wish: AgentRequest, messages: list[Message], shop: BuildTools) -> Built | ClarifyingQuestions:
-    """Ask until what is drawn can run, at most so many times."""
+def draw(request: AgentRequest, messages: list[Message], tools: BuildTools) -> Built | ClarifyingQuestions:
+    """Ask the model until its draft can run, for at most MAX_REPAIR_ROUNDS repairs."""
     graph: Graph | None = None
     problems: list[Problem | str] = []
     for round_number in range(limits.MAX_REPAIR_ROUNDS + 1):
-        drawn = shop.asker.ask(messages)
+        drawn = tools.model.ask(messages)
         try:
             answer = read_object(drawn)
             if questions := read_questions(answer):
                 return questions
-            graph = read_draft(answer) if wish.base is None else change_graph(wish.base, answer)
+            graph = read_draft(answer) if request.base is None else change_graph(request.base, answer)
         except BadDraft as error:
             problems = [str(error)]
         else:
-            shop.tell(0.5 + 0.1 * round_number, "Checking and mending it")
+            tools.report(0.5 + 0.1 * round_number, "Checking and repairing the agent")
             lost = lost_sources(graph)
-            made = check(graph, shop.user, shop.scope)
+            made = check(graph, tools.user, tools.scope)
             if made.report.valid and not lost:
                 return replace(made, rounds=round_number)
             graph = made.graph
             problems = [*lost, *made.report.errors[: limits.MAX_SHOWN_PROBLEMS]]
-            drawn = json.dumps(compact(graph), ensure_ascii=False) if wish.base is None else drawn
-        messages = [*messages[:2], *ask_to_mend(drawn, problems, graph, shop.scope)]
+            drawn = json.dumps(compact(graph), ensure_ascii=False) if request.base is None else drawn
+        messages = [*messages[:2], *ask_to_repair(drawn, problems, graph, tools.scope)]
     raise NotBuilt(
         f"The agent could not be built: after {limits.MAX_REPAIR_ROUNDS} rounds of repair it still cannot run.",
         draft=graph,
@@ -76,32 +83,32 @@ def draw(wish: AgentRequest, messages: list[Message], shop: BuildTools) -> Built
 
 
 def lost_sources(graph: Graph) -> list[str]:
-    """Links from nodes that were not drawn: without them the agent might run, but not do what was wished for."""
+    """Describe links from missing nodes: without them the agent might run, but not do what was asked for."""
     return [
-        f"A link feeds {link.sink_name!r} of the node {link.sink_id!r} from {link.source_id!r}, which is not drawn."
+        f"A link feeds {link.sink_name!r} of the node {link.sink_id!r} from {link.source_id!r}, which does not exist."
         for link in graph.links
         if link.source_id not in graph.nodes_by_id and link.sink_id in graph.nodes_by_id
     ]
 
 
 def check(graph: Graph, user: User, scope: Scope) -> Built:
-    """A graph after all safe repairs, joined to the agents it runs, with what validation says of it then."""
+    """Return the graph after all safe repairs, linked to the agents it runs, with its validation report."""
     library = find_agents(user, (graph, *flatten(graph)), scope.registry)
     against = replace(scope, find_agent=library.find)
     fixed, fixes = fix_graph(join_sub_agents(graph, library.find, scope.registry), against)
     return Built(graph=fixed, report=validate(fixed, against), fixes=tuple(fixes))
 
 
-def finish(graph: Graph, wish: AgentRequest, shop: BuildTools) -> Built | ClarifyingQuestions:
-    """A graph somebody else drew: as it is when it can run, else mended by the model."""
-    made = check(graph, shop.user, shop.scope)
+def finish(graph: Graph, request: AgentRequest, tools: BuildTools) -> Built | ClarifyingQuestions:
+    """Return a graph that was built elsewhere, repaired by the model if it cannot run."""
+    made = check(graph, tools.user, tools.scope)
     if made.report.valid:
         return made
-    anew = replace(wish, base=None)
+    anew = replace(request, base=None)
     drawn = json.dumps(compact(made.graph), ensure_ascii=False)
     problems = list(made.report.errors[: limits.MAX_SHOWN_PROBLEMS])
-    opening = ask_to_draw(anew, None, shop.scope)
-    mended = draw(anew, [*opening, *ask_to_mend(drawn, problems, made.graph, shop.scope)], shop)
-    if wish.base is None or not isinstance(mended, Built):
-        return mended
-    return replace(mended, graph=keep_unchanged(wish.base, mended.graph))
+    opening = ask_to_draw(anew, None, tools.scope)
+    repaired = draw(anew, [*opening, *ask_to_repair(drawn, problems, made.graph, tools.scope)], tools)
+    if request.base is None or not isinstance(repaired, Built):
+        return repaired
+    return replace(repaired, graph=keep_unchanged(request.base, repaired.graph))

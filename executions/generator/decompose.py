@@ -1,4 +1,4 @@
-"""Taking a goal apart: into steps, or into what must be asked or suggested first."""
+"""Decomposition of a goal into steps, or into questions or a better goal."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from executions.generator.requests import (
 GOAL_KINDS = {"vague_goal": "vague", "unachievable_goal": "unachievable"}
 
 
-def decompose(wish: AgentRequest, asker: TextModel, scope: Scope) -> Plan:
-    """What the model says to the goal; an answer that cannot be read is no reason to stop, only no plan."""
+def decompose(request: AgentRequest, model: TextModel, scope: Scope) -> Plan:
+    """Return the model's plan for the goal; an unreadable answer is an empty plan."""
     try:
-        return read_plan(read_object(asker.ask(ask_to_decompose(wish, scope))))
+        return read_plan(read_object(model.ask(ask_to_decompose(request, scope))))
     except BadDraft:
         return Steps(steps=())
 
 
 def read_plan(answer: Mapping[str, Any]) -> Plan:
-    """The plan in an answer, ours or an outside generator's."""
+    """Return the plan of an answer, by our model or an external generator."""
     kind = answer.get("type")
     if questions := read_questions(answer):
         return questions
@@ -47,7 +47,7 @@ def read_plan(answer: Mapping[str, Any]) -> Plan:
 
 
 def read_questions(answer: Mapping[str, Any]) -> ClarifyingQuestions | None:
-    """The questions of an answer that asks some; None for any other."""
+    """Return the questions of an answer; None if it has none."""
     rows = answer.get("questions")
     if answer.get("type") not in ("clarifying_questions", "clarification_needed") or not isinstance(
         rows, list

@@ -1,4 +1,4 @@
-"""From what a model drew to a graph: the names models use for our fields are read as ours."""
+"""Reader for agents drawn by a model; common alternative field names are accepted."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ LINK_NAMES = {
 
 
 def read_draft(answer: Mapping[str, Any]) -> Graph:
-    """The graph a model drew; raises BadDraft with what is wrong with it."""
+    """Return the graph of a model's answer; raises BadDraft with what is wrong with it."""
     drawn = unwrap(answer)
     document = {
         **drawn,
@@ -65,14 +65,14 @@ def unwrap(answer: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def listed(value: Any) -> list[Any]:
-    """A list, or an object of things by their id."""
+    """Return the items of a list, or of an object that maps ids to items."""
     if isinstance(value, Mapping):
         return [{"id": key, **item} if isinstance(item, Mapping) else item for key, item in value.items()]
     return list(value) if isinstance(value, list) else []
 
 
 def rename(part: Any, names: Mapping[str, str]) -> Any:
-    """Our names win where both are there."""
+    """Return the part with our field names; a field that has ours already keeps it."""
     if not isinstance(part, Mapping):
         return part
     renamed = {names[key]: value for key, value in part.items() if key in names and names[key] not in part}

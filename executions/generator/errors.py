@@ -1,9 +1,9 @@
-"""What can keep an agent from being built.
+"""Errors of the generator.
 
 GeneratorError
-├── BadDraft          what the model answered is no agent: it is told, and tries again
-├── NotBuilt          a few rounds of repair were not enough; the last draft is kept
-└── OutsideFailed     the outside generator is down, slow or answers nonsense
+├── BadDraft          the model's answer is not an agent: it gets the message and tries again
+├── NotBuilt          the repair rounds were not enough; carries the last draft
+└── ExternalGeneratorFailed     the external generator is down, slow or gives an unusable answer
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class GeneratorError(Exception):
 
 
 class BadDraft(GeneratorError):
-    """This is no agent JSON."""
+    """This is not agent JSON."""
 
 
 class NotBuilt(GeneratorError):
-    """The model did not manage to draw an agent that can run."""
+    """The model did not produce an agent that can run."""
 
     def __init__(self, message: str, *, draft: Graph | None = None, problems: Sequence[Problem] = ()) -> None:
         super().__init__(message)
@@ -34,5 +34,5 @@ class NotBuilt(GeneratorError):
         self.problems = tuple(problems)
 
 
-class OutsideFailed(GeneratorError):
-    """The outside generator did not answer as it should."""
+class ExternalGeneratorFailed(GeneratorError):
+    """The external generator gave no usable answer."""

@@ -1,4 +1,4 @@
-"""The worked example of the building guide: an agent that runs, drawn from the catalogue itself."""
+"""The example of the building guide: a small agent that runs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from executions.graph import Graph, Link, Node
 
 
 def example_graph(registry: BlockRegistry) -> Graph:
-    """Name in, greeting out."""
+    """Return an agent that takes a name and returns a greeting."""
 
     def node(node_id: str, block: str, x: int, **values: object) -> Node:
         block_id = registry.get_by_name(block).id

@@ -1,4 +1,4 @@
-"""The outside generator at AGENT_GENERATOR_URL: asked over HTTP, answered at once or later."""
+"""Client of the external generator at AGENT_GENERATOR_URL, which answers at once or later."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from durable import storable
 from executions import limits
 from executions.generator.decompose import read_plan, read_questions
 from executions.generator.drafts import read_draft
-from executions.generator.errors import BadDraft, OutsideFailed
+from executions.generator.errors import BadDraft, ExternalGeneratorFailed
 from executions.generator.requests import AgentRequest, ClarifyingQuestions, Plan, Steps
 from executions.graph import Graph, graph_to_json
 
@@ -25,7 +25,7 @@ ACCEPTED = 202
 
 @dataclass(frozen=True, kw_only=True)
 class ExternalJob:
-    """How the outside names the work, and how it answers later."""
+    """The ids of a job for the external generator, and where it sends a later answer."""
 
     operation_id: str
     task_id: str
@@ -42,62 +42,64 @@ class ExternalJob:
 
 
 class Accepted:
-    """The outside has taken the work and will answer later."""
+    """The external generator accepted the job and will answer later."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class OutsideGenerator:
-    """One service; every method raises OutsideFailed in a sentence that says what it did wrong."""
+class ExternalGenerator:
+    """The service; every method raises ExternalGeneratorFailed with what went wrong."""
 
     base_url: str
 
-    def decompose(self, wish: AgentRequest) -> Plan:
-        """Steps, questions or a better goal; always at once."""
-        body = {"description": wish.goal, "context": wish.context, "library_agents": parts_of(wish)}
+    def decompose(self, request: AgentRequest) -> Plan:
+        """Return steps, questions or a better goal. The answer must come at once."""
+        body = {"description": request.goal, "context": request.context, "library_agents": parts_of(request)}
         answer = self._post("/api/decompose", body)
         if answer.status == ACCEPTED:
-            raise OutsideFailed("The outside generator wants to take a goal apart later, which it may not.")
+            raise ExternalGeneratorFailed(
+                "The external generator answered /api/decompose with 202; it must answer at once."
+            )
         return read_plan(read_answer(answer))
 
     def generate(
-        self, wish: AgentRequest, plan: Steps, ticket: ExternalJob
+        self, request: AgentRequest, plan: Steps, job: ExternalJob
     ) -> Graph | ClarifyingQuestions | Accepted:
         body = {
-            "description": wish.goal,
-            "context": wish.context,
+            "description": request.goal,
+            "context": request.context,
             "instructions": list(plan.steps),
-            "library_agents": parts_of(wish),
+            "library_agents": parts_of(request),
         }
-        return self._build("/api/generate-agent", body, ticket)
+        return self._build("/api/generate-agent", body, job)
 
-    def update(self, wish: AgentRequest, ticket: ExternalJob) -> Graph | ClarifyingQuestions | Accepted:
-        assert wish.base is not None
+    def update(self, request: AgentRequest, job: ExternalJob) -> Graph | ClarifyingQuestions | Accepted:
+        assert request.base is not None
         body = {
-            "update_request": wish.goal,
-            "context": wish.context,
-            "current_agent_json": graph_to_json(wish.base),
-            "library_agents": parts_of(wish),
+            "update_request": request.goal,
+            "context": request.context,
+            "current_agent_json": graph_to_json(request.base),
+            "library_agents": parts_of(request),
         }
-        return self._build("/api/update-agent", body, ticket)
+        return self._build("/api/update-agent", body, job)
 
-    def customize(self, wish: AgentRequest, ticket: ExternalJob) -> Graph | ClarifyingQuestions | Accepted:
-        assert wish.base is not None
+    def customize(self, request: AgentRequest, job: ExternalJob) -> Graph | ClarifyingQuestions | Accepted:
+        assert request.base is not None
         body = {
-            "modification_request": wish.goal,
-            "context": wish.context,
-            "template_agent_json": graph_to_json(wish.base),
+            "modification_request": request.goal,
+            "context": request.context,
+            "template_agent_json": graph_to_json(request.base),
         }
-        return self._build("/api/customize", body, ticket)
+        return self._build("/api/customize", body, job)
 
     def _build(
-        self, path: str, body: dict[str, Any], ticket: ExternalJob
+        self, path: str, body: dict[str, Any], job: ExternalJob
     ) -> Graph | ClarifyingQuestions | Accepted:
-        answer = self._post(path, body | ticket.as_json())
+        answer = self._post(path, body | job.as_json())
         return Accepted() if answer.status == ACCEPTED else read_built(read_answer(answer))
 
     def _post(self, path: str, body: dict[str, Any]) -> OutboundResponse:
         url = self.base_url.rstrip("/") + path
-        request = OutboundRequest(
+        outbound = OutboundRequest(
             url=url,
             method="POST",
             json=body,
@@ -107,18 +109,18 @@ class OutsideGenerator:
             follow_redirects=False,
         )
         try:
-            answer = fetch(request, allowed_outside(self.base_url))
+            answer = fetch(outbound, allowed_outside(self.base_url))
         except FetchError as error:
-            raise OutsideFailed(f"The outside generator cannot be reached: {error}") from error
+            raise ExternalGeneratorFailed(f"The external generator cannot be reached: {error}") from error
         if not 200 <= answer.status < 300:
-            raise OutsideFailed(f"The outside generator answered with the status {answer.status}.")
+            raise ExternalGeneratorFailed(f"The external generator answered with status {answer.status}.")
         return answer
 
 
-def configured() -> OutsideGenerator | None:
-    """The service the site names, if it names one."""
+def configured() -> ExternalGenerator | None:
+    """Return the configured service, if any."""
     url = str(settings.AGENT_GENERATOR_URL or "")
-    return OutsideGenerator(base_url=url) if url else None
+    return ExternalGenerator(base_url=url) if url else None
 
 
 def headers() -> dict[str, str]:
@@ -127,12 +129,12 @@ def headers() -> dict[str, str]:
 
 
 def allowed_outside(url: str) -> Outside:
-    """The operator named this very host and its time, so it may be reached wherever it is; nothing else may."""
+    """Return a policy that also allows this host, internal or not: the operator configured it."""
     policy = policy_from_settings()
     try:
         target = parse_url(url)
     except BlockedUrl as error:
-        raise OutsideFailed(f"AGENT_GENERATOR_URL is no address that can be asked: {error}") from error
+        raise ExternalGeneratorFailed(f"AGENT_GENERATOR_URL is not a usable address: {error}") from error
     allowed = AllowList(pairs=policy.allowed.pairs | {(target.host, target.port)})
     return Outside(policy=replace(policy, allowed=allowed), max_seconds=limits.MAX_OPERATION_SECONDS)
 
@@ -141,27 +143,27 @@ def read_answer(answer: OutboundResponse) -> Mapping[str, Any]:
     try:
         found = storable.nearest_json(storable.loads(answer.body))
     except ValueError:
-        raise OutsideFailed("The outside generator did not answer with JSON.") from None
+        raise ExternalGeneratorFailed("The external generator did not answer with JSON.") from None
     if not isinstance(found, dict):
-        raise OutsideFailed("The outside generator did not answer with a JSON object.")
+        raise ExternalGeneratorFailed("The external generator did not answer with a JSON object.")
     if found.get("success") is False:
-        raise OutsideFailed(
-            f"The outside generator failed: {str(found.get('error') or 'it gave no reason')[:500]}"
+        raise ExternalGeneratorFailed(
+            f"The external generator failed: {str(found.get('error') or 'it gave no reason')[:500]}"
         )
     return found
 
 
 def read_built(answer: Any) -> Graph | ClarifyingQuestions:
-    """What came of the work, at once or later; raises OutsideFailed for nonsense."""
+    """Return the graph or the questions of an immediate or later answer; raises ExternalGeneratorFailed."""
     if not isinstance(answer, Mapping):
-        raise OutsideFailed("The outside generator did not answer with an agent.")
+        raise ExternalGeneratorFailed("The external generator did not answer with an agent.")
     if questions := read_questions(answer):
         return questions
     try:
         return read_draft(answer)
     except BadDraft as error:
-        raise OutsideFailed(f"The outside generator's agent cannot be read: {error}") from None
+        raise ExternalGeneratorFailed(f"The external generator's agent cannot be read: {error}") from None
 
 
-def parts_of(wish: AgentRequest) -> list[dict[str, Any]]:
-    return [part.as_json() for part in wish.parts]
+def parts_of(request: AgentRequest) -> list[dict[str, Any]]:
+    return [part.as_json() for part in request.parts]

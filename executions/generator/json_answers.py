@@ -1,4 +1,4 @@
-"""What a model answered, as JSON: found in prose and fences, with the slips models make forgiven."""
+"""Parser for JSON in model answers: finds it in prose and code fences, and tolerates common mistakes."""
 
 from __future__ import annotations
 
@@ -18,19 +18,17 @@ MAX_STARTS = 50
 
 
 def read_object(text: str) -> dict[str, Any]:
-    """The JSON object in an answer; raises BadDraft when there is none."""
+    """Return the JSON object in an answer; raises BadDraft when there is none."""
     for candidate in candidates(text):
-        for version in (candidate, forgive(candidate)):
+        for version in (candidate, tolerate(candidate)):
             found = decode(version)
             if found is not None:
                 return found
-    raise BadDraft(
-        "The answer holds no JSON object that can be read. Answer with one JSON object and nothing else."
-    )
+    raise BadDraft("The answer contains no valid JSON object. Answer with one JSON object and nothing else.")
 
 
 def candidates(text: str) -> Iterator[str]:
-    """Fenced pieces first, then the text from each of its first braces."""
+    """Yield the fenced pieces, then the text from each of the first braces."""
     yield from (match.group(1).strip() for match in FENCE.finditer(text))
     for number, match in enumerate(re.finditer(r"\{", text)):
         if number == MAX_STARTS:
@@ -46,8 +44,8 @@ def decode(text: str) -> dict[str, Any] | None:
     return found if isinstance(found, dict) and found else None
 
 
-def forgive(text: str) -> str:
-    """Comments, commas before a closing bracket, Python's words for true, false and null."""
+def tolerate(text: str) -> str:
+    """Return the text without comments and trailing commas, and with JSON's literals in place of Python's."""
     plain = TRAILING_COMMA.sub(r"\1", COMMENT.sub("", text))
     for pattern, word in LITERALS:
         plain = pattern.sub(word, plain)
@@ -55,7 +53,7 @@ def forgive(text: str) -> str:
 
 
 def texts(value: Any, *, most: int, longest: int) -> tuple[str, ...]:
-    """The texts of a list, each cut to a length; of objects their description."""
+    """Return the texts of a list, each cut to a length; of objects their description."""
     rows = value if isinstance(value, list) else []
     found = [words_of(row) for row in rows]
     return tuple(str(text).strip()[:longest] for text in found if text)[:most]

@@ -1,4 +1,4 @@
-"""Asking the configured model for the generator: within the budget, charged once per question."""
+"""Model calls of the generator: checked against the budget and charged once per call."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ AS_JSON = {"type": "json_object"}
 
 
 class TextModel(Protocol):
-    """Answers a conversation with a text."""
+    """A model that answers a conversation with text."""
 
     def ask(self, messages: Sequence[dict[str, Any]]) -> str: ...
 
 
 class ConfiguredModel:
-    """The site's model. `key` names the work: its n-th question is charged once, whoever asks it how often."""
+    """The site's model. `key` identifies the build: its n-th call is charged once, also after a retry."""
 
     def __init__(self, user: User, *, key: str, job_id: uuid.UUID | None, cancelled: CancelSignal) -> None:
         self._user = user
@@ -32,7 +32,7 @@ class ConfiguredModel:
         self._asked = 0
 
     def ask(self, messages: Sequence[dict[str, Any]]) -> str:
-        """One answer; raises OverBudget or an LLMError."""
+        """Return one answer; raises OverBudget or an LLMError."""
         check_budget(self._user)
         request = Request(model="", messages=messages, user=str(self._user.pk), response_format=AS_JSON)
         answer = llm.complete(request, cancelled=self._cancelled)

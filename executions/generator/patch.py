@@ -1,4 +1,4 @@
-"""Edits that touch only what they change: patches applied, and whole graphs reconciled with what was there."""
+"""Edits of a graph: patches, and redrawn graphs matched with the old one so that unchanged nodes keep their ids."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def is_patch(answer: Mapping[str, Any]) -> bool:
 
 
 def change_graph(base: Graph, answer: Mapping[str, Any]) -> Graph:
-    """The graph after a patch, or the whole graph a model drew anew; raises BadDraft."""
+    """Return the graph after a model's patch, or after its complete redraw; raises BadDraft."""
     inner = answer.get("patch")
     patch = inner if isinstance(inner, Mapping) else answer
     if is_patch(patch):
@@ -27,12 +27,12 @@ def change_graph(base: Graph, answer: Mapping[str, Any]) -> Graph:
 
 
 def apply_patch(base: Graph, patch: Mapping[str, Any]) -> Graph:
-    """Remove, change, add, in that order; links of a removed node go with it."""
+    """Return the graph after removals, updates and additions, in that order; removed nodes lose their links."""
     gone = ids_in(patch.get("remove_nodes"))
     cut = ids_in(patch.get("remove_links"))
     unknown = sorted(gone - set(base.nodes_by_id))
     if unknown:
-        raise BadDraft(f"remove_nodes names {unknown[0]!r}, which is no node of the agent.")
+        raise BadDraft(f"remove_nodes contains {unknown[0]!r}, which is not a node of the agent.")
     added = read_added(patch)
     nodes = [change_node(node, patch) for node in base.nodes if node.id not in gone]
     kept = [
@@ -62,7 +62,7 @@ def read_added(patch: Mapping[str, Any]) -> Graph:
 
 
 def change_node(node: Node, patch: Mapping[str, Any]) -> Node:
-    """New values over old ones; null takes a value away."""
+    """Return the node with its values updated; null removes a value."""
     for change in listed(patch.get("update_nodes")):
         wanted = rename(change, NODE_NAMES)
         if not isinstance(wanted, Mapping) or str(wanted.get("id")) != node.id:
@@ -78,7 +78,7 @@ def change_node(node: Node, patch: Mapping[str, Any]) -> Node:
 
 
 def number_links(added: tuple[Link, ...], kept: list[Link]) -> list[Link]:
-    """New links under ids nobody has; without one they get theirs from the repairs."""
+    """Return the new links, those with a taken id without one; the repairs assign it."""
     taken = {link.id for link in kept}
     return [replace(link, id="") if link.id in taken else link for link in added]
 
@@ -97,7 +97,7 @@ def text_of(given: Mapping[str, Any], name: str, default: str) -> str:
 
 
 def keep_unchanged(base: Graph, drawn: Graph) -> Graph:
-    """The drawn graph with everything that is the same as before under its old id, at its old place."""
+    """Return the redrawn graph; what did not change keeps its old id and position."""
     ids = match_nodes(base, drawn)
     nodes = tuple(keep_node(base, replace(node, id=ids.get(node.id, node.id))) for node in drawn.nodes)
     moved = [
@@ -122,7 +122,7 @@ def keep_unchanged(base: Graph, drawn: Graph) -> Graph:
 
 
 def match_nodes(base: Graph, drawn: Graph) -> dict[str, str]:
-    """From new ids to old ones, for nodes that are the same but for their id; each old one once."""
+    """Map new ids to old ones for nodes that differ in their id only; each old id is used once."""
     kept = {node.id for node in drawn.nodes}
     free = [node for node in base.nodes if node.id not in kept]
     found: dict[str, str] = {}
@@ -141,7 +141,7 @@ def is_same(old: Node, new: Node) -> bool:
 
 
 def keep_node(base: Graph, node: Node) -> Node:
-    """Its old place and whatever else the model was not shown."""
+    """Return the node with the position and other fields that the model was not shown."""
     old = base.node(node.id)
     if old is None:
         return node

@@ -1,4 +1,4 @@
-"""What is wished for, and what can come of it: an agent, questions, or a better goal."""
+"""Requests to the generator and their results: an agent, questions, or a better goal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from executions.graph import Graph
 
 @dataclass(frozen=True, kw_only=True)
 class ReusableAgent:
-    """A saved agent that may be used as a building block."""
+    """A saved agent that the new one may run."""
 
     id: str
     version: int
@@ -35,7 +35,7 @@ class ReusableAgent:
 
 @dataclass(frozen=True, kw_only=True)
 class AgentRequest:
-    """A goal in words; with `base` it is a change of that graph."""
+    """A goal in words; with `base`, a change of that graph."""
 
     goal: str
     context: str = ""
@@ -45,7 +45,7 @@ class AgentRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class ClarifyingQuestion:
-    """Something the person must say before the agent can be built."""
+    """A question the user must answer before the agent can be built."""
 
     question: str
     keyword: str = ""
@@ -58,14 +58,14 @@ class ClarifyingQuestion:
 
 @dataclass(frozen=True, kw_only=True)
 class ClarifyingQuestions:
-    """The goal lacks something."""
+    """The goal lacks information."""
 
     questions: tuple[ClarifyingQuestion, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class BetterGoal:
-    """The goal is vague or cannot be reached; this one could be."""
+    """A suggestion in place of a goal that is vague or cannot be reached."""
 
     goal: str
     reason: str
@@ -74,14 +74,14 @@ class BetterGoal:
 
 @dataclass(frozen=True, kw_only=True)
 class Steps:
-    """The goal taken apart."""
+    """The goal as a list of steps."""
 
     steps: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Built:
-    """A graph that can run, and what it took to get there."""
+    """A graph that can run, with its repairs."""
 
     graph: Graph
     report: ValidationReport
@@ -92,4 +92,4 @@ class Built:
 
 Plan: TypeAlias = Steps | ClarifyingQuestions | BetterGoal
 Result: TypeAlias = Built | ClarifyingQuestions | BetterGoal
-Tell: TypeAlias = Callable[[float, str], None]
+ReportProgress: TypeAlias = Callable[[float, str], None]

@@ -1,1 +1,1 @@
-"""Reviews: a person is asked, nobody waits for the answer in a worker, and each answer counts once."""
+"""Reviews: decisions by a person, for which nothing waits in a worker, and each of which counts once."""

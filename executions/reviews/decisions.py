@@ -22,12 +22,12 @@ WORDS = {
     Review.State.APPROVED: "This review has been approved already.",
     Review.State.REJECTED: "This review has been rejected already.",
     Review.State.EXPIRED: "The time to decide this review is over; it counts as rejected.",
-    Review.State.WITHDRAWN: "What asked for this review has ended, so there is nothing to decide any more.",
+    Review.State.WITHDRAWN: "The run that asked for this review has ended, so there is nothing left to decide.",
 }
 
 
 class Unchanged(enum.Enum):
-    """Stands for the data as it was asked about; None would be a value."""
+    """Marks unchanged data; None would be a value."""
 
     UNCHANGED = enum.auto()
 

@@ -1,8 +1,8 @@
-"""What can be wrong with a decision.
+"""Refusals of decisions.
 
 Refusal
-├── AlreadyDecided     409  somebody was first, it expired, or what asked has ended
-└── NotEditable        400  the data may be looked at, not changed
+├── AlreadyDecided     409  decided, expired or withdrawn
+└── NotEditable        400  the data may not be changed
 """
 
 from __future__ import annotations

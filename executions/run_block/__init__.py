@@ -1,1 +1,1 @@
-"""Run one block by itself: on the executions queue for the API, or inside a turn for the model."""
+"""Run a single block: on the executions queue for the API, or inside a turn for the model."""

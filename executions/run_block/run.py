@@ -36,7 +36,7 @@ from llm.types import CancelSignal
 
 NAMESPACE = uuid.UUID("5f9c3f0e-6f0b-4a57-9c58-1f2f6d1f7a11")
 TOO_LONG = (
-    f"The block was stopped after {limits.MAX_BLOCK_WAIT_SECONDS:.0f} seconds, the most a block may take by itself. "
+    f"The block was stopped after {limits.MAX_BLOCK_WAIT_SECONDS:.0f} seconds, the limit for a single block. "
     "Put it into an agent and run that (run_agent), or give the task to a sub-session (run_sub_session)."
 )
 STOPPED = "The block was stopped."
@@ -54,8 +54,8 @@ class SingleRun:
     session_id: uuid.UUID | None = None
     outside_sources: tuple[
         str, ...
-    ] = ()  # what was read before: then effects that leave the site ask a person
-    known_addresses: bool = False  # what it may fetch was given by a person or by a page, word for word
+    ] = ()  # outside content read before: effects that leave the site then need approval
+    known_addresses: bool = False  # the URLs it may fetch come verbatim from a person or a page
     seconds: float = limits.MAX_BLOCK_WAIT_SECONDS
 
 
@@ -77,7 +77,7 @@ def run_single_block(
     """Run a block to its end or its time limit, and return the result.
 
     Raises UnknownBlock, NotAlone, BlockDenied, BadInputs or OverBudget when nothing was run, and ParkedForReview
-    when a person must approve first: asked again with the same key, it goes on from there.
+    when a person must approve first: repeated with the same key, it continues from there.
     """
     dependencies = dependencies or EngineDependencies()
     block = dependencies.registry.get(wanted.block_id)
@@ -128,7 +128,7 @@ def make_run(user: User, block: Block, wanted: SingleRun, dependencies: EngineDe
 
 
 def finish(run: NodeRun, seconds: float, cancel: CancelSignal | None) -> None:
-    """Run it on a thread of its own; one that does not stop when its time is over is abandoned."""
+    """Run it on a separate thread, which is abandoned if it does not stop when its time is over."""
     remove = cancel.add_callback(run.stop.set) if cancel is not None else (lambda: None)
     run.begin()
     work = contextvars.copy_context().run

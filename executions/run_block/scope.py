@@ -37,7 +37,7 @@ class PlainValues:
 
 
 class NoGraph:
-    """Sub-agents, tools and turns: none without a graph."""
+    """The ports of sub-agents and tools, which need a graph."""
 
     def run(self, run: SubAgentRun, cancel: CancelSignal) -> Iterator[tuple[str, JSON]]:
         raise PortError(ALONE)
@@ -134,6 +134,6 @@ class SingleScope:
         )
 
     def _file_sources(self, run: NodeRun) -> taint.Sources:
-        """Where the content of files comes from that the block keeps."""
+        """Return where the content of the files comes from that the block stores."""
         block = run.node.block
         return taint.merge(self._around.outside_sources, [block.name] if block.gives_outside_content else [])

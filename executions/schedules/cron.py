@@ -38,7 +38,7 @@ class Cron:
     zone: ZoneInfo = field(repr=False, compare=False)
 
     def next_after(self, moment: datetime) -> datetime:
-        """The first time it is due after that moment."""
+        """Return the first due time after that moment."""
         for day in self._days(moment, step=1):
             dues = dues_on(self, day)
             if later := dues[bisect_right(dues, moment) :]:
@@ -46,7 +46,7 @@ class Cron:
         raise never(self.expression)
 
     def last_until(self, moment: datetime) -> datetime:
-        """The last time it was due until that moment, the moment itself included."""
+        """Return the last due time up to and including that moment."""
         for day in self._days(moment, step=-1):
             dues = dues_on(self, day)
             if earlier := dues[: bisect_right(dues, moment)]:
@@ -54,7 +54,7 @@ class Cron:
         raise never(self.expression)
 
     def _days(self, moment: datetime, *, step: int) -> Iterator[date]:
-        """The days of the calendar there it is due on, from the one before (or after) the moment on."""
+        """Yield the local days with due times, starting one before (or after) the moment."""
         first = moment.astimezone(self.zone).date() - timedelta(days=step)
         days = (first + timedelta(days=step * number) for number in range(MAX_DAYS))
         return (day for day in days if day.month in self.parsed.months and self.parsed.match_day(day))
@@ -102,7 +102,7 @@ def read_cron(text: str, timezone: str) -> Cron:
 
 @lru_cache(maxsize=128)
 def dues_on(cron: Cron, day: date) -> tuple[datetime, ...]:
-    """When it is due on one day of its calendar, in order; a day may have 23 hours, or 25."""
+    """Return the due times of one local day in order; a day may have 23 or 25 hours."""
     parsed = cron.parsed
     if not cron.follows_real_time:
         times = (time(hour, minute) for hour in parsed.hours for minute in parsed.minutes)
@@ -115,7 +115,7 @@ def dues_on(cron: Cron, day: date) -> tuple[datetime, ...]:
 
 
 def minutes_of(day: date, zone: ZoneInfo) -> Iterator[tuple[datetime, datetime]]:
-    """Every minute there is on that day there, in UTC and on the wall."""
+    """Yield every minute of a local day, in UTC and in local time."""
     at = datetime.combine(day, time(), zone).astimezone(UTC)
     while (local := at.astimezone(zone)).date() <= day:
         if local.date() == day:
@@ -124,7 +124,7 @@ def minutes_of(day: date, zone: ZoneInfo) -> Iterator[tuple[datetime, datetime]]
 
 
 def real(local: datetime) -> datetime:
-    """The moment the clock on the wall shows that: the first of two; where there is none, right after the gap."""
+    """Return the moment of a local time: the first of two; in a gap, the moment right after it."""
     while (at := local.astimezone(UTC)).astimezone(local.tzinfo).replace(fold=0) != local:
         local += MINUTE
     return at
@@ -134,10 +134,10 @@ def check_gap(expression: str, dues: list[datetime]) -> None:
     least = timedelta(seconds=settings.COPILOT_MIN_SCHEDULE_SECONDS)
     if any(later - earlier < least for earlier, later in pairwise(dues)):
         raise BadCron(
-            f"{expression!r} is due more often than every {least.total_seconds():g} seconds, which is the least "
-            f"time between two runs here. `*/15 * * * *` is every quarter of an hour."
+            f"{expression!r} is due more often than every {least.total_seconds():g} seconds, the shortest interval "
+            f"allowed here. `*/15 * * * *` is every quarter of an hour."
         )
 
 
 def never(expression: str) -> BadCron:
-    return BadCron(f"{expression!r} is never due. Is there such a day in that month? {EXAMPLE}")
+    return BadCron(f"{expression!r} is never due. Check that the day exists in that month. {EXAMPLE}")

@@ -1,7 +1,7 @@
-"""What can be wrong with a schedule.
+"""Refusals about schedules.
 
 Refusal
-├── BadCron             400  no cron expression, one that is never due, or one that is due too often
+├── BadCron             400  not a cron expression, never due, or due too often
 └── TooManySchedules    409
 """
 
@@ -20,8 +20,8 @@ class BadCron(InvalidFields):
 
 
 class TooManySchedules(Refusal):
-    """You have as many schedules as one person may have."""
+    """You have reached the maximum number of schedules."""
 
     status = HTTPStatus.CONFLICT
     code = "too_many_schedules"
-    hint = "Delete one you no longer need, then make the new one."
+    hint = "Delete one you no longer need, then create the new one."

@@ -1,4 +1,4 @@
-"""Runs of schedules: once per due time, however often it is ticked."""
+"""Runs of due schedules, exactly one per due time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def run_due(schedule_id: uuid.UUID) -> Execution | None:
     """Start the agent for the latest due time of the schedule; return None if it is not due.
 
     Once per due time: the execution and the note that it was started for that time are one transaction, and the
-    due time is its `client_id`. Times missed while nothing ran are not made up for, but for the latest.
+    due time is its `client_id`. Of the times missed while nothing ran, only the latest is made up.
     """
     if not is_due(schedule_id):
         return None  # checked before the transaction, which on SQLite would block all other writers
@@ -62,7 +62,7 @@ def run_for(schedule: Schedule, now: datetime) -> Execution | None:
         schedule.last_error = storable.text(str(error))
     except (OperationalError, InterfaceError):
         raise  # the database is unavailable, so nothing could be recorded
-    except Exception:  # whatever an agent's graph makes happen, this due time is over and the next one comes
+    except Exception:  # an error of one agent must not keep its schedule from the next due time
         logger.exception("schedule %s could not be started", schedule.pk)
         schedule.last_error = UNFORESEEN
     schedule.save(update_fields=["last_due_at", "next_run_at", "last_error", "last_execution"])
@@ -92,10 +92,10 @@ def run_late() -> int:
 def start_agent(schedule: Schedule, key: str) -> Execution:
     agent = schedule.agent
     if not schedule.user.is_active:
-        raise CannotRun("The account it belongs to is deactivated.")
+        raise CannotRun("The account of its owner is deactivated.")
     if agent.deleted_at is not None:
         raise CannotRun(
-            f"The agent {agent.name!r} was deleted. Delete this schedule, or make one for another."
+            f"The agent {agent.name!r} was deleted. Delete this schedule, or create one for another agent."
         )
     order = ExecutionRequest(
         version=schedule.version,

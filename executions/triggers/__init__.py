@@ -1,1 +1,1 @@
-"""Triggers: web addresses that start agents; each call is stored before anything is done about it."""
+"""Triggers: URLs that start agents; each call is stored before it is processed."""

@@ -58,7 +58,7 @@ def create(user: User, new: NewTrigger) -> TriggerSecrets:
 
     @in_transaction
     def insert() -> Trigger:
-        User.objects.select_for_update(no_key=True).get(pk=user.pk)  # two at once cannot both be the last
+        User.objects.select_for_update(no_key=True).get(pk=user.pk)  # one at a time, so the limit holds
         if Trigger.objects.filter(user=user).count() >= limits.MAX_TRIGGERS_PER_USER:
             raise TooManyTriggers
         return Trigger.objects.create(
@@ -79,7 +79,7 @@ def create(user: User, new: NewTrigger) -> TriggerSecrets:
 
 
 def change(trigger: Trigger, *, secret: str = "", **values: Any) -> TriggerSecrets:
-    """Change name, version, node, scheme, inputs or enabled. Another scheme has another secret, at once."""
+    """Change name, version, node, scheme, inputs or enabled. A new scheme gets a new secret at once."""
     scheme = values.get("scheme", trigger.scheme)
     another = scheme != trigger.scheme
     for name, value in values.items():
@@ -98,7 +98,7 @@ def change(trigger: Trigger, *, secret: str = "", **values: Any) -> TriggerSecre
 
 
 def rotate_address(trigger: Trigger) -> TriggerSecrets:
-    """A new address; the old one is nobody's from now on."""
+    """Replace the address; the old one stops working at once."""
     token = new_token()
     trigger.token_hash, trigger.token_hint = hash_token(token), token[:HINT_CHARACTERS]
     trigger.save(update_fields=["token_hash", "token_hint"])
@@ -106,9 +106,9 @@ def rotate_address(trigger: Trigger) -> TriggerSecrets:
 
 
 def rotate_secret(trigger: Trigger, *, secret: str = "", grace_seconds: float) -> TriggerSecrets:
-    """A new secret; so long the old one counts too, and callers can change over in peace."""
+    """Replace the secret; the old one stays valid for a while, so that callers can change over."""
     if trigger.scheme == Scheme.NONE:
-        raise BadTrigger("Calls of this trigger are not signed, so there is no secret to change.")
+        raise BadTrigger("Calls of this trigger are not signed, so it has no secret to rotate.")
     made = chosen_secret(trigger.scheme, secret)
     trigger.old_secret, trigger.secret = trigger.secret, seal(made)
     trigger.old_secret_until = timezone.now() + timedelta(seconds=grace_seconds)
@@ -123,7 +123,7 @@ def chosen_secret(scheme: str, given: str) -> str:
 
 
 def check_agent(agent: Agent, number: int | None, node_id: str, inputs: Mapping[str, JSON]) -> None:
-    """Say now what would fail at every call; what the call itself must bring is looked at then."""
+    """Raise for what would fail at every call; the payload is checked at each call."""
     version = find_version(agent, number)
     nodes = webhook_nodes(version)
     if node_id and node_id not in nodes:
@@ -136,5 +136,5 @@ def url_of(token: str) -> str:
 
 
 def shown_url(trigger: Trigger) -> str:
-    """The address with its secret part left out."""
+    """Return the address without its secret part."""
     return f"{url_of(trigger.token_hint)}…"

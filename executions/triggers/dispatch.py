@@ -1,4 +1,4 @@
-"""From a stored call to an execution: once, again after a crash, and again when somebody wants a replay."""
+"""Starts of executions from stored calls: once per call, also after a crash, and again for a replay."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def start_delivery(delivery_id: uuid.UUID) -> None:
         postpone(delivery, str(error), for_now=error.status == HTTPStatus.TOO_MANY_REQUESTS)
     except (OperationalError, InterfaceError):
         raise  # the database is unavailable; the row is unchanged
-    except Exception:  # whatever an agent's graph makes happen, the call is not lost
+    except Exception:  # an error of one agent must not lose the call
         logger.exception("delivery %s could not be started", delivery.pk)
         postpone(delivery, UNFORESEEN, for_now=True)
     delivery.save(update_fields=["execution", "state", "error", "tries", "due_at"])
@@ -84,9 +84,9 @@ def start_or_postpone(delivery_id: uuid.UUID) -> None:
 def replay(delivery: TriggerDelivery) -> TriggerDelivery:
     """Start the same call again as a new delivery; raises NotReplayable."""
     if delivery.state == State.REFUSED:
-        raise NotReplayable("This call was refused, so nothing of it was kept. Have it sent again.")
+        raise NotReplayable("This call was refused, so its data was not stored. Have it sent again.")
     if delivery.state == State.STORED:
-        raise NotReplayable("This call is on its way; it is started by itself.")
+        raise NotReplayable("This call has not been started yet; it starts automatically.")
     again = TriggerDelivery.objects.create(
         trigger=delivery.trigger,
         delivery_key=f"replay:{uuid.uuid4()}",

@@ -1,14 +1,14 @@
-"""What can be wrong with a trigger, or with a call of one.
+"""Refusals about triggers and their calls.
 
 Refusal
 ├── UnknownHook          404  no such address, or it is switched off
 ├── WrongSignature       401
 ├── CallTooLarge         413  refused before it is read
-├── BadPayload           400  it is not what its content type says
+├── BadPayload           400  does not match its content type
 ├── TooManyCalls         429
 ├── TooManyTriggers      409
 ├── BadTrigger           400  the secret or the node does not fit
-└── NotReplayable        409  it was refused, so it has no body; or it is on its way
+└── NotReplayable        409  refused, so it has no body; or not started yet
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ class UnknownHook(NotFound):
 
 
 class WrongSignature(Refusal):
-    """The call is not signed as this address wants it, or too long ago."""
+    """The signature is missing, wrong or too old."""
 
     status = HTTPStatus.UNAUTHORIZED
     code = "wrong_signature"
 
 
 class CallTooLarge(Refusal):
-    """The body is too large. Send a reference to what is large instead."""
+    """The body is too large. Send a reference to the data instead."""
 
     status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
     code = "too_large"
@@ -55,15 +55,15 @@ class TooManyCalls(Refusal):
 
 
 class TooManyTriggers(Refusal):
-    """You have as many triggers as one person may have."""
+    """You have reached the maximum number of triggers."""
 
     status = HTTPStatus.CONFLICT
     code = "too_many_triggers"
-    hint = "Delete one you no longer need, then make the new one."
+    hint = "Delete one you no longer need, then create the new one."
 
 
 class BadTrigger(Refusal):
-    """The trigger cannot be made like this."""
+    """The trigger cannot be created or changed like this."""
 
     code = "bad_trigger"
 

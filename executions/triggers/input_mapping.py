@@ -20,7 +20,7 @@ def start_agent(delivery: TriggerDelivery) -> Execution:
     trigger = delivery.trigger
     agent = trigger.agent
     if not trigger.user.is_active:
-        raise CannotRun("The account it belongs to is deactivated.")
+        raise CannotRun("The account of its owner is deactivated.")
     if agent.deleted_at is not None:
         raise CannotRun(f"The agent {agent.name!r} was deleted.")
     version = find_version(agent, trigger.version)
@@ -51,7 +51,7 @@ def node_inputs(
 ) -> dict[str, dict[str, JSON]]:
     """Return the payload for the chosen trigger block, or for all of them."""
     if trigger.node_id and trigger.node_id not in nodes:
-        raise CannotRun(f"The agent has no trigger block with the id {trigger.node_id!r} any more.")
+        raise CannotRun(f"The agent no longer has a trigger block with the id {trigger.node_id!r}.")
     meant = [trigger.node_id] if trigger.node_id else nodes
     return {node: {PAYLOAD_PIN: dict(payload)} for node in meant}
 

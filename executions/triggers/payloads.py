@@ -1,4 +1,4 @@
-"""What a caller sent, as an object: JSON, a form, or text."""
+"""Payloads of calls, parsed from JSON, forms or text into an object."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from durable.redaction import REDACTED, is_secret_header
 from executions import limits
 from executions.triggers.errors import BadPayload
 
-WHOLE = "body"  # the name of what came without one
+WHOLE = "body"  # the key of a payload that is not an object
 GITHUB_FIELD = "payload"
 
 
 def read_payload(body: bytes, content_type: str) -> dict[str, JSON]:
-    """An object in any case: a list, a number or text becomes its `body`. Raises BadPayload."""
+    """Return the payload as an object; a list, a number or text becomes its `body`. Raises BadPayload."""
     kind = media_type(content_type)
     if not body.strip():
         return {}
     if kind == "application/x-www-form-urlencoded":
         return kept(read_form(body))
     if kind.startswith("multipart/"):
-        raise BadPayload("Forms with files are not taken. Send JSON, a plain form, or text.")
+        raise BadPayload("Forms with files are not supported. Send JSON, a plain form, or text.")
     text = decode(body)
     if kind == "application/json" or kind.endswith("+json"):
         return kept(as_object(parse(text)))
@@ -36,7 +36,7 @@ def read_payload(body: bytes, content_type: str) -> dict[str, JSON]:
 
 
 def media_type(content_type: str) -> str:
-    """JSON where nothing is said: that is what nearly everybody sends."""
+    """Return the media type; JSON by default, because nearly all callers send it."""
     message = Message()
     message["content-type"] = content_type or "application/json"
     return message.get_content_type()
@@ -56,7 +56,7 @@ def parse(text: str) -> JSON:
         raise BadPayload(f"The body is not valid JSON: {error}.") from None
     except (RecursionError, ValueError):
         raise BadPayload(
-            "The body is JSON that cannot be used: a number or its nesting goes too far."
+            "The body is JSON that cannot be used: a number is too large, or it is nested too deeply."
         ) from None
 
 
@@ -65,7 +65,7 @@ def refuse_constant(name: str) -> None:
 
 
 def read_form(body: bytes) -> dict[str, JSON]:
-    """Names and values; what came several times is a list. GitHub puts its JSON into one field."""
+    """Return the fields of a form; repeated ones as a list. GitHub puts its JSON into one field."""
     try:
         fields = QueryDict(body, encoding="utf-8")
     except (SuspiciousOperation, ValueError):
@@ -86,7 +86,7 @@ def as_object(value: JSON) -> dict[str, JSON]:
 
 
 def kept(payload: dict[str, JSON]) -> dict[str, JSON]:
-    """The payload as it is stored; raises BadPayload for what has no JSON form."""
+    """Return the payload as it is stored; raises BadPayload if it has no JSON form."""
     try:
         return dict(storable.json_value(payload))
     except storable.NotStorable as error:
@@ -94,7 +94,7 @@ def kept(payload: dict[str, JSON]) -> dict[str, JSON]:
 
 
 def shown_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """The first of them, cut, and those that might let somebody in blotted out."""
+    """Return the first headers, cut, with secrets redacted."""
     few = list(headers.items())[: limits.MAX_HOOK_HEADERS]
     return {name: shown_header(name, value) for name, value in few}
 

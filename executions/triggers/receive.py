@@ -55,7 +55,7 @@ class ReceivedCall:
 
 
 def receive(token: str, call: HookRequest) -> ReceivedCall:
-    """Store the call and start its agent. Once per call, as `key_of` tells them apart: again, the same delivery.
+    """Store the call and start its agent. Once per key, see `key_of`: a repeated call returns the same delivery.
 
     Raises UnknownHook, TooManyCalls, WrongSignature or BadPayload; the trigger's owner finds them in its log.
     """

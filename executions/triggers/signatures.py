@@ -1,4 +1,4 @@
-"""Signatures of calls: making the secrets, and checking what a caller signed. Over the raw bytes, in constant time."""
+"""Signatures of calls: generate secrets, and verify signatures of the raw bytes in constant time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HMAC_PREFIX = "sha256="
 
 
 def new_secret(scheme: str) -> str:
-    """A fresh secret in the form the scheme's senders take; empty where nothing is signed."""
+    """Return a new secret in the format of the scheme; empty if calls are not signed."""
     match Scheme(scheme):
         case Scheme.NONE:
             return ""
@@ -39,15 +39,15 @@ def new_secret(scheme: str) -> str:
 
 
 def check_secret(scheme: str, secret: str) -> None:
-    """Raise BadTrigger for a secret of somebody's own that cannot be used, or is too short to be one."""
+    """Raise BadTrigger for a given secret that is malformed or too short."""
     match Scheme(scheme):
         case Scheme.NONE:
-            raise BadTrigger("Nothing is signed with this scheme, so it has no secret.")
+            raise BadTrigger("Calls are not signed with this scheme, so it has no secret.")
         case Scheme.STANDARD:
             try:
                 key = base64.b64decode(secret.removeprefix(STANDARD_PREFIX) + "==")
             except (binascii.Error, ValueError):
-                raise BadTrigger("A secret of Standard Webhooks is whsec_ and base64 after it.") from None
+                raise BadTrigger("A Standard Webhooks secret must be whsec_ followed by base64.") from None
         case Scheme.HMAC:
             key = secret.encode()
         case other:
@@ -57,7 +57,7 @@ def check_secret(scheme: str, secret: str) -> None:
 
 
 def is_signed(trigger: Trigger, body: bytes, headers: Mapping[str, str]) -> bool:
-    """Whether a call is signed as the trigger wants it; after a change the old secret counts for a while."""
+    """Return whether a call is signed by the trigger's scheme; after a rotation the old secret is valid for a while."""
     scheme = Scheme(trigger.scheme)
     if scheme is Scheme.NONE:
         return True
@@ -69,19 +69,19 @@ def is_signed(trigger: Trigger, body: bytes, headers: Mapping[str, str]) -> bool
 
 
 def is_standard(secret: str, body: bytes, headers: Mapping[str, str]) -> bool:
-    """As Standard Webhooks want it: id, time and body, at most five minutes ago."""
+    """Check a Standard Webhooks signature: id, time and body, at most five minutes old."""
     try:
         Webhook(secret).verify(body, dict(headers), json_parse=False)
     except (
         WebhookVerificationError,
         ValueError,
-    ):  # the library lets malformed headers and bodies through as such
+    ):  # the library raises these for malformed headers and bodies
         return False
     return True
 
 
 def is_hmac(secret: str, body: bytes, headers: Mapping[str, str]) -> bool:
-    """As GitHub signs: the body alone, in hexadecimal."""
+    """Check a signature in GitHub's format: HMAC of the body in hexadecimal."""
     given = headers.get(HMAC_HEADER, "").encode("utf-8", "replace")
     expected = HMAC_PREFIX + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
     return hmac.compare_digest(given, expected.encode())

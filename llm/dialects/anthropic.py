@@ -97,7 +97,7 @@ class AnthropicDialect(Dialect):
         return options
 
     def _turns(self, messages: Sequence[Message], *, marks: list[list[Block]]) -> list[Block]:
-        """The messages as turns of the two sides, each a list of blocks, with the marks of the prompt cache.
+        """Return the messages as alternating turns of content blocks, with the marks of the prompt cache.
 
         What changes from one request to the next comes last, behind the marks.
         """
@@ -190,7 +190,7 @@ class AnthropicAnswer(AnswerCollector):
             ]
 
     def _take_message(self, message: Mapping[str, Any]) -> None:
-        """A whole message instead of a stream."""
+        """Read a whole message in place of a stream."""
         for index, block in enumerate(message["content"]):
             self._take_block(index, block)
         self._take_end(message)
@@ -239,7 +239,7 @@ class _OpenBlock:
         self._grown.setdefault(name, [str(self._start.get(name) or "")]).append(piece)
 
     def entries(self) -> list[dict[str, Any]]:
-        """Its entry in the layout; none for a block of a kind that is not sent back."""
+        """Return its entry in the layout; none for a block of a kind that is not sent back."""
         if self.is_opaque:
             grown = {name: "".join(pieces) for name, pieces in self._grown.items()}
             return [{"given": self._start | grown}]
@@ -335,6 +335,6 @@ def _mark(blocks: list[Block]) -> None:
 
 
 def _schema(response_format: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """The JSON schema that an answer shall follow; there is no such thing as "some JSON" here."""
+    """Return the JSON schema that an answer must follow; this API has no mode for arbitrary JSON."""
     wanted = mapping(mapping(response_format).get("json_schema"))
     return wanted.get("schema")

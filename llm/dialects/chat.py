@@ -118,7 +118,7 @@ class ChatAnswer(AnswerCollector):
         self._add_arguments(call, function.get("arguments"))
 
     def _call_for(self, piece: Mapping[str, Any], name: str) -> GrowingCall:
-        """The call this piece belongs to: by index, else the newest; a new id with a name is always a new call."""
+        """Return the call of this piece: by index, else the newest; a new id with a name is always a new call."""
         wire_id = storable.text(str(piece.get("id") or ""))
         wire_index = piece.get("index")
         call = self._known_call(wire_index, wire_id, name)
@@ -151,7 +151,7 @@ class ChatAnswer(AnswerCollector):
 
 
 def _carried(messages: Sequence[Mapping[str, Any]]) -> set[str]:
-    """The fields of carries that a request holds."""
+    """Return the fields of carries in a request."""
     calls = [call for message in messages for call in message.get("tool_calls") or ()]
     return {name for message in messages for name in MESSAGE_FIELDS & message.keys()} | {
         name for call in calls for name in CALL_FIELDS & call.keys()

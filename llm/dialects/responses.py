@@ -110,7 +110,7 @@ class ResponsesAnswer(AnswerCollector):
         return item
 
     def _take_thought(self, item: _OpenItem, chunk: Mapping[str, Any]) -> None:
-        """A piece of the reasoning; a blank line stands between two parts of it."""
+        """Add a piece of the reasoning; its parts are separated by a blank line."""
         part = (chunk["type"], chunk.get("summary_index"), chunk.get("content_index"))
         between = "\n\n" if item.thought not in (None, part) else ""
         item.thought = part
@@ -144,7 +144,7 @@ class ResponsesAnswer(AnswerCollector):
         item.characters += self._add_text(part.get("text") or "")
 
     def _take_response(self, response: Mapping[str, Any]) -> None:
-        """The whole response at the end of its stream, or instead of one."""
+        """Read the whole response at the end of its stream, or in place of one."""
         self.chunks += 1
         status = response["status"]
         if status in ("failed", "cancelled"):
@@ -197,7 +197,7 @@ class _OpenItem:
         return self.closed is not None and (self.kind == "reasoning" or bool(self.closed.get("phase")))
 
     def entries(self) -> list[Item]:
-        """Its entry in the layout; none for an item that is not sent back."""
+        """Return its entry in the layout; none for an item that is not sent back."""
         whole = self.closed or {}
         if self.kind == "reasoning":
             return (

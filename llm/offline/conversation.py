@@ -122,7 +122,7 @@ class OfflineConversation:
 
 
 def is_of_user(message: Mapping[str, Any]) -> bool:
-    """Whether a person wrote it, and it is no summary and no list of facts."""
+    """Return whether a person wrote it: it is neither a summary nor a list of facts."""
     return message.get("role") == "user" and not DATA.match(text_of(message))
 
 

@@ -56,7 +56,7 @@ class Args(ToolArgs):
 def build_request(args: Args, context: OperationContext) -> BuildRequest:
     found = find_parts(args.library_agent_ids or (), context)
     return BuildRequest(
-        wish=AgentRequest(
+        request=AgentRequest(
             goal=(args.description or "").strip(), context=args.context or "", parts=found.parts
         ),
         save=args.save,

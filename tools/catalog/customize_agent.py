@@ -45,9 +45,9 @@ class Args(ToolArgs):
 
 def build_request(args: Args, context: OperationContext) -> BuildRequest:
     return BuildRequest(
-        wish=AgentRequest(goal=args.modifications, context=args.context or "", base=start_of(args)),
+        request=AgentRequest(goal=args.modifications, context=args.context or "", base=start_of(args)),
         save=args.save,
-        external_build=lambda service, wish, ticket: service.customize(wish, ticket),
+        external_build=lambda service, request, job: service.customize(request, job),
     )
 
 

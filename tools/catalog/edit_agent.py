@@ -59,14 +59,14 @@ def build_request(args: Args, context: OperationContext) -> BuildRequest:
         version = get_version(agent)
     base = replace(parse_graph(version.graph), name=agent.name, description=agent.description)
     return BuildRequest(
-        wish=AgentRequest(
+        request=AgentRequest(
             goal=(args.changes or "Changed as JSON.").strip(),
             context=args.context or "",
             parts=found.parts,
             base=base,
         ),
         save=args.save,
-        external_build=lambda service, wish, ticket: service.update(wish, ticket),
+        external_build=lambda service, request, job: service.update(request, job),
         agent=agent,
         notes=found.notes,
     )
@@ -93,10 +93,10 @@ def edit_agent(
     args: Args, context: OperationContext
 ) -> AgentSaved | AgentPreview | ClarificationNeeded | SuggestedGoal:
     """Save a new version of a library agent, from a description of the changes or from its whole JSON."""
-    request = build_request(args, context)
+    order = build_request(args, context)
     if args.agent_json:
-        assert request.wish.base is not None
+        assert order.request.base is not None
         return build_from_json(
-            request, keep_unchanged(request.wish.base, read_agent(args.agent_json)), context
+            order, keep_unchanged(order.request.base, read_agent(args.agent_json)), context
         )
-    return build_agent(request, context)
+    return build_agent(order, context)

@@ -38,7 +38,7 @@ class WebPage(ToolResult):
 
 
 def is_composed(args: Args, context: ToolContext) -> bool:
-    """Whether the model composed the address itself, so that it may carry data away."""
+    """Return whether the model composed the address itself, so that it may carry data away."""
     return not is_known(args.url, context)
 
 

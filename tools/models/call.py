@@ -78,6 +78,6 @@ def calls_of(turn_id: uuid.UUID, step: int | None = None) -> models.QuerySet[Too
 
 
 def was_called(session_id: uuid.UUID, name: str) -> bool:
-    """Whether this session has called that tool successfully; only recorded calls count, never text."""
+    """Return whether this session has called that tool successfully; only recorded calls count, never text."""
     succeeded = ToolCall.State.SUCCEEDED
     return ToolCall.objects.filter(session_id=session_id, name=name, state=succeeded).exists()

@@ -19,7 +19,7 @@ def secret_of(operation_id: uuid.UUID) -> str:
 
 
 def is_signed(operation_id: uuid.UUID, body: bytes, headers: dict[str, str]) -> bool:
-    """Whether a request carries a fresh Standard Webhooks signature of this operation.
+    """Return whether a request carries a fresh Standard Webhooks signature of this operation.
 
     Keys in SECRET_KEY_FALLBACKS count too, for the time after the site's key was changed.
     """

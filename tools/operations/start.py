@@ -93,4 +93,4 @@ def about(operation: Operation, kind: str, message: str, next_step: str) -> dict
 
 
 def nothing() -> None:
-    """There is nothing to do."""
+    """Do nothing."""

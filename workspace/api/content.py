@@ -32,7 +32,7 @@ class Content(OwnFiles):
         responses={(200, "*/*"): OpenApiTypes.BINARY, (206, "*/*"): OpenApiTypes.BINARY},
     )
     def get(self, request: Request, **kwargs: Any) -> HttpResponseBase:
-        """The content, or the part a Range header asks for. Only pictures and plain text open in the browser."""
+        """Return the content, or the part a Range header asks for. Only pictures and plain text open in the browser."""
         file = self.own_file()
         etag = f'"{file.sha256}"'
         if etag in parse_etags(request.headers.get("If-None-Match", "")):

@@ -92,7 +92,7 @@ class File(OwnFiles):
 
     @extend_schema(summary="Get a file's details")
     def get(self, request: Request, **kwargs: Any) -> Response:
-        """What is known of the file."""
+        """Return the file's metadata."""
         return Response(self.get_serializer(self.own_file()).data)
 
     @extend_schema(summary="Rename a file", request=RenameSerializer)

@@ -119,14 +119,14 @@ def model() -> Check:
 
 
 def in_short(names: list[str]) -> str:
-    """The names of models, the first few of them where there are many."""
+    """Return the names of the models, or the first few of them."""
     shown = ", ".join(sorted(names)[:SHOWN_MODELS])
     more = len(names) - SHOWN_MODELS
     return f"{shown} and {more} more" if more > 0 else shown or "no models"
 
 
 def may_lack_a_list(error: LLMError) -> bool:
-    """Whether a server may well answer although it does not say which models it has."""
+    """Return whether the server may work although it does not list its models."""
     return isinstance(error, BadModelAnswer) or "HTTP 404" in error.detail or "HTTP 405" in error.detail
 
 

@@ -1,4 +1,4 @@
-"""Django's handle on the package."""
+"""Django app configuration."""
 
 from django.apps import AppConfig
 

@@ -1,4 +1,4 @@
-"""Fixing: what is wrong with a graph and can be mended without guessing is mended, and each repair is told."""
+"""Repair: fixes the problems of a graph that can be fixed without guessing, and reports each fix."""
 
 from executions.agents.repair.fixes import AppliedFix, Fixed
 from executions.agents.repair.pipeline import fix_graph

@@ -1,4 +1,4 @@
-"""Repair of links whose types can never fit: a Universal Type Converter between."""
+"""Repair of links whose types can never fit: inserts a Universal Type Converter."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from executions.agents.validation.types import can_fit, converter_type
 from executions.graph import Graph, Link, Node
 
 CONVERTER = "95d1b990-ce13-4d88-9737-ba5c2070c97b"
-BELOW = 150.0  # a converter stands halfway and a little lower, so that it hides no link
+BELOW = 150.0  # a converter is placed halfway and a little lower, so that it hides no link
 
 
 def insert_converters(graph: Graph, scope: Scope) -> Fixed:
@@ -41,9 +41,7 @@ def insert_converters(graph: Graph, scope: Scope) -> Fixed:
                 sink_name=link.sink_name,
             )
         )
-        message = (
-            f"Put a converter to {target} before {link.sink_name[:80]!r} of {checked.title(link.sink_id)}."
-        )
+        message = f"Inserted a converter to {target} before {link.sink_name[:80]!r} of {checked.title(link.sink_id)}."
         fixes.append(
             AppliedFix(code=Code.TYPE_MISMATCH, message=message, node_id=node.id, pin=link.sink_name[:200])
         )
@@ -51,7 +49,7 @@ def insert_converters(graph: Graph, scope: Scope) -> Fixed:
 
 
 def wanted_type(link: Link, checked: Checked) -> str:
-    """What the value must become; empty when it fits, or when no conversion would help."""
+    """Return the type to convert to; empty when the value fits, or no conversion would help."""
     try:
         source, sink = find_source(checked, link), find_sink(checked, link)
     except PinError:

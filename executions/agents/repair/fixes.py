@@ -1,4 +1,4 @@
-"""What a repair did, and what every repair works on."""
+"""The result types of repairs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from executions.graph import Graph
 
 @dataclass(frozen=True, kw_only=True)
 class AppliedFix:
-    """One thing that was done: the problem it mends, where, and a sentence."""
+    """One fix: the problem it solves, where, and a sentence."""
 
     code: Code
     message: str
@@ -29,7 +29,7 @@ class AppliedFix:
 
 
 class Fixed(NamedTuple):
-    """A graph after repairs, and what was done."""
+    """A graph after repairs, and the fixes."""
 
     graph: Graph
     fixes: tuple[AppliedFix, ...]
@@ -39,5 +39,5 @@ Repair: TypeAlias = Callable[[Graph, Scope], Fixed]
 
 
 def derive_id(*parts: object) -> str:
-    """An id that follows from where it is needed: the same graph is mended the same way twice."""
+    """Return an id derived from its context, so that the same graph is repaired the same way."""
     return str(uuid.uuid5(uuid.NAMESPACE_OID, "\x1f".join(map(str, parts))))

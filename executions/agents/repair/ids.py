@@ -1,4 +1,4 @@
-"""Repairs of ids: nodes and links without one or with another's, blocks called by their name."""
+"""Repairs of ids: missing and duplicate ids of nodes and links, block names in place of ids."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from executions.graph import Graph, Link, Node
 
 
 def fix_node_ids(graph: Graph, scope: Scope) -> Fixed:
-    """Every node gets an id of its own; links follow the node that had the old one first."""
+    """Give every node a unique id; links stay with the first node that had the old one."""
     taken = {node.id for node in graph.nodes}
     seen: set[str] = set()
     moved: dict[str, str] = {}
@@ -61,7 +61,7 @@ def fix_link_ids(graph: Graph, scope: Scope) -> Fixed:
 
 
 def fix_block_ids(graph: Graph, scope: Scope) -> Fixed:
-    """A block's name where its id should be."""
+    """Replace block names by block ids."""
     fixes: list[AppliedFix] = []
     nodes: list[Node] = []
     for node in graph.nodes:

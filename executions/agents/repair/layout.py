@@ -1,4 +1,4 @@
-"""Repair of positions: nodes without a place of their own, laid out in the order values flow."""
+"""Repair of positions: lays out nodes without one in the order of the data flow."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def lay_out(graph: Graph, scope: Scope) -> Fixed:
         if number not in lost and (place := position_of(node))
     }
     columns = depths(graph)
-    lowest = max((y for _, y in taken), default=-ROW) + ROW  # below everything that has a place
+    lowest = max((y for _, y in taken), default=-ROW) + ROW  # below everything that has a position
     rows: dict[int, int] = {}
     nodes: list[Node] = []
     for number, node in enumerate(graph.nodes):
@@ -34,12 +34,12 @@ def lay_out(graph: Graph, scope: Scope) -> Fixed:
             rows[column] += 1
             node = replace(node, metadata={**node.metadata, "position": position})  # noqa: PLW2901
         nodes.append(node)
-    fix = AppliedFix(code=Code.NO_POSITION, message=f"Gave {len(lost)} nodes a place on the canvas.")
+    fix = AppliedFix(code=Code.NO_POSITION, message=f"Gave {len(lost)} nodes a position on the canvas.")
     return Fixed(replace(graph, nodes=tuple(nodes)), (fix,))
 
 
 def depths(graph: Graph) -> dict[str, int]:
-    """How many links a node is from where things begin; a circle nothing leads to begins at its first node."""
+    """Return each node's distance from a start node; a cycle nothing leads to starts at its first node."""
     found: dict[str, int] = {}
     starts = [node.id for node in graph.nodes if not graph.links_into(node.id)]
     for start in [*starts, *(node.id for node in graph.nodes)]:

@@ -1,4 +1,4 @@
-"""Repairs of links: those that lead nowhere, those that are there twice, those that should keep their value."""
+"""Repairs of links: removes dangling and duplicate links, marks static ones."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def remove_dangling(graph: Graph, scope: Scope) -> Fixed:
         if link.source_id in graph.nodes_by_id and link.sink_id in graph.nodes_by_id:
             kept.append(link)
             continue
-        message = f"Removed the link {link.id[:60]!r}: one of its nodes is not there."
+        message = f"Removed the link {link.id[:60]!r}: one of its nodes does not exist."
         fixes.append(AppliedFix(code=Code.DANGLING_LINK, message=message, pin=link.sink_name[:200]))
     return Fixed(replace(graph, links=tuple(kept)), tuple(fixes))
 
 
 def remove_doubles(graph: Graph, scope: Scope) -> Fixed:
-    """Of links that join the same pins the first stays; it is static when one of them was."""
+    """Keep the first of links between the same pins; it is static if one of them was."""
     kept: dict[tuple[str, str, str, str], Link] = {}
     fixes: list[AppliedFix] = []
     for link in graph.links:
@@ -34,7 +34,7 @@ def remove_doubles(graph: Graph, scope: Scope) -> Fixed:
         if first is link:
             continue
         kept[ends] = replace(first, is_static=first.is_static or link.is_static)
-        message = f"Removed the link {link.id[:60]!r}: {first.id[:60]!r} joins the same pins."
+        message = f"Removed the link {link.id[:60]!r}: {first.id[:60]!r} connects the same pins."
         fixes.append(
             AppliedFix(
                 code=Code.DUPLICATE_LINK, message=message, node_id=link.sink_id, pin=link.sink_name[:200]

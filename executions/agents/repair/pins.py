@@ -1,4 +1,4 @@
-"""Repairs of pin names: old names to today's, and misspelled ones to the nearest where only one can be meant."""
+"""Repairs of pin names: replaces old names, and misspelled ones where only one pin can be meant."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def fix_link(link: Link, checked: Checked, fixes: list[AppliedFix]) -> Link:
 
 
 def better_output(name: str, pins: NodePins) -> str:
-    """The output that must be meant; empty when the name is right, or when nothing is clear."""
+    """Return the output that must be meant; empty when the name is correct or ambiguous."""
     try:
         pins.find_output(name)
     except UnknownPin:
@@ -50,7 +50,7 @@ def better_output(name: str, pins: NodePins) -> str:
 
 
 def better_input(name: str, pins: NodePins) -> str:
-    """The input that must be meant; empty when the name is right, or when nothing is clear."""
+    """Return the input that must be meant; empty when the name is correct or ambiguous."""
     try:
         pins.find_input(name)
     except UnknownPin:
@@ -61,7 +61,7 @@ def better_input(name: str, pins: NodePins) -> str:
 
 
 def rename(name: str, names: list[str]) -> str:
-    """The nearest name with the rest of a nested one."""
+    """Return the nearest name, followed by the rest of a nested name."""
     match = SEPARATOR.search(name)
     base, rest = (name[: match.start()], name[match.start() :]) if match else (name, "")
     found = nearest(base, names) if base else None
@@ -95,7 +95,7 @@ def fix_names(node: Node, checked: Checked, fixes: list[AppliedFix]) -> Node:
             fixes.append(renamed(code, node.id, name, new, checked))
         if (
             new == name or new not in node.input_default
-        ):  # a value under today's name wins over one under the old
+        ):  # a value under the current name takes precedence over one under the old name
             given[new] = value
     return replace(node, input_default=given) if given != node.input_default else node
 

@@ -1,4 +1,4 @@
-"""All repairs of a graph, in the order in which one makes room for the next."""
+"""All repairs of a graph, in an order in which each prepares the next."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ REPAIRS: tuple[Repair, ...] = (
 
 
 def fix_graph(graph: Graph, scope: Scope | None = None) -> Fixed:
-    """The graph with everything mended that can be mended without guessing, and what was done.
+    """Return the graph with every problem fixed that can be fixed without guessing, and the fixes.
 
-    A graph that validation has nothing to say about is not changed, and what was mended once stays as it is.
+    A graph without problems is not changed, and fixing twice changes nothing more.
     """
     against = scope or Scope()
     fixed, fixes = fix_one(replace(graph, sub_graphs=()), against)
@@ -47,7 +47,7 @@ def fix_graph(graph: Graph, scope: Scope | None = None) -> Fixed:
 
 
 def fix_one(graph: Graph, scope: Scope) -> Fixed:
-    """Repairs until nothing is left to repair: one may uncover the next."""
+    """Repeat the repairs until none applies: one may make another possible."""
     done: list[AppliedFix] = []
     for _ in range(limits.MAX_FIX_ROUNDS):
         before = len(done)

@@ -1,4 +1,4 @@
-"""Repairs of the values on nodes: stray credentials, misspelled choices, inputs and outputs without a name."""
+"""Repairs of node values: stray credentials, misspelled choices, unnamed inputs and outputs."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from executions.agents.validation.scope import Checked, Scope
 from executions.agents.validation.values import is_stray, sound_values
 from executions.graph import Graph, Node
 
-TRIGGER = "trigger"  # required by the blocks that tell the time, whatever it is
+TRIGGER = "trigger"  # required by the time blocks, which ignore its value
 NAMED = {BlockType.INPUT: "input", BlockType.OUTPUT: "output"}
 
 
 def remove_strays(graph: Graph, scope: Scope) -> Fixed:
-    """Credentials and keys the block does not take from its pins."""
+    """Remove credentials and keys that the block has no pin for."""
     checked = Checked(graph=graph, scope=scope)
     fixes: list[AppliedFix] = []
 
@@ -31,7 +31,9 @@ def remove_strays(graph: Graph, scope: Scope) -> Fixed:
             return node
         stray = {name for name, value in node.input_default.items() if is_stray(name, value, pins)}
         for name in stray:
-            message = f"{checked.title(node.id)}: removed {name[:80]!r}; the credential kept for the provider is used."
+            message = (
+                f"{checked.title(node.id)}: removed {name[:80]!r}; the provider's stored credential is used."
+            )
             fixes.append(
                 AppliedFix(code=Code.STRAY_CREDENTIALS, message=message, node_id=node.id, pin=name[:200])
             )
@@ -42,7 +44,7 @@ def remove_strays(graph: Graph, scope: Scope) -> Fixed:
 
 
 def fill_values(graph: Graph, scope: Scope) -> Fixed:
-    """Choices spelled as the block has them; names and triggers where there are none."""
+    """Correct the spelling of choices; fill in missing names and triggers."""
     checked = Checked(graph=graph, scope=scope)
     names = {
         str(node.input_default.get("name"))
@@ -63,7 +65,7 @@ def fill_values(graph: Graph, scope: Scope) -> Fixed:
 
 
 def choices(node: Node, block: Block, checked: Checked) -> Iterator[tuple[AppliedFix, JSON]]:
-    """Values that are nearly one of those a pin takes."""
+    """Yield corrections for values that are close to one of a pin's choices."""
     for problem in check_given(block, sound_values(checked, node, block)):
         pin, value = block.inputs_by_name.get(problem.pin), node.input_default.get(problem.pin)
         if pin is None or not pin.enum or not isinstance(value, str):
@@ -75,7 +77,7 @@ def choices(node: Node, block: Block, checked: Checked) -> Iterator[tuple[Applie
 
 
 def missing(node: Node, block: Block, checked: Checked, names: set[str]) -> Iterator[tuple[AppliedFix, JSON]]:
-    """Required inputs that any sensible person would fill in the same way."""
+    """Yield values for required inputs with one obvious value."""
     filled = filled_pins(checked, node)
     if block.type in NAMED and "name" not in filled:
         name = free_name(node, NAMED[block.type], names)

@@ -1,4 +1,4 @@
-"""Validation: every problem of a graph at once, each with its place and what to do about it."""
+"""Validation: reports all problems of a graph at once, each with its place and what to do about it."""
 
 from executions.agents.validation.problems import MEANINGS, Code, Problem, ValidationReport
 from executions.agents.validation.scope import Scope

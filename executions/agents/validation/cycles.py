@@ -1,4 +1,4 @@
-"""Nodes that can never run because they wait for each other."""
+"""Checks for cycles: nodes that can never run because they wait for each other."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ SHOWN_NODES = 10
 
 
 def check_starting(checked: Checked) -> Iterator[Problem]:
-    """One problem for each circle of nodes that nothing outside ever starts."""
+    """Yield a problem for each cycle of nodes that nothing outside it starts."""
     stuck = stuck_nodes(checked)
     for circle in find_circles(checked, stuck):
         names = ", ".join(checked.title(node_id) for node_id in circle[:SHOWN_NODES])
         more = f" and {len(circle) - SHOWN_NODES} more" if len(circle) > SHOWN_NODES else ""
         what = f"{names}{more} wait for each other" if len(circle) > 1 else f"{names} waits for itself"
-        advice = "Link one of the waiting inputs to a node outside the circle as well."
-        message = f"{what}, so nothing there ever runs. {advice}"
+        advice = "Link one of the waiting inputs to a node outside the cycle as well."
+        message = f"{what}, so none of them ever runs. {advice}"
         yield Problem(code=Code.CANNOT_START, message=message, node_id=circle[0])
 
 
 def stuck_nodes(checked: Checked) -> set[str]:
-    """Nodes with a linked pin that no node that can run feeds."""
+    """Return the nodes with a linked pin that no runnable node feeds."""
     links = list(waited_links(checked))
     pins_left: dict[str, set[str]] = {}
     fed: dict[str, list[Link]] = {}
@@ -46,7 +46,7 @@ def stuck_nodes(checked: Checked) -> set[str]:
 
 
 def waited_links(checked: Checked) -> Iterator[Link]:
-    """Links a node waits for before its first run."""
+    """Yield the links a node waits for before its first run."""
     for link in checked.joined_links():
         block = checked.blocks.get(link.sink_id)
         if block is None or link.sink.pin not in block.loop_inputs:
@@ -54,7 +54,7 @@ def waited_links(checked: Checked) -> Iterator[Link]:
 
 
 def find_circles(checked: Checked, stuck: set[str]) -> list[list[str]]:
-    """The knots among stuck nodes, each in the order of the graph; what only follows a knot is left out."""
+    """Return the cycles among stuck nodes, each in graph order, without the nodes that only follow a cycle."""
     knotted = drop_ends(checked, stuck)
     circles: list[list[str]] = []
     seen: set[str] = set()
@@ -66,7 +66,7 @@ def find_circles(checked: Checked, stuck: set[str]) -> list[list[str]]:
 
 
 def drop_ends(checked: Checked, stuck: set[str]) -> set[str]:
-    """Without the nodes that lead to no stuck node, nor to one that does."""
+    """Return the stuck nodes without those that lead to no cycle."""
     graph = checked.graph
     leads_to = {id: {link.sink_id for link in graph.links_from(id) if link.sink_id in stuck} for id in stuck}
     ends = deque(node_id for node_id, following in leads_to.items() if not following)
@@ -81,7 +81,7 @@ def drop_ends(checked: Checked, stuck: set[str]) -> set[str]:
 
 
 def reach(checked: Checked, start: str, among: set[str], seen: set[str]) -> list[str]:
-    """The nodes joined to one, along links in either direction."""
+    """Return the nodes connected to one, along links in either direction."""
     found, waiting = [], [start]
     seen.add(start)
     while waiting:

@@ -1,4 +1,4 @@
-"""Checks of the links: both ends there, pins that exist, types that can fit."""
+"""Checks of links: existing nodes and pins, compatible types."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def check_ends(checked: Checked, link: Link) -> Iterator[Problem]:
     ):
         if node_id not in nodes:
             message = (
-                f"The link {link.id[:60]!r} {end} at the node {node_id[:60]!r}, which is not there. "
+                f"The link {link.id[:60]!r} {end} at the node {node_id[:60]!r}, which does not exist. "
                 "Remove the link or add the node."
             )
             place = other if other in nodes else node_id
@@ -37,7 +37,7 @@ def check_ends(checked: Checked, link: Link) -> Iterator[Problem]:
 
 
 def check_pins(checked: Checked, link: Link) -> Iterator[Problem]:
-    """The pins at both ends, and whether one's type can become the other's."""
+    """Check the pins at both ends, and whether the source's type can be converted to the sink's."""
     source = sink = None
     try:
         source = find_source(checked, link)
@@ -50,18 +50,20 @@ def check_pins(checked: Checked, link: Link) -> Iterator[Problem]:
     if source and sink and not can_fit(source.schema, sink.schema, scalar_key=sink.scalar_key):
         yield mismatch(checked, link, source, sink)
     if source and not link.is_static and checked.blocks[link.source_id].static_output:
-        message = f"The link from {checked.title(link.source_id)} must be static: its value is used again and again."
+        message = (
+            f"The link from {checked.title(link.source_id)} must be static: its value is used repeatedly."
+        )
         yield Problem(code=Code.NOT_STATIC, message=message, node_id=link.source_id, pin=link.source_name)
 
 
 def find_source(checked: Checked, link: Link) -> FoundPin | None:
-    """The output a link begins at; None where the block is not known. Raises PinError."""
+    """Return the output a link starts from; None if the block is unknown. Raises PinError."""
     pins = checked.pins.get(link.source_id)
     return pins.find_output(link.source_name) if pins else None
 
 
 def find_sink(checked: Checked, link: Link) -> FoundPin | None:
-    """The input a link ends at; None where the block is not known. Raises PinError."""
+    """Return the input a link leads to; None if the block is unknown. Raises PinError."""
     pins = checked.pins.get(link.sink_id)
     return pins.find_input(link.sink_name) if pins else None
 
@@ -80,13 +82,13 @@ def mismatch(checked: Checked, link: Link, source: FoundPin, sink: FoundPin) -> 
     message = (
         f"{checked.title(link.source_id)} gives {shown_type(source.schema)} on {link.source_name[:80]!r}, and "
         f"{checked.title(link.sink_id)} takes {shown_type(sink.schema)} on {link.sink_name[:80]!r}. "
-        "Link another pin, or put a Universal Type Converter between."
+        "Link another pin, or insert a Universal Type Converter."
     )
     return Problem(code=Code.TYPE_MISMATCH, message=message, node_id=link.sink_id, pin=link.sink_name[:200])
 
 
 def check_doubles(checked: Checked) -> Iterator[Problem]:
-    """Links that share an id, have none, or join the same pins twice."""
+    """Check for links that share an id, have none, or connect the same pins twice."""
     for link_id, times in Counter(link.id for link in checked.graph.links if link.id).items():
         if times > 1:
             message = f"{times} links have the id {link_id[:60]!r}. Give each its own."
@@ -97,7 +99,7 @@ def check_doubles(checked: Checked) -> Iterator[Problem]:
     for ends, times in count_ends(checked.graph.links).items():
         if times > 1:
             message = (
-                f"{times} links join {ends[1][:80]!r} of {checked.title(ends[0])} and {ends[3][:80]!r} of "
+                f"{times} links connect {ends[1][:80]!r} of {checked.title(ends[0])} and {ends[3][:80]!r} of "
                 f"{checked.title(ends[2])}: the value arrives {times} times. Remove all but one."
             )
             yield Problem(code=Code.DUPLICATE_LINK, message=message, node_id=ends[2], pin=ends[3][:200])

@@ -1,4 +1,4 @@
-"""Checks of each node by itself: its id, its block, and that it has what it needs."""
+"""Checks of single nodes: id, block, required inputs, names and positions."""
 
 from __future__ import annotations
 
@@ -40,35 +40,35 @@ def check_blocks(checked: Checked) -> Iterator[Problem]:
         if node.block_id not in registry:
             yield Problem(code=Code.UNKNOWN_BLOCK, message=unknown_block(node), node_id=node.id)
         elif not may_use(block := registry.get(node.block_id)):
-            message = f"The block {block.name!r} is not allowed in this session. Use another, or ask for it."
+            message = f"The block {block.name!r} is not allowed in this session. Use another block."
             yield Problem(code=Code.BLOCK_DENIED, message=message, node_id=node.id)
 
 
 def unknown_block(node: Node) -> str:
     if not node.block_id:
-        return "The node has no block_id. Look a block up with find_block and give its id."
+        return "The node has no block_id. Find a block with find_block and use its id."
     name = node.metadata.get("customized_name") or node.extra.get("block_name")
     what = f"{name[:80]!r} ({node.block_id[:100]})" if isinstance(name, str) else repr(node.block_id[:100])
     return f"The block {what} is not available here. Replace it with another block, or install it."
 
 
 def check_whole(checked: Checked) -> Iterator[Problem]:
-    """What the graph must have, and what one would expect of it."""
+    """Check that the graph has something to run, and warn if it has no inputs or outputs."""
     working = [node for node, block in checked.known_nodes() if block.type not in NOT_RUN]
     if not working and all(node.block_id in checked.scope.registry for node in checked.graph.nodes):
-        message = "The agent has nothing to run. Add at least one block that is no note."
+        message = "The agent has nothing to run. Add at least one block that is not a note."
         yield Problem(code=Code.NOTHING_TO_RUN, message=message)
         return
     if not any(checked.of_type(BlockType.INPUT, BlockType.WEBHOOK_MANUAL)):
-        message = "The agent takes no inputs. Add an Agent Input where a run should be told something."
+        message = "The agent has no inputs. Add an Agent Input for each value that varies from run to run."
         yield Problem(code=Code.NO_INPUT, message=message)
     if not any(checked.of_type(BlockType.OUTPUT)):
-        message = "The agent gives no outputs. Add an Agent Output for each result people should see."
+        message = "The agent has no outputs. Add an Agent Output for each result people should see."
         yield Problem(code=Code.NO_OUTPUT, message=message)
 
 
 def check_required(checked: Checked) -> Iterator[Problem]:
-    """Required inputs without a value or a link."""
+    """Check for required inputs without a value or a link."""
     for node, block in checked.known_nodes():
         filled = filled_pins(checked, node)
         for pin in block.input_pins:
@@ -84,7 +84,7 @@ def check_required(checked: Checked) -> Iterator[Problem]:
 
 
 def asked_elsewhere(block: Block, pin: str) -> bool:
-    """What an Agent Executor needs is checked with the agent it runs."""
+    """Return whether another check covers the pin: an Agent Executor is checked with the agent it runs."""
     return block.type is BlockType.AGENT and pin in (
         "graph_id",
         "graph_version",
@@ -94,7 +94,7 @@ def asked_elsewhere(block: Block, pin: str) -> bool:
 
 
 def filled_pins(checked: Checked, node: Node) -> set[str]:
-    """The pins that have a value or a link, or a part of one, by today's names."""
+    """Return the current names of pins that have a value or a link, or a part of one."""
     pins = checked.pins[node.id]
     names = [name for name, value in node.input_default.items() if value is not None]
     names += [link.sink_name for link in checked.graph.links_into(node.id)]
@@ -103,7 +103,7 @@ def filled_pins(checked: Checked, node: Node) -> set[str]:
 
 
 def check_names(checked: Checked) -> Iterator[Problem]:
-    """Inputs that share a name."""
+    """Check for inputs that share a name."""
     names = Counter(
         name
         for node in checked.of_type(BlockType.INPUT)
@@ -111,22 +111,22 @@ def check_names(checked: Checked) -> Iterator[Problem]:
     )
     for name, times in names.items():
         if times > 1:
-            message = (
-                f"{times} inputs are named {name!r}: each gets the same value. Give them names of their own."
-            )
+            message = f"{times} inputs are named {name!r}: each gets the same value. Give each its own name."
             yield Problem(code=Code.DUPLICATE_INPUT_NAME, message=message, pin=name[:200])
 
 
 def check_positions(checked: Checked) -> Iterator[Problem]:
-    """One warning for all nodes that cannot be seen on a canvas."""
+    """Yield one warning for all nodes without a position of their own."""
     lost = unplaced(checked.graph.nodes)
     if lost:
-        message = f"{len(lost)} of {len(checked.graph.nodes)} nodes have no place of their own on the canvas."
+        message = (
+            f"{len(lost)} of {len(checked.graph.nodes)} nodes have no position of their own on the canvas."
+        )
         yield Problem(code=Code.NO_POSITION, message=message)
 
 
 def unplaced(nodes: tuple[Node, ...]) -> list[int]:
-    """The numbers of nodes without a position, or on top of an earlier one."""
+    """Return the indexes of nodes without a position, or on top of an earlier one."""
     taken: set[tuple[float, float]] = set()
     lost = []
     for number, node in enumerate(nodes):

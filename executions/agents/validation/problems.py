@@ -1,4 +1,4 @@
-"""What can be wrong with a graph: every code, how serious it is, and what it means."""
+"""The problem codes of validation, with their severity and meaning, and the report."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from executions import limits
 
 
 class Code(StrEnum):
-    """One kind of problem; stable, for programs."""
+    """A kind of problem; part of the public API."""
 
     NOTHING_TO_RUN = "nothing_to_run"
     MISSING_ID = "missing_id"
@@ -47,7 +47,7 @@ class Code(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Meaning:
-    """What a code says. An error keeps the agent from running, a warning does not."""
+    """The meaning of a code. An error keeps the agent from running, a warning does not."""
 
     text: str
     error: bool = True
@@ -55,14 +55,14 @@ class Meaning:
 
 
 MEANINGS: dict[Code, Meaning] = {
-    Code.NOTHING_TO_RUN: Meaning(text="The graph has no node that does anything."),
+    Code.NOTHING_TO_RUN: Meaning(text="The graph has no node to run."),
     Code.MISSING_ID: Meaning(text="A node has no id.", fixed="gives it one"),
     Code.BAD_ID: Meaning(text="The id of a node is too long.", fixed="gives it another"),
     Code.DUPLICATE_ID: Meaning(
         text="Two nodes, or two links, share an id.", fixed="gives the later one another"
     ),
     Code.UNKNOWN_BLOCK: Meaning(
-        text="The node uses a block that is not installed here.", fixed="where it is a block's name: its id"
+        text="The node uses a block that is not installed here.", fixed="replaces a block's name with its id"
     ),
     Code.BLOCK_DENIED: Meaning(text="The permissions of this session do not allow the block."),
     Code.MISSING_INPUT: Meaning(
@@ -71,71 +71,71 @@ MEANINGS: dict[Code, Meaning] = {
     ),
     Code.WRONG_TYPE: Meaning(
         text="A value on a node does not fit its pin.",
-        fixed="where one of the choices was spelled differently",
+        fixed="corrects the spelling of choices",
     ),
     Code.UNKNOWN_PIN: Meaning(
-        text="A link names a pin its node does not have.", fixed="where one pin's name is clearly the nearest"
+        text="A link names a pin its node does not have.", fixed="if one pin's name is clearly the nearest"
     ),
-    Code.BAD_NESTED_PIN: Meaning(text="A nested pin goes into a value that cannot be gone into like that."),
+    Code.BAD_NESTED_PIN: Meaning(text="A nested pin refers to a part that its value cannot have."),
     Code.DANGLING_LINK: Meaning(
-        text="A link begins or ends at a node that is not there.", fixed="removes it"
+        text="A link starts or ends at a node that does not exist.", fixed="removes it"
     ),
     Code.TYPE_MISMATCH: Meaning(
-        text="What a link carries can never fit where it ends.",
-        fixed="puts a Universal Type Converter between",
+        text="The value of a link can never fit its target pin.",
+        fixed="inserts a Universal Type Converter",
     ),
-    Code.CANNOT_START: Meaning(text="Nodes wait for each other in a circle, so none of them ever runs."),
+    Code.CANNOT_START: Meaning(text="Nodes wait for each other in a cycle, so none of them ever runs."),
     Code.SUB_AGENT_WITHOUT_ID: Meaning(text="An Agent Executor does not say which agent to run."),
     Code.SUB_AGENT_NOT_FOUND: Meaning(
-        text="The agent is neither among the sub_graphs nor in the library, or several fit equally."
+        text="The agent is neither among the sub_graphs nor in the library, or several match equally."
     ),
-    Code.SUB_AGENT_INPUT_MISSING: Meaning(text="A required input of a sub-agent is not given."),
-    Code.SUB_AGENT_INVALID: Meaning(text="The sub-agent cannot run itself."),
+    Code.SUB_AGENT_INPUT_MISSING: Meaning(text="A required input of a sub-agent is missing."),
+    Code.SUB_AGENT_INVALID: Meaning(text="The sub-agent itself cannot run."),
     Code.MORE_PROBLEMS: Meaning(text="There are more problems than are listed."),
-    Code.NO_INPUT: Meaning(text="The agent takes no inputs: it does the same each time.", error=False),
+    Code.NO_INPUT: Meaning(text="The agent has no inputs: it does the same each time.", error=False),
     Code.NO_OUTPUT: Meaning(
         text="The agent has no Agent Output: its executions end without outputs.", error=False
     ),
     Code.UNKNOWN_INPUT: Meaning(
-        text="A value stands under a name the block does not know; it is kept and ignored.",
+        text="The block has no input of that name; the value is kept and ignored.",
         error=False,
-        fixed="where one pin's name is clearly the nearest",
+        fixed="if one pin's name is clearly the nearest",
     ),
     Code.OLD_NAME: Meaning(
-        text="A pin goes by the name it had in old exports.", error=False, fixed="uses today's name"
+        text="A pin has the name it had in old exports.", error=False, fixed="uses the current name"
     ),
     Code.STRAY_CREDENTIALS: Meaning(
-        text="Credentials stand where the block takes none, or are no reference to a stored credential.",
+        text="The block takes no credentials here, or they do not refer to a stored credential.",
         error=False,
         fixed="removes them",
     ),
-    Code.SECRET_REMOVED: Meaning(text="A secret was taken out of the graph when it was saved.", error=False),
-    Code.SECRET_SUSPECTED: Meaning(text="A text looks as if it held a key or a password.", error=False),
+    Code.SECRET_REMOVED: Meaning(text="A secret was removed from the graph when it was saved.", error=False),
+    Code.SECRET_SUSPECTED: Meaning(text="A text looks like it contains a key or a password.", error=False),
     Code.NOT_STATIC: Meaning(
-        text="A link from a block whose outputs are kept is not marked static.",
+        text="A link from a block with static outputs is not marked static.",
         error=False,
         fixed="marks it",
     ),
     Code.DUPLICATE_LINK: Meaning(
-        text="Two links join the same pins: the value arrives twice.", error=False, fixed="removes one"
+        text="Two links connect the same pins: the value arrives twice.", error=False, fixed="removes one"
     ),
     Code.DUPLICATE_INPUT_NAME: Meaning(text="Two inputs share a name: both get the value.", error=False),
     Code.LINK_WITHOUT_ID: Meaning(text="A link has no id.", error=False, fixed="gives it one"),
     Code.NO_POSITION: Meaning(
-        text="Nodes have no place on the canvas, or the same one.", error=False, fixed="lays them out"
+        text="Nodes have no position on the canvas, or the same one.", error=False, fixed="lays them out"
     ),
 }
 
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """One problem: where it is, and a sentence that says what to do."""
+    """One problem: its place, and a sentence that says what to do."""
 
     code: Code
     message: str
     node_id: str = ""
     pin: str = ""
-    sub_agent: str = ""  # the name of the sub-agent it is in
+    sub_agent: str = ""  # name of the sub-agent that contains it
 
     @property
     def is_error(self) -> bool:
@@ -149,7 +149,7 @@ class Problem:
 
 @dataclass(frozen=True, kw_only=True)
 class ValidationReport:
-    """What validation found."""
+    """The problems found by validation."""
 
     errors: tuple[Problem, ...] = ()
     warnings: tuple[Problem, ...] = ()
@@ -173,10 +173,10 @@ def make_report(problems: Sequence[Problem]) -> ValidationReport:
 
 
 def cap(problems: Sequence[Problem]) -> tuple[Problem, ...]:
-    """As many as a person can read; the last one counts the rest."""
+    """Limit the problems to a readable number; the last one gives the number of the rest."""
     most = limits.MAX_AGENT_PROBLEMS
     if len(problems) <= most:
         return tuple(problems)
     rest = len(problems) - most
-    message = f"There are {rest} more problems. Mend those listed and validate again."
+    message = f"There are {rest} more problems. Fix those listed and validate again."
     return (*problems[:most], Problem(code=Code.MORE_PROBLEMS, message=message))

@@ -1,4 +1,4 @@
-"""The page of docs/ that lists every code of validation, written from the table in code."""
+"""Generator of the docs page with all validation codes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ TABLE = """
 
 def problems_page() -> str:
     errors = TABLE.format(title="Errors: the agent cannot run") + "".join(rows(error=True))
-    warnings = TABLE.format(title="Warnings: the agent can run, but look at it") + "".join(rows(error=False))
+    warnings = TABLE.format(title="Warnings: the agent can run, but should be checked") + "".join(
+        rows(error=False)
+    )
     return HEAD + errors + warnings
 
 

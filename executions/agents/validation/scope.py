@@ -1,4 +1,4 @@
-"""What a graph is checked against: the blocks there are, those that may be used, and the agents it may run."""
+"""The context of validation: installed blocks, permitted blocks, and agents that may be run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def find_none(reference: Reference) -> Signature | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Scope:
-    """What holds outside the graph."""
+    """What validation needs to know besides the graph."""
 
     registry: BlockRegistry = field(default_factory=get_registry)
     may_use: Callable[[Block], bool] = allow_all
@@ -34,17 +34,17 @@ class Scope:
 
 @dataclass(frozen=True, kw_only=True)
 class Checked:
-    """A graph together with what its nodes are."""
+    """A graph with the blocks and pins of its nodes."""
 
     graph: Graph
     scope: Scope
-    embedded: tuple[Signature, ...] = ()  # the agents it came with
-    signature: Signature | None = None  # of the graph itself, where it is one of those
-    root: Signature | None = None  # of the graph they all came with
+    embedded: tuple[Signature, ...] = ()  # the agents imported with it
+    signature: Signature | None = None  # of the graph itself, if it is one of those
+    root: Signature | None = None  # of the graph they were all imported with
 
     @cached_property
     def blocks(self) -> Mapping[str, Block]:
-        """The block of each node whose block is known, by the id of the node."""
+        """Map the ids of nodes to their blocks, for nodes with a known block."""
         registry = self.scope.registry
         nodes = self.graph.nodes_by_id.items()
         return {id: registry.get(node.block_id) for id, node in nodes if node.block_id in registry}
@@ -55,7 +55,7 @@ class Checked:
         return {node_id: pins_of(nodes[node_id], block) for node_id, block in self.blocks.items()}
 
     def known_nodes(self) -> Iterator[tuple[Node, Block]]:
-        """Nodes whose block is there, each id once."""
+        """Yield the nodes with a known block, each id once."""
         for node_id, block in self.blocks.items():
             yield self.graph.nodes_by_id[node_id], block
 
@@ -63,18 +63,18 @@ class Checked:
         return (node for node, block in self.known_nodes() if block.type in kinds)
 
     def find_agent(self, reference: Reference) -> Signature | None:
-        """The agent a node means: one of those the graph came with, else one of the library."""
+        """Return the agent a node refers to: one imported with the graph, else one of the library."""
         found = match_signature(reference, self.embedded, owner=self.signature, root=self.root)
         return found or self.scope.find_agent(reference)
 
     def title(self, node_id: str) -> str:
-        """A node for a sentence: its name on the canvas or its block's, and its id."""
+        """Return a node's display name for messages: its title on the canvas or its block's name, and its id."""
         node, block = self.graph.node(node_id), self.blocks.get(node_id)
         own = node.metadata.get("customized_name") if node else None
         name = own if isinstance(own, str) and own else block.name if block else "Node"
         return f"{name[:80]} ({node_id[:60]})"
 
     def joined_links(self) -> Iterator[Link]:
-        """Links whose two nodes are there."""
+        """Yield the links with two existing nodes."""
         nodes = self.graph.nodes_by_id
         return (link for link in self.graph.links if link.source_id in nodes and link.sink_id in nodes)

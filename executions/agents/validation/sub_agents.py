@@ -1,4 +1,4 @@
-"""Checks of the nodes that run other agents."""
+"""Checks of nodes that run other agents."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def check_sub_agents(checked: Checked) -> Iterator[Problem]:
 
 def check_found(checked: Checked, node: Node, agent: Signature) -> Iterator[Problem]:
     if agent.first_problem:
-        message = f"{checked.title(node.id)}: the agent {agent.name[:80]!r} cannot run itself: {agent.first_problem}"
+        message = f"{checked.title(node.id)}: the agent {agent.name[:80]!r} itself cannot run: {agent.first_problem}"
         yield Problem(code=Code.SUB_AGENT_INVALID, message=message, node_id=node.id)
     given = given_inputs(checked, node)
     for name in required_names(agent):
@@ -51,7 +51,7 @@ def required_names(agent: Signature) -> list[str]:
 
 
 def given_inputs(checked: Checked, node: Node) -> set[str]:
-    """The names that have a value or a link."""
+    """Return the inputs that have a value or a link."""
     gathered = node.input_default.get("inputs")
     named = gathered if isinstance(gathered, Mapping) else {}
     values = {**node.input_default, **named}

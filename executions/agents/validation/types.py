@@ -1,4 +1,4 @@
-"""Whether what one pin gives can ever become what another takes, coercion at run time included."""
+"""Type compatibility of pins, including conversion at run time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from blocks.schema import JSON, compact_type
 
 NUMBERS = frozenset({"integer", "number"})
 SCALARS = NUMBERS | {"boolean", "string"}
-# What can become each kind; text may hold any of them, and everything has a text and fits a list of one.
+# What can be converted to each type; text may contain any of them, and everything fits text and a list of one.
 BECOMES: Mapping[str, frozenset[str]] = {
     "string": frozenset({*SCALARS, "array", "object"}),
     "array": frozenset({*SCALARS, "array", "object"}),
@@ -21,7 +21,7 @@ CONVERTED = {"integer": "number", "number": "number", "boolean": "boolean", "obj
 
 
 def kinds_of(schema: Mapping[str, JSON]) -> frozenset[str]:
-    """The JSON types a schema allows, null left out; empty means any."""
+    """Return the JSON types a schema allows, without null; empty means any."""
     options = schema.get("anyOf")
     if isinstance(options, list):
         kinds = [
@@ -39,7 +39,7 @@ def is_null(schema: Mapping[str, JSON]) -> bool:
 
 
 def can_fit(source: Mapping[str, JSON], sink: Mapping[str, JSON], *, scalar_key: str | None = None) -> bool:
-    """Whether some value of the source's type fits the sink's."""
+    """Return whether some value of the source's type fits the sink's."""
     given, taken = kinds_of(source), kinds_of(sink)
     if not given or not taken or (scalar_key and "object" in taken):
         return True
@@ -47,12 +47,12 @@ def can_fit(source: Mapping[str, JSON], sink: Mapping[str, JSON], *, scalar_key:
 
 
 def converter_type(sink: Mapping[str, JSON]) -> str:
-    """What a Universal Type Converter must make for the sink; empty when it cannot help."""
+    """Return the target type of a Universal Type Converter for the sink; empty when it cannot help."""
     return next((CONVERTED[kind] for kind in sorted(kinds_of(sink)) if kind in CONVERTED), "")
 
 
 def shown_type(schema: Mapping[str, JSON]) -> str:
-    """A schema's type for a sentence, whatever the schema came from."""
+    """Return a schema's type for messages; the schema may be malformed."""
     try:
         return compact_type(schema)[:80]
     except (KeyError, TypeError, AttributeError, RecursionError):

@@ -1,4 +1,4 @@
-"""All checks of a graph and of the graphs that came with it, in one pass each."""
+"""Validation of a graph and its sub-graphs with all checks."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CHECKS = (
 
 
 def validate(graph: Graph, scope: Scope | None = None) -> ValidationReport:
-    """What is wrong with a graph and its sub-graphs; in time linear in their size."""
+    """Report the problems of a graph and its sub-graphs, in time linear in their size."""
     return make_report(list(find_problems(graph, scope or Scope())))
 
 

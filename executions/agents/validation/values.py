@@ -1,4 +1,4 @@
-"""Checks of the values nodes carry: names the block knows, types that fit, secrets that should not be there."""
+"""Checks of node values: known names, fitting types, no secrets."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def check_old_names(checked: Checked, node: Node) -> Iterator[Problem]:
     used = [*node.input_default, *(link.sink_name for link in checked.graph.links_into(node.id))]
     for name in dict.fromkeys(used):
         if pins.current_name(name) != name:
-            message = f"{checked.title(node.id)}: {name!r} is called {pins.current_name(name)!r} today."
+            message = f"{checked.title(node.id)}: {name!r} is now called {pins.current_name(name)!r}."
             yield Problem(code=Code.OLD_NAME, message=message, node_id=node.id, pin=name)
 
 
 def check_types(checked: Checked, node: Node, block: Block) -> Iterator[Problem]:
-    """Values that cannot become what their pin takes; a pin that links fill in part is left to the run."""
+    """Check for values that cannot be converted to their pin's type; pins partly filled by links are skipped."""
     linked = {link.sink.pin for link in checked.graph.links_into(node.id) if link.sink.steps}
     for problem in check_given(block, sound_values(checked, node, block)):
         if problem.pin not in linked:
@@ -59,7 +59,7 @@ def check_types(checked: Checked, node: Node, block: Block) -> Iterator[Problem]
 
 
 def sound_values(checked: Checked, node: Node, block: Block) -> Mapping[str, JSON]:
-    """The values under names that lead to a pin; the others have a problem of their own."""
+    """Return the values whose names lead to a pin; the others are reported elsewhere."""
     pins = checked.pins[node.id]
     sound = {}
     for name, value in keep_known(block, node.input_default).items():
@@ -77,17 +77,19 @@ def check_secrets(checked: Checked, node: Node) -> Iterator[Problem]:
     for name, value in node.input_default.items():
         if is_stray(name, value, pins):
             message = (
-                f"{checked.title(node.id)}: {name[:80]!r} does not belong in a graph. Remove it; the credential kept "
-                "for the provider is used."
+                f"{checked.title(node.id)}: {name[:80]!r} does not belong in a graph. Remove it; the provider's "
+                "stored credential is used."
             )
             yield Problem(code=Code.STRAY_CREDENTIALS, message=message, node_id=node.id, pin=name[:200])
     for name in suspicious_pins(node):
-        message = f"{checked.title(node.id)}: {name[:80]!r} looks as if it held a key. Keep it as a credential instead."
+        message = (
+            f"{checked.title(node.id)}: {name[:80]!r} looks like a key. Store it as a credential instead."
+        )
         yield Problem(code=Code.SECRET_SUSPECTED, message=message, node_id=node.id, pin=name[:200])
 
 
 def is_stray(name: str, value: JSON, pins: NodePins) -> bool:
-    """A secret the node has no pin for, or credentials that point to nothing kept here."""
+    """Return whether it is a secret without a pin, or credentials that refer to nothing stored."""
     pin = pins.block.inputs_by_name.get(name)
     if pin is None:
         return name not in pins.dynamic_inputs and is_stray_secret(name, value)

@@ -1,5 +1,5 @@
-"""OAuth2: signing in at a provider, and keeping the sign-in fresh.
+"""OAuth2: signing in at a provider, and renewing the tokens.
 
-Written out rather than taken from a library: the requests must leave through the guarded client, and what is left is
-two addresses, one form and one JSON answer.
+Implemented here rather than taken from a library: requests must go through the guarded HTTP client, and what remains
+is two URLs, one form and one JSON response.
 """

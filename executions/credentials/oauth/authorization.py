@@ -1,4 +1,4 @@
-"""Signing in: sending a person to the provider, and knowing them again when they come back."""
+"""The OAuth2 authorization code flow: redirect to the provider, and check of the returning user."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 
 from accounts.models import User
 from executions import limits
-from executions.credentials.actions import NewCredential, keep
+from executions.credentials.actions import NewCredential, add_credential
 from executions.credentials.bound_server import Binding, check_binding
 from executions.credentials.errors import SignInRefused, SignInUnavailable
 from executions.credentials.oauth.providers import OAuthProvider, provider_named
-from executions.credentials.oauth.tokens import Granted, TokensRefused, trade_code
+from executions.credentials.oauth.tokens import Granted, TokensRefused, exchange_code
 from executions.credentials.secrets import OAuthTokens, close_secret
 from executions.models import StoredCredential
 
@@ -31,7 +31,7 @@ SALT = "executions.credentials.oauth"
 
 @dataclass(frozen=True, kw_only=True)
 class SignInRequest:
-    """What the person wants: a new credential, or a new sign-in for one they have; `next` is a path of this site."""
+    """A sign-in to start: for a new credential or an existing one; `next` is a path of this site to return to."""
 
     provider: str
     title: str = ""
@@ -40,22 +40,22 @@ class SignInRequest:
     next: str = ""
 
 
-def authorize_url(user: User, session_key: str, wish: SignInRequest) -> str:
-    """Where the person signs in. Nothing is stored: all that matters later is in the signed state.
+def authorize_url(user: User, session_key: str, sign_in: SignInRequest) -> str:
+    """Return the provider's sign-in page. Nothing is stored: the signed state carries everything needed later.
 
-    The state is worth something in this browser session, for ten minutes; the PKCE verifier is derived from it with
-    the site's key, so it never leaves this site before the code is traded.
+    The state is valid in this browser session only, for ten minutes. The PKCE verifier is derived from it with the
+    site's key, so it does not leave this site before the code is exchanged.
     """
-    provider = provider_named(wish.provider)
+    provider = provider_named(sign_in.provider)
     state = signing.dumps(
         {
             "nonce": secrets.token_urlsafe(24),
-            "login": login_mark(user, session_key),
-            "provider": wish.provider,
-            "title": wish.title,
-            "scopes": list(wish.scopes or provider.scopes),
-            "credential_id": wish.credential_id,
-            "next": wish.next,
+            "login": session_hash(user, session_key),
+            "provider": sign_in.provider,
+            "title": sign_in.title,
+            "scopes": list(sign_in.scopes or provider.scopes),
+            "credential_id": sign_in.credential_id,
+            "next": sign_in.next,
         },
         salt=SALT,
         compress=True,
@@ -63,12 +63,12 @@ def authorize_url(user: User, session_key: str, wish: SignInRequest) -> str:
     query = dict(provider.authorize_params) | {
         "response_type": "code",
         "client_id": provider.client_id,
-        "redirect_uri": redirect_uri(wish.provider),
+        "redirect_uri": redirect_uri(sign_in.provider),
         "state": state,
         "code_challenge": challenge_of(verifier_of(state)),
         "code_challenge_method": "S256",
     }
-    scopes = provider.scope_separator.join(wish.scopes or provider.scopes)
+    scopes = provider.scope_separator.join(sign_in.scopes or provider.scopes)
     if scopes:
         query["scope"] = scopes
     joint = "&" if urlsplit(provider.authorize_url).query else "?"
@@ -76,7 +76,7 @@ def authorize_url(user: User, session_key: str, wish: SignInRequest) -> str:
 
 
 def read_state(user: User, session_key: str, name: str, state: str) -> SignInRequest:
-    """What was wished when the person left; raises SignInRefused unless it is they who come back, in time."""
+    """Return the sign-in that was started; raises SignInRefused when the state is expired or of another session."""
     try:
         said: dict[str, Any] = signing.loads(
             state, salt=SALT, max_age=timedelta(seconds=limits.OAUTH_STATE_SECONDS)
@@ -85,7 +85,7 @@ def read_state(user: User, session_key: str, name: str, state: str) -> SignInReq
         raise SignInRefused("The sign-in took too long.") from None
     except signing.BadSignature:
         raise SignInRefused("This sign-in was not started here.") from None
-    if said["provider"] != name or not constant_time_compare(said["login"], login_mark(user, session_key)):
+    if said["provider"] != name or not constant_time_compare(said["login"], session_hash(user, session_key)):
         raise SignInRefused("This sign-in was started in another browser session.")
     return SignInRequest(
         provider=name,
@@ -96,49 +96,49 @@ def read_state(user: User, session_key: str, name: str, state: str) -> SignInReq
     )
 
 
-def finish(user: User, wish: SignInRequest, *, code: str, state: str) -> StoredCredential:
-    """Trade the code and keep the tokens; raises SignInRefused, SignInUnavailable. A code is worth one credential."""
-    provider = provider_named(wish.provider)
+def finish(user: User, sign_in: SignInRequest, *, code: str, state: str) -> StoredCredential:
+    """Exchange the code and store the tokens; raises SignInRefused, SignInUnavailable. A code works once."""
+    provider = provider_named(sign_in.provider)
     try:
-        granted = trade_code(
-            provider, code=code, verifier=verifier_of(state), redirect_uri=redirect_uri(wish.provider)
+        granted = exchange_code(
+            provider, code=code, verifier=verifier_of(state), redirect_uri=redirect_uri(sign_in.provider)
         )
     except TokensRefused as refusal:
         raise (SignInRefused if refusal.for_good else SignInUnavailable)(str(refusal)) from None
-    known = own_sign_in(user, wish)
+    known = own_sign_in(user, sign_in)
     return (
-        renew(known, provider, wish, granted)
+        renew(known, provider, sign_in, granted)
         if known
-        else keep(user, new_credential(provider, wish, granted))
+        else add_credential(user, new_credential(provider, sign_in, granted))
     )
 
 
-def own_sign_in(user: User, wish: SignInRequest) -> StoredCredential | None:
-    """The credential that is to be signed in again; None when a new one is wanted, or that one is gone."""
-    if not wish.credential_id:
+def own_sign_in(user: User, sign_in: SignInRequest) -> StoredCredential | None:
+    """Return the credential to sign in again; None when a new one is wanted, or that one was deleted."""
+    if not sign_in.credential_id:
         return None
     own = StoredCredential.objects.filter(
-        user=user, provider=wish.provider, kind=StoredCredential.Kind.OAUTH2
+        user=user, provider=sign_in.provider, kind=StoredCredential.Kind.OAUTH2
     )
-    return own.filter(pk=uuid.UUID(wish.credential_id)).first()
+    return own.filter(pk=uuid.UUID(sign_in.credential_id)).first()
 
 
-def new_credential(provider: OAuthProvider, wish: SignInRequest, granted: Granted) -> NewCredential:
+def new_credential(provider: OAuthProvider, sign_in: SignInRequest, granted: Granted) -> NewCredential:
     return NewCredential(
-        provider=wish.provider,
+        provider=sign_in.provider,
         kind=StoredCredential.Kind.OAUTH2,
         secret=OAuthTokens(access_token=granted.access_token, refresh_token=granted.refresh_token),
-        title=wish.title or provider.title,
+        title=sign_in.title or provider.title,
         host=provider.host,
-        scopes=wish.scopes if granted.scopes is None else granted.scopes,
+        scopes=sign_in.scopes if granted.scopes is None else granted.scopes,
         expires_at=granted.expires_at,
     )
 
 
 def renew(
-    known: StoredCredential, provider: OAuthProvider, wish: SignInRequest, granted: Granted
+    known: StoredCredential, provider: OAuthProvider, sign_in: SignInRequest, granted: Granted
 ) -> StoredCredential:
-    new = new_credential(provider, wish, granted)
+    new = new_credential(provider, sign_in, granted)
     known.secret = close_secret(new.secret)
     known.scopes = list(new.scopes)
     known.expires_at, known.signed_out_at, known.refreshing_until = new.expires_at, None, None
@@ -152,12 +152,12 @@ def renew(
 
 
 def redirect_uri(provider: str) -> str:
-    """What the provider must know as this site's address."""
+    """Return the redirect URI to register at the provider."""
     return f"{settings.SITE_URL}{reverse('credential-oauth-callback', args=[provider])}"
 
 
-def login_mark(user: User, session_key: str) -> str:
-    """Says who is logged in where, without saying it to the provider."""
+def session_hash(user: User, session_key: str) -> str:
+    """Return a hash that identifies user and session without revealing them to the provider."""
     return salted_hmac(SALT, f"{user.pk}:{session_key}", algorithm="sha256").hexdigest()
 
 

@@ -17,7 +17,7 @@ Address = Annotated[str, StringConstraints(pattern=r"^https?://[^\s]+$", max_len
 
 
 class OAuthProvider(BaseModel):
-    """Where people sign in, and as which client this site is known there."""
+    """A provider's endpoints, and the client this site is registered as there."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -26,7 +26,7 @@ class OAuthProvider(BaseModel):
     token_url: Address
     client_id: str = Field(min_length=1)
     client_secret: SecretStr = SecretStr("")
-    client_auth: Literal["body", "basic"] = "body"  # where the token address expects the secret
+    client_auth: Literal["body", "basic"] = "body"  # where the token endpoint expects the secret
     scopes: tuple[str, ...] = ()
     scope_separator: str = " "
     host: str = ""  # where the token may be sent; without one, blocks name the credential
@@ -37,7 +37,7 @@ PROVIDERS: TypeAdapter[dict[str, OAuthProvider]] = TypeAdapter(dict[Name, OAuthP
 
 
 def configured() -> Mapping[str, OAuthProvider]:
-    """By name; raises ValueError when the variable is no such JSON."""
+    """Return the providers by name; raises ValueError when the variable is not valid."""
     return _parse(settings.COPILOT_OAUTH_PROVIDERS)
 
 
@@ -47,7 +47,7 @@ def _parse(text: str) -> Mapping[str, OAuthProvider]:
 
 
 def provider_named(name: str) -> OAuthProvider:
-    """Raises NoSuchProvider."""
+    """Return the provider of that name; raises NoSuchProvider."""
     found = configured().get(name)
     if found is None:
         raise NoSuchProvider
@@ -55,12 +55,12 @@ def provider_named(name: str) -> OAuthProvider:
 
 
 def check_providers(**kwargs: object) -> list[CheckMessage]:
-    """A system check: names what is wrong and where, never a value, which may be a secret."""
+    """Check COPILOT_OAUTH_PROVIDERS. Messages name the field and never its value, which may be a secret."""
     try:
         configured()
     except ValidationError as error:
         places = [
-            f"{'.'.join(map(str, problem['loc'])) or 'the whole'}: {problem['msg']}"
+            f"{'.'.join(map(str, problem['loc'])) or 'value'}: {problem['msg']}"
             for problem in error.errors(include_input=False, include_url=False)
         ]
         hint = "See docs/how-to/sign-in-with-oauth.md for the format."

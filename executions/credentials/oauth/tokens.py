@@ -1,4 +1,4 @@
-"""The token address of a provider: trading a code or a refresh token for tokens."""
+"""The token endpoint of a provider: exchanging a code or a refresh token for tokens."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from boundary.http import OutboundRequest, OutboundResponse, fetch
 from executions import limits
 from executions.credentials.oauth.providers import OAuthProvider
 
-LOST = frozenset({"invalid_grant", "bad_refresh_token", "invalid_token"})  # no retry will help
-LONGEST_LIFE_SECONDS = 10 * 366 * 86_400
+PERMANENT_ERRORS = frozenset({"invalid_grant", "bad_refresh_token", "invalid_token"})  # no retry will help
+MAX_LIFETIME_SECONDS = 10 * 366 * 86_400
 
 
 class TokensRefused(Exception):
-    """The provider gave no tokens; `for_good` when it never will for what was sent."""
+    """The provider gave no tokens; `for_good` when retrying the same request cannot help."""
 
     def __init__(self, message: str, *, for_good: bool) -> None:
         super().__init__(message)
@@ -31,26 +31,26 @@ class TokensRefused(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Granted:
-    """What the provider gave."""
+    """The tokens a provider granted."""
 
     access_token: str = field(repr=False)
     refresh_token: str = field(default="", repr=False)
     expires_at: datetime | None = None
-    scopes: tuple[str, ...] | None = None  # None: those that were asked for
+    scopes: tuple[str, ...] | None = None  # None: those that were requested
 
 
-def trade_code(provider: OAuthProvider, *, code: str, verifier: str, redirect_uri: str) -> Granted:
-    """The tokens of a person who just came back; raises TokensRefused."""
+def exchange_code(provider: OAuthProvider, *, code: str, verifier: str, redirect_uri: str) -> Granted:
+    """Exchange the code of a completed sign-in for tokens; raises TokensRefused."""
     form = {"code": code, "code_verifier": verifier, "redirect_uri": redirect_uri}
-    return ask(provider, {"grant_type": "authorization_code"} | form)
+    return request_tokens(provider, {"grant_type": "authorization_code"} | form)
 
 
-def trade_refresh_token(provider: OAuthProvider, refresh_token: str) -> Granted:
-    """New tokens for an old sign-in; raises TokensRefused."""
-    return ask(provider, {"grant_type": "refresh_token", "refresh_token": refresh_token})
+def exchange_refresh_token(provider: OAuthProvider, refresh_token: str) -> Granted:
+    """Exchange a refresh token for new tokens; raises TokensRefused."""
+    return request_tokens(provider, {"grant_type": "refresh_token", "refresh_token": refresh_token})
 
 
-def ask(provider: OAuthProvider, form: Mapping[str, str]) -> Granted:
+def request_tokens(provider: OAuthProvider, form: Mapping[str, str]) -> Granted:
     headers = {"Accept": "application/json"}
     sent = dict(form) | {"client_id": provider.client_id}
     secret = provider.client_secret.get_secret_value()
@@ -75,28 +75,28 @@ def ask(provider: OAuthProvider, form: Mapping[str, str]) -> Granted:
 
 
 def basic(client_id: str, secret: str) -> str:
-    """Both parts in form encoding first, as RFC 6749 wants it."""
+    """Return the Basic authorization header, both parts form-encoded first as RFC 6749 requires."""
     return (
         "Basic " + base64.b64encode(f"{quote(client_id, safe='')}:{quote(secret, safe='')}".encode()).decode()
     )
 
 
 def read(response: OutboundResponse, provider: OAuthProvider) -> Granted:
-    """What an answer says; an error may come with status 200, and the answer as a form."""
+    """Read a token response; an error may have status 200, and a response be form-encoded. Raises TokensRefused."""
     answer = parse(response)
     problem = str(answer.get("error") or "")
     if problem:
-        words = str(answer.get("error_description") or problem)[:300]
-        raise TokensRefused(f"The provider refused: {words}", for_good=problem in LOST)
+        description = str(answer.get("error_description") or problem)[:300]
+        raise TokensRefused(f"The provider refused: {description}", for_good=problem in PERMANENT_ERRORS)
     access = answer.get("access_token")
     if response.status >= 400 or not isinstance(access, str) or not access:
         raise TokensRefused(
-            f"The provider answered {response.status}, without a token that can be read.", for_good=False
+            f"The provider answered with status {response.status} and no readable token.", for_good=False
         )
     return Granted(
         access_token=access,
         refresh_token=str(answer.get("refresh_token") or ""),
-        expires_at=end_of(answer.get("expires_in")),
+        expires_at=expiry_of(answer.get("expires_in")),
         scopes=scopes_of(answer.get("scope"), provider.scope_separator),
     )
 
@@ -112,15 +112,15 @@ def parse(response: OutboundResponse) -> dict[str, Any]:
     return answer if isinstance(answer, dict) else {}
 
 
-def end_of(seconds: object) -> datetime | None:
-    """When the access token ends; None when the provider did not say."""
+def expiry_of(seconds: object) -> datetime | None:
+    """Return when the access token expires; None when the provider gave no lifetime."""
     try:
-        life = float(str(seconds))
+        lifetime = float(str(seconds))
     except ValueError:
         return None
-    if not 0 < life < LONGEST_LIFE_SECONDS:
+    if not 0 < lifetime < MAX_LIFETIME_SECONDS:
         return None
-    return timezone.now() + timedelta(seconds=life)
+    return timezone.now() + timedelta(seconds=lifetime)
 
 
 def scopes_of(text: object, separator: str) -> tuple[str, ...] | None:

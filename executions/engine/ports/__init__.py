@@ -1,1 +1,1 @@
-"""The doors of a block that need rows of ours: files, stored values, sub-agents, tools, the model, the clock."""
+"""Ports of blocks that need our database: files, stored values, sub-agents, tools, the model, the clock."""

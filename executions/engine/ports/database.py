@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def persist(work: Callable[[], T]) -> T:
-    """Run `work`, which may run twice; raises LeaseLost when the database stays away for the length of a lease.
+    """Run `work`, which may run twice; raises LeaseLost when the database is unavailable for the length of a lease.
 
     The connection is released at once, because what the block does next may take long.
     """

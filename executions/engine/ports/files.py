@@ -1,4 +1,4 @@
-"""The user's workspace, as the files of a block."""
+"""The files port: the user's workspace."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SCHEME = "workspace://"
 
 
 class WorkspaceFiles:
-    """Files of one user; what is another's is as good as not there."""
+    """Files of one user; those of others are reported as missing."""
 
     def __init__(self, user: User, outside_sources: taint.Sources = ()) -> None:
         self._user = user

@@ -1,4 +1,4 @@
-"""The model of a block: each answer is paid for and written down, so that a second attempt does not ask again."""
+"""The model port: answers are charged and recorded, so that a second attempt does not ask again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from llm.types import CancelSignal, Completion, Request, ToolCallRequest, Usage
 
 
 class RecordingModel:
-    """Answers from what an earlier attempt of the same run was told, as far as the questions are the same."""
+    """Repeats the recorded answers of an earlier attempt as long as the requests are the same."""
 
     def __init__(self, model: ModelPort, store: StorePort, check_budget: Callable[[], None]) -> None:
         self._model = model

@@ -1,4 +1,4 @@
-"""Values that outlive a node run, in rows."""
+"""The store port: values that outlive a node run, in the database."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_KEY_CHARACTERS = 255
 
 @dataclass(frozen=True, kw_only=True)
 class StoredValues:
-    """The values one node run may see: each scope belongs to what its name says."""
+    """The values a node run may access, by scope."""
 
     user_id: int
     agent_id: str
@@ -39,7 +39,7 @@ class StoredValues:
         return self.get(scope, key)
 
     def remove(self, scope: StoreScope, key: str) -> None:
-        """Forget a value; twice is as good as once."""
+        """Delete a value, if there is one."""
         mine = StoredValue.objects.filter(user_id=self.user_id, scope=self._name(scope), key=checked(key))
         persist(mine.delete)
 
@@ -61,11 +61,11 @@ class StoredValues:
 
 
 def scope_of_run(run_id: uuid.UUID) -> str:
-    """Where a single run keeps what its next attempt needs."""
+    """Return where a single run stores what its next attempt needs."""
     return f"{StoreScope.NODE_EXECUTION.value}:{run_id}"
 
 
 def checked(key: str) -> str:
     if not 0 < len(key) <= MAX_KEY_CHARACTERS:
-        raise PortError(f"A key has 1 to {MAX_KEY_CHARACTERS} characters.")
+        raise PortError(f"A key must have 1 to {MAX_KEY_CHARACTERS} characters.")
     return key

@@ -1,4 +1,4 @@
-"""Sub-agents: a child execution each, waited for without holding a worker for long."""
+"""The sub-agents port: starts a child execution and waits for it without holding a worker for long."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from llm.types import CancelSignal
 
 @dataclass(frozen=True, kw_only=True)
 class Glimpse:
-    """What is new of a child: outputs not seen before, and its end."""
+    """News of a child execution: new outputs, and its end."""
 
     fresh: list[tuple[str, JSON]]
     execution: Execution
@@ -88,7 +88,7 @@ class SubAgents:
         return found
 
     def _look(self, child_id: uuid.UUID, seen: Counter[str], deadline: float) -> Glimpse:
-        """Wait for something new of the child; return its state when the time is over."""
+        """Wait for news of the child; return its state when the time is over."""
 
         def glimpse() -> Glimpse:
             child = Execution.objects.get(pk=child_id)
@@ -106,6 +106,6 @@ class SubAgents:
         return found or persist(glimpse)
 
     def _note_end(self, child: Execution) -> None:
-        """Note on the run why a child that failed gave no more outputs."""
+        """Record on the run why a failed child gave no more outputs."""
         if child.status != Execution.COMPLETED:
             self.run_at_work.note = f"The agent it ran ended as {child.status}: {child.error}".strip()

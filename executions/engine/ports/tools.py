@@ -1,4 +1,4 @@
-"""The nodes an orchestrator may use as tools: how they are offered to the model, and how a call is run."""
+"""The tools port: the nodes that an orchestrator offers to the model as tools, and their calls."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def by_pin(pairs: Sequence[tuple[str, JSON]]) -> dict[str, JSON]:
 
 
 def offers_of(plan: Plan, node: PlannedNode) -> list[ToolOffer]:
-    """One function for each node that a tool link leads to."""
+    """Return one function for each node that a tool link leads to."""
     linked: dict[str, list[Link]] = {}
     for link in node.links:
         if node.is_tool_link(link):

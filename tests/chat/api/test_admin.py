@@ -102,7 +102,7 @@ def test_requeueing_gives_a_stuck_turn_to_another_worker(operator: Client, send:
     heir = FakeWorker(turn, owner="heir")
     assert heir.lease.attempt == stuck.lease.attempt + 1
     heir.finish()
-    assert LogEntry.objects.get().change_message == "Given to another worker."
+    assert LogEntry.objects.get().change_message == "Requeued."
 
 
 def test_deleting_a_session_takes_the_products_own_way(

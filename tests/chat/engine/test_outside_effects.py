@@ -11,7 +11,7 @@ from pytest_django import Settings
 
 from attack.outside import ask_for_password, listener
 from chat.models import Session
-from executions.credentials.actions import NewCredential, keep
+from executions.credentials.actions import NewCredential, add_credential
 from executions.credentials.secrets import PasswordSecret
 from executions.models import Execution, Schedule
 from executions.reviews.decisions import decide
@@ -53,7 +53,7 @@ def mail_server(settings: Settings, monkeypatch: pytest.MonkeyPatch, evil: EvilS
 def give_login(session: Session, provider: str, port: int) -> None:
     assert session.user is not None
     secret = PasswordSecret(username="ann@example.com", password="right")
-    keep(
+    add_credential(
         session.user,
         NewCredential(provider=provider, kind="user_password", secret=secret, host="127.0.0.1", port=port),
     )

@@ -81,7 +81,7 @@ def test_what_does_not_fit_its_kind_is_refused_by_field(
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"host": ""}, "Say which in `host`"),
+        ({"host": ""}, "Enter it as `host`"),
         ({"host": "https://api.example.com"}, "is not a host"),
         ({"host": "api.example.com:8443"}, "is not a host"),
         ({"host": "api.example.com/path"}, "is not a host"),
@@ -90,7 +90,7 @@ def test_what_does_not_fit_its_kind_is_refused_by_field(
         ({"host": "*.co.uk"}, "hosts of many owners"),
         ({"host": "*.github.io"}, "hosts of many owners"),
         ({"host": "*.192.0.2.1"}, "hosts of many owners"),
-        ({"ca_certificate": "x"}, "with a login only"),
+        ({"ca_certificate": "x"}, "Only a login can have"),
         ({"host": "*"}, "is not a host"),
         ({"host": "a.*.example"}, "is not a host"),
         ({"headers": {}}, "at least one header"),
@@ -110,7 +110,7 @@ def test_headers_and_hosts_that_cannot_be_sent_are_refused(
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"host": ""}, "A login is sent to one server only. Say which in `host`"),
+        ({"host": ""}, "A login is only sent to one server. Enter it as `host`"),
         ({"host": "*.example.com"}, "is not a host"),
         ({"host": "a.example.com,b.example.com"}, "is not a host"),
         ({"host": "/var/run/postgresql"}, "is not a host"),
@@ -118,7 +118,7 @@ def test_headers_and_hosts_that_cannot_be_sent_are_refused(
         ({"host": "https://mail.example.com"}, "is not a host"),
         ({"host": "mail.example.com#evil.example"}, "is not a host"),
         ({"host": "me@mail.example.com"}, "is not a host"),
-        ({"provider": "imap"}, "Say in `port` which port"),
+        ({"provider": "imap"}, "Enter the port of"),
         ({"ca_certificate": "trust me"}, "is not a certificate"),
         (
             {"ca_certificate": "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----"},
@@ -168,7 +168,7 @@ def test_a_kept_secret_goes_to_another_server_only_when_it_is_given_again(
     url = f"{URL}/{row.pk}"
     refused = as_ada.patch(url, change, content_type="application/json")
     assert refused.status_code == 400
-    assert "Give the secret again together with the new server" in refused.json()["error"]["message"]
+    assert "Enter the secret again together with the new server" in refused.json()["error"]["message"]
     row.refresh_from_db()
     assert (row.host, row.port) == ("mail.example.com", 587)
     again = change | {"username": "ann", "password": "new"}

@@ -19,7 +19,7 @@ from blocks.errors import BlockFailed, CredentialsMissing
 from blocks.ports import CredentialUnbound
 from blocks.run import run_block
 from boundary.destinations import Destination, read_destination
-from executions.credentials.actions import NewCredential, keep
+from executions.credentials.actions import NewCredential, add_credential
 from executions.credentials.errors import BoundElsewhere, CredentialExpired, NotEncrypted, SecretUnreadable
 from executions.credentials.lookup import StoredCredentials
 from executions.credentials.secrets import ApiKeySecret, HeadersSecret, OAuthTokens, PasswordSecret, Secret
@@ -35,7 +35,9 @@ KINDS: dict[type[Secret], str] = {
 
 
 def give(user: User, provider: str, secret: Secret, **more: Any) -> StoredCredential:
-    return keep(user, NewCredential(provider=provider, kind=KINDS[type(secret)], secret=secret, **more))
+    return add_credential(
+        user, NewCredential(provider=provider, kind=KINDS[type(secret)], secret=secret, **more)
+    )
 
 
 def login(
@@ -103,14 +105,14 @@ def test_a_login_is_sent_to_no_server_that_its_owner_did_not_name(
 def test_a_login_is_not_handed_to_a_block_that_does_not_say_where_it_sends(ada: User) -> None:
     row = login(ada)
     assert find(ada, "smtp") is None
-    with pytest.raises(BoundElsewhere, match="does not say to which"):
+    with pytest.raises(BoundElsewhere, match="does not name the server"):
         find(ada, "smtp", credentials_id=str(row.pk))
 
 
 def test_a_login_without_a_server_is_sent_nowhere_and_says_where_to_bind_it(ada: User) -> None:
     row = unbound_login(ada)
     for chosen in ("", str(row.pk)):
-        with pytest.raises(CredentialUnbound, match=r"Old mail is bound to no server yet.* Open credentials"):
+        with pytest.raises(CredentialUnbound, match=r"Old mail is not bound to a server yet.* Open credentials"):
             find(ada, "smtp", host="mail.example.com", port=587, credentials_id=chosen)
     with pytest.raises(CredentialUnbound):
         find(ada, "smtp", credentials_id=str(row.pk))
@@ -196,9 +198,9 @@ def test_headers_travel_to_the_given_port_alone(ada: User) -> None:
 def test_headers_travel_over_https_alone(ada: User, settings: Settings) -> None:
     row = give(ada, "http", HeadersSecret(headers={"X-Key": "canary"}), host="api.example.com")
     plain: dict[str, Any] = {"host": "api.example.com", "port": 80, "tls": False}
-    with pytest.raises(NotEncrypted, match=r"over https only\. Write the address with https"):
+    with pytest.raises(NotEncrypted, match=r"over https\. Use an https"):
         find(ada, "http", **plain)
-    with pytest.raises(NotEncrypted, match="over https only"):
+    with pytest.raises(NotEncrypted, match=r"over https\. Use"):
         find(ada, "http", credentials_id=str(row.pk), **plain)
     assert find(ada, "http", host="other.example.com", port=80, tls=False) is None
     settings.BOUNDARY_PLAINTEXT_HOSTS = ["api.example.com:80"]
@@ -233,7 +235,7 @@ def test_a_key_kept_for_a_host_serves_web_requests_there(ada: User) -> None:
 def test_an_expired_one_says_so(ada: User) -> None:
     yesterday = datetime.now(UTC) - timedelta(days=1)
     give(ada, "openai", ApiKeySecret(api_key="x"), title="Work key", expires_at=yesterday)
-    with pytest.raises(CredentialExpired, match=r"Work key expired on .* Put a new one"):
+    with pytest.raises(CredentialExpired, match=r"Work key expired on .* Replace it under"):
         find(ada, "openai")
 
 

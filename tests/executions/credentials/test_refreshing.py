@@ -15,7 +15,7 @@ from boundary.destinations import Destination
 from executions.credentials.actions import Changes, change
 from executions.credentials.errors import RefreshFailed, SignInAgain
 from executions.credentials.lookup import StoredCredentials
-from executions.credentials.oauth.refresh import fresh_tokens, take_turn
+from executions.credentials.oauth.refresh import fresh_tokens, lock_for_refresh
 from executions.models import StoredCredential
 from tests.accounts.conftest import race
 from tests.executions.credentials.conftest import Provider, sign_in
@@ -76,7 +76,7 @@ def test_a_refresh_token_that_is_over_says_sign_in_again(
     let_end(signed_in, seconds=-1)
     for _ in range(2):
         with pytest.raises(
-            SignInAgain, match=r"The sign-in of Acme has ended\. Sign in again under credentials"
+            SignInAgain, match=r"The sign-in of Acme has expired\. Sign in again under credentials"
         ):
             find(signed_in)
     assert trades(provider) == 1, "a dead refresh token was tried again"
@@ -119,7 +119,7 @@ def test_a_provider_in_trouble_is_asked_again_later(
     with pytest.raises(RefreshFailed, match="could not be renewed"):
         find(signed_in)
     settings.COPILOT_OAUTH_PROVIDERS, kept = "", settings.COPILOT_OAUTH_PROVIDERS
-    with pytest.raises(RefreshFailed, match="Nobody has configured a sign-in for acme any more"):
+    with pytest.raises(RefreshFailed, match="A sign-in for acme is no longer configured"):
         find(signed_in)
     settings.COPILOT_OAUTH_PROVIDERS = kept
     assert find(signed_in).api_key != old.api_key
@@ -149,7 +149,7 @@ def test_a_refresher_that_died_is_replaced(
     let_end(signed_in, seconds=-1)
     monkeypatch.setattr("executions.limits.OAUTH_REFRESH_HOLD_SECONDS", 0.2)
     signed_in.refresh_from_db()
-    assert take_turn(signed_in) and not take_turn(signed_in)
+    assert lock_for_refresh(signed_in) and not lock_for_refresh(signed_in)
     assert find(signed_in).api_key and trades(provider) == 1
 
 

@@ -190,7 +190,7 @@ def test_a_loop_that_never_ends_is_ended(monkeypatch: pytest.MonkeyPatch) -> Non
     links = ["start.list -> again.list", "again.updated_list -> again.list"]
     state, events = finish(plan(graph(nodes, links)))
     assert state.failure is not None
-    assert "Does a loop of the agent ever end?" in state.failure.error
+    assert "Check that every loop ends." in state.failure.error
     assert len(events) <= 50
 
 

@@ -73,7 +73,7 @@ def test_a_graph_with_a_block_that_is_gone_fails_with_words(execution_of: Make) 
 def test_a_version_that_is_gone_fails_with_words(execution_of: Make) -> None:
     execution = execution_of(SUM, SUM_LINKS, {"x": 1})
     execution.agent.versions.all().delete()
-    assert "no longer there" in work_on(execution).error
+    assert "no longer exists" in work_on(execution).error
 
 
 def test_what_was_committed_is_not_run_again(execution_of: Make, marks: Path) -> None:

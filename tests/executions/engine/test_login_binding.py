@@ -85,7 +85,7 @@ def test_a_login_without_a_server_that_nobody_chose_is_not_even_asked_about(
 ) -> None:
     keep_unbound(ann)
     answer = execute(ann, "SQL Query", sql(thief))
-    assert "Shop is bound to no server yet" in answer["error"] and "Open credentials" in answer["error"]
+    assert "Shop is not bound to a server yet" in answer["error"] and "Open credentials" in answer["error"]
     assert thief.startup == b"" and not Review.objects.exists()
 
 

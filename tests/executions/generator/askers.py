@@ -45,10 +45,10 @@ class Shop:
     user: User
     told: list[tuple[float, str]] = field(default_factory=list)
 
-    def with_asker(self, asker: Any, scope: Scope | None = None) -> BuildTools:
+    def with_asker(self, model: Any, scope: Scope | None = None) -> BuildTools:
         return BuildTools(
             user=self.user,
-            asker=asker,
+            model=model,
             scope=scope or Scope(),
-            tell=lambda share, text: self.told.append((share, text)),
+            report=lambda share, text: self.told.append((share, text)),
         )

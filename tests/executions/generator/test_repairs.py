@@ -122,7 +122,7 @@ def test_a_patch_touches_only_what_it_names() -> None:
 @pytest.mark.parametrize(
     ("patch", "words"),
     [
-        ({"remove_nodes": ["nobody"]}, "is no node of the agent"),
+        ({"remove_nodes": ["nobody"]}, "is not a node of the agent"),
         ({"add_nodes": [{"id": "in", "block_id": "x"}]}, "is taken"),
         ({"nodes": []}, "no `nodes`"),
     ],

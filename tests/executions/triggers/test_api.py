@@ -160,9 +160,9 @@ def test_what_was_refused_or_is_on_its_way_is_not_replayed(as_ada: Client, calle
     delivery = TriggerDelivery.objects.get()
     url = f"{URL}/{shown.trigger.pk}/deliveries/{delivery.pk}/replay"
     refused = post(as_ada, url)
-    assert refused.status_code == 409 and "nothing of it was kept" in refused.json()["error"]["message"]
+    assert refused.status_code == 409 and "its data was not stored" in refused.json()["error"]["message"]
     TriggerDelivery.objects.update(state="stored")
-    assert "on its way" in post(as_ada, url).json()["error"]["message"]
+    assert "has not been started yet" in post(as_ada, url).json()["error"]["message"]
 
 
 def test_nobody_else_sees_changes_or_replays(called: Agent, bob: User) -> None:

@@ -70,7 +70,7 @@ def test_an_agent_is_built_saved_and_linked_with_honest_progress(caller: Caller)
     assert (agent.source, agent.versions.get().is_valid) == ("generated", True)
     told = [(shown["progress"], shown["message"]) for shown in caller.channel.shown]
     assert [share for share, _ in told] == sorted(share for share, _ in told)
-    assert told[0][1] == "Taking the goal apart"
+    assert told[0][1] == "Splitting the goal into steps"
     assert told[-1][1] == "Saving the agent"
 
 
@@ -345,7 +345,7 @@ def test_a_broken_outside_generator_is_made_up_for(
     service.answers = answers
     made = caller.call("create_agent", description="greets people by name")
     assert made["type"] == "agent_saved"
-    assert any("outside generator" in note for note in made["notes"]), made["notes"]
+    assert any("external generator" in note for note in made["notes"]), made["notes"]
 
 
 def test_an_outside_generator_that_is_down_is_made_up_for(caller: Caller, settings: Settings) -> None:
