@@ -5,7 +5,8 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 
-from durable.wait import WaitStop, wait_for
+from durable.stop_signal import StopSignal
+from durable.wait import wait_for
 from executions import limits
 from executions.models import Execution
 from executions.models.status import PublicStatus
@@ -25,7 +26,7 @@ def execution_with_news(execution_id: uuid.UUID) -> Execution | None:
 def wait_for_execution(
     execution_id: uuid.UUID,
     seconds: float,
-    stop: WaitStop | None = None,
+    stop: StopSignal | None = None,
     seen: Callable[[Execution], None] = lambda execution: None,
 ) -> Execution:
     """Return the execution once it has ended or asks a person, or as it is when the time is over or `stop` is set.

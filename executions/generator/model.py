@@ -10,7 +10,8 @@ from typing import Any, Protocol
 import llm
 from accounts.ledger import charge_answer, check_budget
 from accounts.models import User
-from llm.types import CancelSignal, Request
+from durable.stop_signal import StopSignal
+from llm.types import Request
 
 AS_JSON = {"type": "json_object"}
 
@@ -24,7 +25,7 @@ class TextModel(Protocol):
 class ConfiguredModel:
     """The site's model. `key` names the work: its n-th question is charged once, whoever asks it how often."""
 
-    def __init__(self, user: User, *, key: str, job_id: uuid.UUID | None, cancelled: CancelSignal) -> None:
+    def __init__(self, user: User, *, key: str, job_id: uuid.UUID | None, cancelled: StopSignal) -> None:
         self._user = user
         self._key = hashlib.sha256(key.encode()).hexdigest()[:32]
         self._job_id = job_id

@@ -21,7 +21,7 @@ from blocks.prepare import prepare
 from durable.connections import release
 from durable.current_owner import acting_for
 from durable.errors import LeaseLost
-from durable.stop_signal import StopReason
+from durable.stop_signal import StopReason, StopSignal
 from durable.transactions import in_transaction
 from executions import limits, permissions
 from executions.engine.billing import price_of
@@ -32,7 +32,6 @@ from executions.errors import BadInputs, BlockDenied, NotAlone
 from executions.graph import Node
 from executions.run_block.memory import Memory
 from executions.run_block.scope import SingleScope
-from llm.types import CancelSignal
 
 NAMESPACE = uuid.UUID("5f9c3f0e-6f0b-4a57-9c58-1f2f6d1f7a11")
 TOO_LONG = (
@@ -71,7 +70,7 @@ class SingleResult:
 def run_single_block(
     user: User,
     wanted: SingleRun,
-    cancel: CancelSignal | None = None,
+    cancel: StopSignal | None = None,
     dependencies: EngineDependencies | None = None,
 ) -> SingleResult:
     """Run a block to its end or its time limit, and return the result.
@@ -127,7 +126,7 @@ def make_run(user: User, block: Block, wanted: SingleRun, dependencies: EngineDe
 # --- at work ------------------------------------------------------------------------------------
 
 
-def finish(run: NodeRun, seconds: float, cancel: CancelSignal | None) -> None:
+def finish(run: NodeRun, seconds: float, cancel: StopSignal | None) -> None:
     """Run it on a thread of its own; one that does not stop when its time is over is abandoned."""
     remove = cancel.add_callback(run.stop.set) if cancel is not None else (lambda: None)
     run.begin()
