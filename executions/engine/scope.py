@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from accounts.ledger import OverBudget, check_budget
+from accounts.budgets import check_budget
+from accounts.errors import OverBudget
 from blocks.adapters.live import live_ports
 from blocks.base import Leaves
 from blocks.context import BlockContext

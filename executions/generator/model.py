@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 import llm
-from accounts.ledger import charge_answer, check_budget
+from accounts.budgets import check_budget
+from accounts.ledger import charge_answer
 from accounts.models import User
 from durable.stop_signal import StopSignal
 from llm.types import Request

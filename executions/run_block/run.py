@@ -12,7 +12,9 @@ from decimal import Decimal
 
 from django.db import connections
 
-from accounts.ledger import OverBudget, charge_once, check_budget
+from accounts.budgets import check_budget
+from accounts.errors import OverBudget
+from accounts.ledger import charge_once
 from accounts.models import LedgerEntry, User
 from blocks.base import Block
 from blocks.errors import InputError, ParkedForReview

@@ -6,7 +6,8 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
-from accounts.ledger import OverBudget, check_budget
+from accounts.budgets import check_budget
+from accounts.errors import OverBudget
 from accounts.models import User
 from blocks.adapters.live import live_ports
 from blocks.base import Leaves
