@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 
 from tools.models import Operation
-from webhooks.enqueue import announce
+from webhooks.deliveries import announce
 from webhooks.events import EventType
 
 
