@@ -37,7 +37,7 @@ from llm.dialects.chat import ChatAnswer
 from llm.offline.conversation import OfflineConversation
 from llm.offline.reply import Reply
 from llm.offline.wire import DONE, Wire
-from llm.sse import EventSplitter
+from llm.transport import EventSplitter
 
 ROOT = Path(__file__).resolve().parent.parent
 CHUNKS = 20_000

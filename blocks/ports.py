@@ -17,8 +17,8 @@ from durable.stop_signal import StopSignal
 from llm.types import Completion, Request
 
 if TYPE_CHECKING:  # the HTTP stack is slow to import and only needed for types
-    from boundary.destinations import Destination
     from boundary.http import OutboundRequest, OutboundResponse
+    from boundary.policy import Destination
     from boundary.sandbox import SandboxRequest, SandboxResult
 
 JSON = Any

@@ -14,7 +14,7 @@ from blocks.ports import JSON
 from durable import storable
 from durable.redaction import REDACTED, is_secret_header
 from executions import limits
-from executions.triggers.errors import BadPayload
+from executions.errors import BadPayload
 
 WHOLE = "body"  # the name of what came without one
 GITHUB_FIELD = "payload"

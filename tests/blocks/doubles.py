@@ -31,9 +31,9 @@ from blocks.ports import (
     ToolOffer,
     TurnOrder,
 )
-from boundary.destinations import Destination
 from boundary.errors import HostNotFound, SandboxUnavailable
 from boundary.http import OutboundRequest, OutboundResponse
+from boundary.policy import Destination
 from boundary.sandbox import SandboxRequest, SandboxResult
 from durable.stop_signal import StopSignal
 from llm.types import Completion, Request, ToolCallRequest, Usage
