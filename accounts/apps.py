@@ -7,4 +7,4 @@ class AccountsConfig(AppConfig):
     name = "accounts"
 
     def ready(self) -> None:
-        from accounts import checks  # noqa: F401 - registers itself by being imported
+        from accounts import client_address  # noqa: F401 - registers its system check

@@ -1,22 +1,33 @@
-"""Budgets: what a user may still spend today and this month."""
+"""Budgets: what a user has spent by day, and may still spend today and this month."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from decimal import Decimal
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Literal
 
 from django.conf import settings
-from django.db.models import Q, Sum
+from django.db.models import Sum
+from django.db.models.functions import Coalesce, TruncDate
 from django.utils import timezone
 
-from accounts.charges import checked_amount, checked_key, in_dollars
 from accounts.errors import OverBudget
-from accounts.models import Budget, Hold, LedgerEntry, User
-from accounts.periods import Period, day_of, month_of
-from accounts.spent_hours import spent
-from durable.limits import MAX_TURN_SECONDS
-from durable.transactions import in_transaction
+from accounts.ledger import SMALLEST, spent
+from accounts.limits import MAX_USAGE_DAYS
+from accounts.models import Budget, LedgerEntry, User
+
+CREDITS_PER_DOLLAR = 100
+SETTLING = timedelta(hours=24)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Period:
+    """The time range of a spending limit."""
+
+    name: Literal["day", "month"]
+    starts_at: datetime
+    resets_at: datetime
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,14 +37,10 @@ class Allowance:
     period: Period
     limit: Decimal | None
     spent: Decimal
-    held: Decimal
 
-    def has_room_for(self, amount: Decimal) -> bool:
-        """Return whether that much more fits; a used-up limit has no room even for zero."""
-        if self.limit is None:
-            return True
-        taken = self.spent + self.held
-        return taken < self.limit and taken + amount <= self.limit
+    @property
+    def is_used_up(self) -> bool:
+        return self.limit is not None and self.spent >= self.limit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,49 +53,22 @@ class Limits:
 
 def check_budget(user: User | None) -> None:
     """Raise OverBudget if a limit is used up; call it before anything that costs. None means all visitors."""
-    require_room(user, Decimal(0))
-
-
-@in_transaction
-def hold_once(*, user: User, key: str, amount: Decimal, seconds: float = MAX_TURN_SECONDS) -> bool:
-    """Reserve `amount` for the effect named `key`; raises OverBudget if it does not fit.
-
-    Concurrent holds never exceed the limit, because they lock the user's row. `charge_once` with the same key replaces
-    the hold; one that is never charged expires after `seconds`. Returns False if the key was held or charged already.
-    """
-    now, amount = timezone.now(), checked_amount(amount)
-    User.objects.select_for_update(no_key=True).get(pk=user.pk)
-    Hold.objects.filter(user=user, expires_at__lte=now).delete()
-    taken = Q(key=checked_key(key))
-    if Hold.objects.filter(taken).exists() or LedgerEntry.objects.filter(taken).exists():
-        return False
-    require_room(user, amount)
-    Hold.objects.create(user=user, key=key, amount=amount, expires_at=now + timedelta(seconds=seconds))
-    return True
-
-
-def release_hold(key: str) -> bool:
-    """Release the hold of an effect that will not happen; False if there was none."""
-    return Hold.objects.filter(key=key).delete()[0] > 0
-
-
-def require_room(user: User | None, amount: Decimal) -> None:
     limits = limits_of(user)
     if limits.day is None and limits.month is None:
         return
     for allowance in allowances(user, limits):
-        if not allowance.has_room_for(amount):
+        if allowance.is_used_up:
             raise OverBudget(describe(allowance))
 
 
 def allowances(user: User | None, limits: Limits | None = None) -> tuple[Allowance, Allowance]:
     """Return today's and this month's allowance."""
     now = timezone.now()
-    limits, held = limits or limits_of(user), money_held(user, now)
+    limits = limits or limits_of(user)
     day, month = day_of(user, now), month_of(user, now)
     return (
-        Allowance(period=day, limit=limits.day, spent=spent(user, day.starts_at), held=held),
-        Allowance(period=month, limit=limits.month, spent=spent(user, month.starts_at), held=held),
+        Allowance(period=day, limit=limits.day, spent=spent(user, day.starts_at)),
+        Allowance(period=month, limit=limits.month, spent=spent(user, month.starts_at)),
     )
 
 
@@ -102,19 +82,12 @@ def limits_of(user: User | None) -> Limits:
     return Limits(day=settings.COPILOT_DAY_BUDGET, month=settings.COPILOT_MONTH_BUDGET)
 
 
-def money_held(user: User | None, now: datetime) -> Decimal:
-    if user is None:
-        return Decimal(0)
-    holds = Hold.objects.filter(user=user, expires_at__gt=now)
-    return in_dollars(holds.aggregate(total=Sum("amount"))["total"])
-
-
 def describe(allowance: Allowance) -> str:
     """Say which limit is used up, how much of it, and when it resets in the user's time zone."""
-    period, limit, taken = allowance.period, allowance.limit or Decimal(0), allowance.spent + allowance.held
+    period, limit = allowance.period, allowance.limit or Decimal(0)
     resets = period.resets_at
     return (
-        f"Your budget for this {period.name} is used up: ${dollars(taken)} of ${dollars(limit)}. "
+        f"Your budget for this {period.name} is used up: ${dollars(allowance.spent)} of ${dollars(limit)}. "
         f"It resets at {resets:%H:%M} on {resets:%A}, {resets.day} {resets:%B} {resets.year} ({resets.tzinfo})."
     )
 
@@ -124,3 +97,99 @@ def dollars(amount: Decimal) -> str:
     text = f"{amount:.6f}".rstrip("0")
     whole, _, cents = text.partition(".")
     return f"{whole}.{cents:0<2}"
+
+
+# --- periods ---------------------------------------------------------------------------------------
+
+
+def day_of(user: User | None, now: datetime) -> Period:
+    """Return today in the user's time zone.
+
+    For a day after a change of time zone the 24 hours before the change count as well; otherwise changing it would
+    start a new day, and a new budget, at will.
+    """
+    today = now.astimezone(zone_of(user)).date()
+    starts_at = midnight(user, today)
+    resets_at = midnight(user, today + timedelta(days=1))
+    changed_at = user.time_zone_changed_at if user else None
+    if changed_at and changed_at > now - SETTLING:
+        starts_at = min(starts_at, changed_at - SETTLING)
+        resets_at = max(resets_at, changed_at + SETTLING)
+    return Period(name="day", starts_at=starts_at, resets_at=resets_at.astimezone(zone_of(user)))
+
+
+def month_of(user: User | None, now: datetime) -> Period:
+    """Return the current month in the user's time zone."""
+    first = now.astimezone(zone_of(user)).date().replace(day=1)
+    following = (first + timedelta(days=32)).replace(day=1)
+    return Period(name="month", starts_at=midnight(user, first), resets_at=midnight(user, following))
+
+
+def midnight(user: User | None, day: date) -> datetime:
+    """Return the start of that date in the user's time zone."""
+    return datetime.combine(day, time.min, tzinfo=zone_of(user))
+
+
+def zone_of(user: User | None) -> tzinfo:
+    return user.zone if user else UTC
+
+
+# --- usage -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class UsageTotals:
+    """Tokens and dollars."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: Decimal = Decimal(0)
+
+    @property
+    def credits(self) -> Decimal:
+        return self.cost * CREDITS_PER_DOLLAR
+
+    def __add__(self, other: UsageTotals) -> UsageTotals:
+        return UsageTotals(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cost=self.cost + other.cost,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DayUsage:
+    """The usage of one day in the user's time zone."""
+
+    date: date
+    usage: UsageTotals
+
+
+def usage_by_day(user: User, days: int) -> list[DayUsage]:
+    """Return one entry per day in the user's time zone, oldest first, including days without usage."""
+    days = max(1, min(days, MAX_USAGE_DAYS))
+    today = timezone.now().astimezone(user.zone).date()
+    dates = [today - timedelta(days=back) for back in reversed(range(days))]
+    rows = (
+        LedgerEntry.objects.filter(user=user, created_at__gte=midnight(user, dates[0]))
+        .annotate(date=TruncDate("created_at", tzinfo=zone_of(user)))
+        .values("date")
+        .order_by("date")
+        .annotate(
+            input=Coalesce(Sum("input_tokens"), 0),
+            output=Coalesce(Sum("output_tokens"), 0),
+            cost=Sum("amount"),
+        )
+    )
+    found = {
+        row["date"]: UsageTotals(
+            input_tokens=row["input"], output_tokens=row["output"], cost=in_dollars(row["cost"])
+        )
+        for row in rows
+    }
+    return [DayUsage(date=day, usage=found.get(day, UsageTotals())) for day in dates]
+
+
+def in_dollars(total: Decimal | None) -> Decimal:
+    """Round a sum to the ledger's precision, because SQLite adds in floating point."""
+    return (total or Decimal(0)).quantize(SMALLEST, rounding=ROUND_HALF_UP)

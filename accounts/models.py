@@ -168,7 +168,7 @@ class LedgerEntry(models.Model):
 
 
 class SpentHour(models.Model):
-    """The sum of a user's charges in one hour, updated with each ledger entry (accounts/spent_hours.py)."""
+    """The sum of a user's charges in one hour, updated with each ledger entry (accounts/ledger.py)."""
 
     account = models.BigIntegerField(help_text="The id of the user; 0 for all visitors together.")
     hour = models.DateTimeField(help_text="The start of the hour, in UTC.")
@@ -179,19 +179,3 @@ class SpentHour(models.Model):
 
     def __str__(self) -> str:
         return f"spent by {self.account} from {self.hour:%Y-%m-%d %H:%M}"
-
-
-class Hold(models.Model):
-    """An amount reserved for an effect in progress; the charge with the same key replaces it."""
-
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="holds")
-    key = models.CharField(max_length=200, unique=True)
-    amount = models.DecimalField(max_digits=14, decimal_places=6)
-    expires_at = models.DateTimeField()
-
-    class Meta:
-        indexes = [models.Index(fields=["user", "expires_at"], name="accounts_hold_user")]
-
-    def __str__(self) -> str:
-        return f"hold ${self.amount} ({self.key})"

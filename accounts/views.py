@@ -5,9 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from django import forms
 from django.conf import settings
 from django.contrib.auth import login
-from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
+from django.contrib.auth.forms import (
+    AuthenticationForm,
+    PasswordChangeForm,
+    SetPasswordForm,
+    UserCreationForm,
+)
 from django.contrib.auth.views import LoginView, LogoutView, PasswordChangeView
 from django.db import IntegrityError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
@@ -29,12 +35,30 @@ from accounts.attempt_limits import (
 )
 from accounts.client_address import client_network
 from accounts.errors import TooManyAttempts
-from accounts.forms import LoginForm, SignUpForm
-from accounts.login_links import redeem_login_link
 from accounts.models import User
+from accounts.tokens import redeem_login_link
 from durable.transactions import in_transaction
 
 MODEL_BACKEND = "django.contrib.auth.backends.ModelBackend"
+
+
+class LoginForm(AuthenticationForm):
+    """User name and password, with the same error for a wrong name, a wrong password and an inactive account."""
+
+    error_messages = {
+        "invalid_login": "That user name and password do not match. Both are case-sensitive.",
+        "inactive": "That user name and password do not match. Both are case-sensitive.",
+    }
+
+
+class SignUpForm(UserCreationForm):  # type: ignore[type-arg]
+    """A new account: user name, password, and an optional e-mail address."""
+
+    email = forms.EmailField(required=False, help_text="Optional.")
+
+    class Meta:
+        model = User
+        fields = ["username", "email"]
 
 
 class LogIn(LoginView):

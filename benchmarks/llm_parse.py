@@ -31,12 +31,13 @@ import openai
 from django.conf import settings
 
 import llm
+from durable.stop_signal import StopSignal
 from llm.dialects import DIALECTS
 from llm.dialects.chat import ChatAnswer
 from llm.offline.conversation import OfflineConversation
 from llm.offline.reply import Reply
 from llm.offline.wire import DONE, Wire
-from llm.sse import EventSplitter
+from llm.transport import EventSplitter
 
 ROOT = Path(__file__).resolve().parent.parent
 CHUNKS = 20_000
@@ -227,7 +228,7 @@ def first_word(name: str, port: int) -> float:
     heard: list[float] = []
     question = llm.Request(model="m", messages=[{"role": "user", "content": "go"}])
     started = time.perf_counter()
-    llm.stream(question, lambda delta: heard.append(time.perf_counter()), cancelled=llm.CancelFlag())
+    llm.stream(question, lambda delta: heard.append(time.perf_counter()), cancelled=StopSignal())
     return heard[0] - started
 
 
@@ -334,7 +335,7 @@ def hold_ours(readers: list[Reader]) -> None:
             if isinstance(delta, llm.TextDelta):
                 reader.hear(delta.text)
 
-        llm.stream(llm.Request(model="offline", messages=MESSAGES), listen, cancelled=llm.CancelFlag())
+        llm.stream(llm.Request(model="offline", messages=MESSAGES), listen, cancelled=StopSignal())
 
     in_threads(one, readers)
 

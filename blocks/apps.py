@@ -8,6 +8,6 @@ class BlocksConfig(AppConfig):
     name = "blocks"
 
     def ready(self) -> None:
-        from blocks.checks import check_blocks
+        from blocks.registry import check_blocks
 
         register(check_blocks, "blocks")

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from blocks.errors import BlockCancelled, BlockTimedOut
 from blocks.ports import Ports
-from llm.types import CancelSignal
+from durable.stop_signal import StopSignal
 
 
 class Meter:
@@ -45,7 +45,7 @@ class BlockContext:
     node_id: str
     node_execution_id: str
     idempotency_key: str  # identical for every attempt of this node run
-    cancel: CancelSignal
+    cancel: StopSignal
     ports: Ports
     deadline: float | None = None  # monotonic; None means no limit
     report_progress: Callable[[float, str], None] = ignore_progress  # fraction (0 to 1) and message

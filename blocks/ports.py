@@ -13,11 +13,12 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
-from llm.types import CancelSignal, Completion, Request
+from durable.stop_signal import StopSignal
+from llm.types import Completion, Request
 
 if TYPE_CHECKING:  # the HTTP stack is slow to import and only needed for types
-    from boundary.destinations import Destination
     from boundary.http import OutboundRequest, OutboundResponse
+    from boundary.policy import Destination
     from boundary.sandbox import SandboxRequest, SandboxResult
 
 JSON = Any
@@ -33,7 +34,7 @@ class PortError(Exception):
 class ModelPort(Protocol):
     """Calls a language model; any model name is mapped to one of the configured endpoint."""
 
-    def complete(self, request: Request, cancel: CancelSignal) -> Completion:
+    def complete(self, request: Request, cancel: StopSignal) -> Completion:
         """Return one complete answer; raise `llm.errors.LLMError`."""
         ...
 
@@ -49,7 +50,7 @@ class HttpPort(Protocol):
 class SandboxPort(Protocol):
     """Runs untrusted code in isolation."""
 
-    def run(self, request: SandboxRequest, cancel: CancelSignal) -> SandboxResult:
+    def run(self, request: SandboxRequest, cancel: StopSignal) -> SandboxResult:
         """Run one command in a new folder; raise `boundary.errors.SandboxError` if it could not be run."""
         ...
 
@@ -89,7 +90,7 @@ class ClockPort(Protocol):
         """Return the current time, with a time zone."""
         ...
 
-    def wait_until(self, moment: datetime, cancel: CancelSignal) -> None:
+    def wait_until(self, moment: datetime, cancel: StopSignal) -> None:
         """Wait until `moment` or less: until a cancel, or until limits should be checked. May raise ParkedUntil."""
         ...
 
@@ -191,7 +192,7 @@ class DatabaseAnswer:
 class DatabasePort(Protocol):
     """Queries the user's databases."""
 
-    def run(self, query: DatabaseQuery, cancel: CancelSignal) -> DatabaseAnswer:
+    def run(self, query: DatabaseQuery, cancel: StopSignal) -> DatabaseAnswer:
         """Run one statement; raise PortError with secrets masked."""
         ...
 
@@ -308,7 +309,7 @@ class SubAgentRun:
 class SubAgentPort(Protocol):
     """Runs another agent."""
 
-    def run(self, run: SubAgentRun, cancel: CancelSignal) -> Iterator[tuple[str, JSON]]:
+    def run(self, run: SubAgentRun, cancel: StopSignal) -> Iterator[tuple[str, JSON]]:
         """Yield the child's outputs as they appear; raise PortError if the user has no such agent.
 
         A failed child ends without further outputs. Setting `cancel` stops the child.
@@ -345,7 +346,7 @@ class CopilotAnswer:
 class TurnRunner(Protocol):
     """Runs a turn of the copilot and waits for it; implemented by chat."""
 
-    def run(self, order: TurnOrder, cancel: CancelSignal) -> CopilotAnswer:
+    def run(self, order: TurnOrder, cancel: StopSignal) -> CopilotAnswer:
         """Run one turn, once per key; raise PortError if the session is not the user's."""
         ...
 
@@ -371,9 +372,7 @@ class ToolboxPort(Protocol):
         """Return the nodes linked from `tools`, one function each."""
         ...
 
-    def call(
-        self, offer: ToolOffer, arguments: Mapping[str, JSON], *, key: str, cancel: CancelSignal
-    ) -> JSON:
+    def call(self, offer: ToolOffer, arguments: Mapping[str, JSON], *, key: str, cancel: StopSignal) -> JSON:
         """Run that node once per key and return its outputs by pin; raise PortError with its error."""
         ...
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import functools
 import pkgutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
 from types import ModuleType
+from typing import Any
 
 from django.apps import apps
+from django.core.checks import CheckMessage, Error
 from django.utils.module_loading import module_has_submodule
 
 from blocks import catalog
 from blocks.base import Block
-from blocks.errors import DuplicateBlock, UnknownBlock
+from blocks.errors import DuplicateBlock, RegistryError, UnknownBlock
 
 EXTENSION_MODULE = "copilot_blocks"
 
@@ -93,3 +95,22 @@ def blocks_of(module: ModuleType) -> Iterator[tuple[Block, str]]:
 
 def _plain(name: str) -> str:
     return " ".join(name.lower().split())
+
+
+def check_blocks(app_configs: Any = None, **kwargs: Any) -> Sequence[CheckMessage]:
+    """Report an invalid catalogue, and blocks that lack a working or a failing example."""
+    try:
+        registry = get_registry()
+    except RegistryError as error:
+        return [Error(str(error), id="blocks.E001")]
+    return [
+        Error(
+            f"The block {block.name!r} in {registry.origin(block)} needs an example that works and one that fails.",
+            id="blocks.E002",
+        )
+        for block in registry
+        if not (
+            any(example.fails for example in block.examples)
+            and any(not example.fails for example in block.examples)
+        )
+    ]

@@ -10,9 +10,8 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from boundary.addresses import Address, is_public, is_this_machine
-from boundary.destinations import Destination
 from boundary.errors import BlockedReason, BlockedUrl
-from boundary.urls import Target, parse_url
+from boundary.urls import DEFAULT_PORTS, Target, parse_url
 
 WEB_PORTS = frozenset({80, 443, 8080, 8443})
 INTERNAL_NAMES = frozenset(
@@ -22,6 +21,40 @@ INTERNAL_SUFFIXES = (
     *(".localhost", ".local", ".localdomain", ".internal", ".intranet", ".lan", ".home.arpa"),
     *(".cluster.local", ".svc"),
 )
+HTTPS_PORT = DEFAULT_PORTS["https"]
+SEPARATORS = frozenset("/?#@\\")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Destination:
+    """A server. `host` is lower-case ASCII without brackets or a trailing dot."""
+
+    host: str
+    port: int
+    tls: bool = True  # whether the connection is encrypted
+
+    def __str__(self) -> str:
+        return f"{bracketed(self.host)}:{self.port}"
+
+
+def read_destination(host: str, port: int) -> Destination:
+    """Return the normalised server for a host and port; raise BlockedUrl if the host is not a single host name."""
+    name = host.strip()
+    if SEPARATORS & set(name):
+        raise BlockedUrl(BlockedReason.MALFORMED, f"{name[:100]!r} is not a host name.")
+    target = parse_url(f"https://{bracketed(name)}:{port}/")
+    return Destination(host=target.host, port=target.port)
+
+
+def bracketed(name: str) -> str:
+    """Return a host as written in a URL: an IPv6 address in brackets."""
+    return f"[{name}]" if name.count(":") > 1 and not name.startswith("[") else name
+
+
+def destination_of(url: str) -> Destination:
+    """Return the server of an http(s) URL; raise BlockedUrl if the URL is invalid."""
+    target = parse_url(url)
+    return Destination(host=target.host, port=target.port, tls=target.scheme == "https")
 
 
 @dataclass(frozen=True, kw_only=True)

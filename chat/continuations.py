@@ -15,7 +15,7 @@ from durable.after_commit import after_commit
 from tools import registry
 from tools.base import Reads
 from tools.models import Operation
-from tools.operations.signals import operation_changed, operation_ended
+from tools.operations.lifecycle import operation_changed, operation_ended
 
 
 def connect() -> None:

@@ -11,7 +11,7 @@ from chat import limits, turn_log
 from chat.models import Session, Turn
 from durable import client_push
 from durable.after_commit import after_commit
-from webhooks.enqueue import announce
+from webhooks.deliveries import announce
 from webhooks.events import EventType
 
 

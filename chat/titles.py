@@ -7,7 +7,9 @@ import re
 import uuid
 
 import llm
-from accounts.ledger import OverBudget, charge_answer, check_budget
+from accounts.budgets import check_budget
+from accounts.errors import OverBudget
+from accounts.ledger import charge_answer
 from chat import limits, notifications
 from chat.models import Message, Session
 from durable import limits as durable_limits

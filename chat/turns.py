@@ -11,7 +11,8 @@ from django.conf import settings
 from django.db import IntegrityError
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from accounts.ledger import OverBudget, check_budget
+from accounts.budgets import check_budget
+from accounts.errors import OverBudget
 from boundary import taint
 from chat import admission, limits, notifications, outside_content
 from chat.errors import NothingToRetry, NotQueued, SessionBusy, TooManyTurns

@@ -9,7 +9,7 @@ from functools import partial
 
 from chat.admission import next_up
 from chat.models import Turn, TurnWait
-from durable import cancel_broadcast, jobs
+from durable import cancellation, jobs
 from durable.after_commit import after_commit
 from durable.lease import Lease
 from durable.poke import poke
@@ -48,6 +48,6 @@ def stop_awaited(turn: Turn) -> None:
     awaited = list(turn.waits.values_list("job_id", flat=True))
     for job_id in awaited:
         if job_id and jobs.request_cancel(Turn, job_id):
-            after_commit(cancel_broadcast.broadcast, job_id)
+            after_commit(cancellation.broadcast, job_id)
     if awaited:
         turn.waits.all().delete()

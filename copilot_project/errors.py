@@ -1,7 +1,7 @@
 """Every error of the API in one form: {"error": {"code", "message", "hint"?, "fields"?}}.
 
 Packages raise a Refusal (durable/refusals.py), views also DRF's own APIException. `handle` is DRF's exception
-handler; the handlers of errors outside DRF's views are in error_pages.py and answer in the same form.
+handler; the handlers of errors outside DRF's views are in web/pages.py and answer in the same form.
 """
 
 from __future__ import annotations

@@ -94,8 +94,8 @@ INSTALLED_APPS += split(ENV.test_apps)
 
 MIDDLEWARE = [
     "copilot_project.web.middleware.screen",
-    "copilot_project.web.proxies.drop_untrusted_headers",
-    "copilot_project.web.content_security_policy.protect",
+    "copilot_project.web.middleware.drop_untrusted_headers",
+    "copilot_project.web.middleware.protect",
     "django.middleware.security.SecurityMiddleware",
     "copilot_project.web.static_files.StaticFiles",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -353,7 +353,7 @@ COOKIE_PREFIX = "__Host-" if PRODUCTION else ""  # browsers then require https, 
 SESSION_COOKIE_NAME = f"{COOKIE_PREFIX}sessionid"
 CSRF_COOKIE_NAME = f"{COOKIE_PREFIX}csrftoken"
 COPILOT_VISITOR_COOKIE = f"{COOKIE_PREFIX}visitor"
-CSRF_FAILURE_VIEW = "copilot_project.web.error_pages.csrf_failure"
+CSRF_FAILURE_VIEW = "copilot_project.web.pages.csrf_failure"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in (

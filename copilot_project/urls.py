@@ -34,7 +34,7 @@ urlpatterns = [
     path("api/redoc/", SpectacularRedocView.as_view(), name="api-redoc"),
 ]
 
-handler400 = "copilot_project.web.error_pages.bad_request"
-handler403 = "copilot_project.web.error_pages.permission_denied"
-handler404 = "copilot_project.web.error_pages.not_found"
-handler500 = "copilot_project.web.error_pages.server_error"
+handler400 = "copilot_project.web.pages.bad_request"
+handler403 = "copilot_project.web.pages.permission_denied"
+handler404 = "copilot_project.web.pages.not_found"
+handler500 = "copilot_project.web.pages.server_error"

@@ -1,4 +1,4 @@
-"""Admin of stream entries that could not be handled."""
+"""Admin of workers, pauses and stream entries that could not be handled."""
 
 from __future__ import annotations
 
@@ -6,17 +6,21 @@ import json
 from typing import Any
 
 from django.contrib import admin, messages
+from django.contrib.auth import get_user_model
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
-from durable import admin_workers, stream_consumer
-from durable.admin_actions import ActionsMixin, asks_first
-from durable.models import ParkedEntry
+from durable import pauses, stream_consumer, worker_state
+from durable.admin_actions import ActionsMixin, ago, asks_first
+from durable.models import ParkedEntry, Pause, WorkerBeat
 from durable.redaction import redact
 from durable.redis import RedisError
 
-__all__ = ["ParkedEntryAdmin", "admin_workers"]
 SHOWN_CHARACTERS = 20_000
+FORGET_QUESTION = "The line goes away. Should the worker live after all, it comes back by itself."
 
 
 @admin.register(ParkedEntry)
@@ -75,3 +79,103 @@ class ParkedEntryAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg
     @admin.display(description="fields")
     def shown_fields(self, entry: ParkedEntry) -> str:
         return json.dumps(redact(entry.fields), indent=2, ensure_ascii=False)[:SHOWN_CHARACTERS]
+
+
+@admin.register(WorkerBeat)
+class WorkerAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
+    """Workers. A drained worker hands its jobs over and takes no more, so that it can be stopped safely."""
+
+    list_display = ["name", "state", "kind", "jobs", "seen", "started_at"]
+    list_filter = ["kind"]
+    ordering = ["kind", "name"]
+    actions = ["drain", "take_up", "forget"]
+    fields = readonly_fields = (
+        "name",
+        "state",
+        "kind",
+        "jobs",
+        "started_at",
+        "seen_at",
+        "drain_requested_at",
+    )
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def fits(self, action: str, row: WorkerBeat) -> bool:
+        states = {
+            "drain": worker_state.ALIVE,
+            "take_up": worker_state.DRAINING,
+            "forget": worker_state.SILENT,
+        }
+        return worker_state.state_of(row) == states[action]
+
+    @admin.display(description="state")
+    def state(self, worker: WorkerBeat) -> SafeString:
+        state = worker_state.state_of(worker)
+        return format_html('<span class="state state-{}">{}</span>', state, state)
+
+    @admin.display(description="last sign of life", ordering="seen_at")
+    def seen(self, worker: WorkerBeat) -> SafeString:
+        return ago(worker.seen_at)
+
+    @admin.action(description="Drain: give its jobs to others, take no more", permissions=["change"])
+    def drain(self, request: HttpRequest, workers: QuerySet[WorkerBeat]) -> None:
+        chosen = list(workers.filter(drain_requested_at=None))
+        for worker in chosen:
+            WorkerBeat.objects.filter(pk=worker.pk).update(drain_requested_at=timezone.now())
+            self.log_change(request, worker, "Drained.")
+        self.message_user(request, f"{len(chosen)} asked to drain; each obeys within a second or two.")
+
+    @admin.action(description="Take up work again", permissions=["change"])
+    def take_up(self, request: HttpRequest, workers: QuerySet[WorkerBeat]) -> None:
+        chosen = list(workers.exclude(drain_requested_at=None))
+        for worker in chosen:
+            WorkerBeat.objects.filter(pk=worker.pk).update(drain_requested_at=None)
+            self.log_change(request, worker, "Taken up again.")
+        self.message_user(request, f"{len(chosen)} take up work again.")
+
+    @admin.action(description="Forget: it is gone for good", permissions=["change"])
+    @asks_first(FORGET_QUESTION)
+    def forget(self, request: HttpRequest, workers: QuerySet[WorkerBeat]) -> None:
+        silent = list(workers.filter(seen_at__lte=worker_state.fresh_since()))
+        for worker in silent:
+            self.log_change(request, worker, "Forgotten.")
+            WorkerBeat.objects.filter(pk=worker.pk, seen_at__lte=worker_state.fresh_since()).delete()
+        self.message_user(request, f"{len(silent)} forgotten; only silent workers can be.")
+
+
+@admin.register(Pause)
+class PauseAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
+    """Add a pause to hold a queue or a user's jobs, resume to release them. Running jobs are not affected."""
+
+    list_display = ["what", "kind", "reason", "created_at"]
+    list_filter = ["kind"]
+    fields = ("kind", "name", "reason")
+    actions = ["resume"]
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        """Remove Django's own delete action; `resume` replaces it."""
+        actions = super().get_actions(request)
+        actions.pop("delete_selected", None)
+        return actions
+
+    @admin.display(description="paused", ordering="name")
+    def what(self, pause: Pause) -> str:
+        if pause.kind == Pause.Kind.QUEUE:
+            return f"the queue {pause.name}"
+        person = get_user_model().objects.filter(pk=pause.name).first() if pause.name.isdecimal() else None
+        return str(person or f"user {pause.name}")
+
+    @admin.action(description="Resume: let these jobs start again", permissions=["delete"])
+    def resume(self, request: HttpRequest, rows: QuerySet[Pause]) -> None:
+        chosen = list(rows)
+        self.log_deletions(request, rows)
+        resumed = [pause for pause in chosen if pauses.resume(pause.kind, pause.name)]
+        self.message_user(request, f"Resumed: {len(resumed)}.")

@@ -13,7 +13,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 
-from durable import cancel_broadcast, jobs
+from durable import cancellation, jobs
 from durable.admin_actions import ActionsMixin, ago, asks_first
 from durable.models import Job
 from durable.pauses import has_user
@@ -137,7 +137,7 @@ class JobActions(ActionsMixin):
     def mark_failed(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         ended = [job for job in queryset if jobs.mark_failed(type(job), job.pk)]
         for job in ended:
-            cancel_broadcast.broadcast(job.pk)
+            cancellation.broadcast(job.pk)
             self.log_change(request, job, "Marked failed.")
         self.message_user(request, f"{len(ended)} ended; those that had ended stay as they ended.")
 

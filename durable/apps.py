@@ -4,7 +4,7 @@ import os
 
 from django.apps import AppConfig
 
-from durable.forked_connections import leave_connections_behind
+from durable.fork_safe import leave_connections_behind
 
 
 class DurableConfig(AppConfig):

@@ -19,16 +19,7 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError, close_old_connections, connection
 from django.db.models import Q
 
-from durable import (
-    cancel_broadcast,
-    counters,
-    fault_isolation,
-    jobs,
-    limits,
-    liveness,
-    process_identity,
-    tracing,
-)
+from durable import cancellation, counters, fault_isolation, jobs, limits, liveness, process_identity, tracing
 from durable.connections import use_own_connection
 from durable.current_owner import acting_for
 from durable.errors import HandOver, LeaseLost
@@ -200,7 +191,7 @@ class Runtime:
             self._rest_until_freed,
         )
         threading.Thread(target=self._give_signs, name="sign-of-life", daemon=True).start()
-        cancel_broadcast.listen(self.cancel)
+        cancellation.listen(self.cancel)
 
     def start_threads(self) -> None:
         with self._lock:

@@ -9,7 +9,7 @@ import threading
 import time
 import uuid
 from collections.abc import Awaitable, Callable
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from django.db import InterfaceError, OperationalError
 
@@ -17,18 +17,11 @@ from durable import limits
 from durable.connections import release
 from durable.event_log import stream_key
 from durable.hub import loop_hub, watch_in_background
+from durable.stop_signal import StopSignal
 from durable.transactions import retry_database
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
-
-
-class WaitStop(Protocol):
-    """Ends a wait early; a StopSignal is one."""
-
-    def is_set(self) -> bool: ...
-
-    def add_callback(self, callback: Callable[[], None], /) -> Callable[[], None]: ...
 
 
 def any_news(payload: str | None) -> bool:
@@ -41,7 +34,7 @@ def wait_for(
     look: Callable[[], T | None],
     *,
     seconds: float,
-    stop: WaitStop | None = None,
+    stop: StopSignal | None = None,
     matters: Callable[[str | None], bool] = any_news,
 ) -> T | None:
     """Return what `look` finds as soon as it finds something; None on timeout or if `stop` was set.
@@ -80,7 +73,7 @@ async def wait_on_loop(
     look: Callable[[], Awaitable[T | None]],
     *,
     seconds: float,
-    stop: WaitStop | None = None,
+    stop: StopSignal | None = None,
 ) -> T | None:
     """Do the same as `wait_for` without a thread; cancel the task to end the wait.
 

@@ -13,7 +13,7 @@ from durable.poke import poke
 from executions import admission, notifications, signals
 from executions.models import Execution
 from executions.redaction import hide
-from webhooks.enqueue import announce
+from webhooks.deliveries import announce
 from webhooks.events import EventType
 from workspace.preview import KeepsNothing, show
 

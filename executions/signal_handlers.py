@@ -13,7 +13,7 @@ from executions.reviews.decisions import withdraw
 from executions.schedules import actions as schedules
 from executions.schedules.celery_beat import stop_ticking
 from executions.signals import agent_removed, execution_ended, review_decided
-from executions.wake_up import wake
+from executions.wait import wake
 
 
 def connect() -> None:

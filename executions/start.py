@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from accounts.ledger import check_budget
+from accounts.budgets import check_budget
 from accounts.models import User
 from blocks.base import BlockType
 from blocks.ports import JSON

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from blocks.ports import JSON, CopilotAnswer, PortError, TurnOrder, TurnRunner
-from llm.types import CancelSignal
+from durable.stop_signal import StopSignal
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +25,7 @@ class TurnScope:
 class UnfilledTurnRunner:
     """Refuses every turn: the default until chat registers a runner."""
 
-    def run(self, order: TurnOrder, cancel: CancelSignal) -> CopilotAnswer:
+    def run(self, order: TurnOrder, cancel: StopSignal) -> CopilotAnswer:
         raise PortError("The copilot cannot be asked from an agent here: no chat is installed.")
 
 

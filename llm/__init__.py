@@ -1,6 +1,5 @@
 """The language model behind one small interface; `openai` is imported at the first question, not with this package."""
 
-from llm.cancel import CancelFlag
 from llm.carry import CARRY, Carry
 from llm.catalog import ModelInfo
 from llm.client import carry_origin, complete, default_model, found_models, stream, title_model, warm_up
@@ -21,7 +20,6 @@ from llm.retry import Policy
 from llm.tokens import estimate_message_tokens, estimate_tokens
 from llm.types import (
     JSON,
-    CancelSignal,
     Completion,
     Delta,
     FailedTry,
@@ -44,8 +42,6 @@ __all__ = [
     "AnswerCancelled",
     "BadModelAnswer",
     "BadModelRequest",
-    "CancelFlag",
-    "CancelSignal",
     "Carry",
     "Completion",
     "ContextTooLong",

@@ -26,8 +26,8 @@ from llm.endpoints import ModelAddress, fallback_models, locate
 from llm.errors import BadModelRequest
 from llm.failures import TryFailed, from_status, naming_settings, scrub, without_quotes
 from llm.retry import Again, Failure, GiveUp, Kind, Policy, Tries, decide
-from llm.sse import EventSplitter
 from llm.tokens import estimate_message_tokens, estimate_tokens
+from llm.transport import EventSplitter
 from llm.types import Completion, Delta, FailedTry, Request, RetryNote, StreamReset, Usage
 
 logger = logging.getLogger(__name__)

@@ -11,13 +11,13 @@ from typing import Any, TypeVar
 from durable import tracing
 from durable.connections import outside_wait
 from durable.event_loop import background_loop
+from durable.stop_signal import StopSignal
 from llm import limits
-from llm.cancel import CancelFlag
 from llm.endpoint import Endpoint, origin_of
 from llm.endpoints import configured_model, configured_title_model, current_endpoint, locate
 from llm.errors import AnswerCancelled, BadModelRequest, ModelUnavailable
 from llm.retry import Policy
-from llm.types import CancelSignal, Completion, Delta, Request
+from llm.types import Completion, Delta, Request
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ def stream(
     request: Request,
     on_delta: Callable[[Delta], None],
     *,
-    cancelled: CancelSignal,
+    cancelled: StopSignal,
     policy: Policy | None = None,
 ) -> Completion:
     """Block until the answer is complete; `on_delta` is called on the loop's thread and must not block.
@@ -76,10 +76,10 @@ def _answered(completion: Completion) -> tracing.Attributes:
 
 
 def complete(
-    request: Request, *, cancelled: CancelSignal | None = None, policy: Policy | None = None
+    request: Request, *, cancelled: StopSignal | None = None, policy: Policy | None = None
 ) -> Completion:
     """Return the whole answer without streaming: for titles, summaries and AI blocks."""
-    return stream(request, _ignore, cancelled=cancelled or CancelFlag(), policy=policy)
+    return stream(request, _ignore, cancelled=cancelled or StopSignal(), policy=policy)
 
 
 def default_model() -> str:
@@ -134,7 +134,7 @@ def _wait(coroutine: Coroutine[Any, Any, T], *, seconds: float) -> T:
         future.cancel()
 
 
-async def _until(cancelled: CancelSignal, coroutine: Coroutine[Any, Any, T]) -> T:
+async def _until(cancelled: StopSignal, coroutine: Coroutine[Any, Any, T]) -> T:
     """Run the coroutine, cancel it when the signal is set, and return only once it has ended."""
     loop = asyncio.get_running_loop()
     task = asyncio.ensure_future(coroutine)

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from llm.carry import NO_CARRY, Carry
 
 JSON: TypeAlias = Any
 FinishReason: TypeAlias = Literal["stop", "length", "tool_calls", "content_filter"]
-
-
-class CancelSignal(Protocol):
-    """Tells a running request that nobody wants its answer any more."""
-
-    def is_set(self) -> bool: ...
-
-    def add_callback(self, fn: Callable[[], None], /) -> Callable[[], None]:
-        """Call `fn` once when the signal is set, from any thread, at once when it already is; returns a remover."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,23 +11,9 @@ from typing import Any, Protocol
 
 from accounts.models import User
 from boundary import taint
-from durable.stop_signal import StopReason
-from llm.types import CancelSignal
+from durable.stop_signal import StopSignal
 from tools.errors import NeedLogin, ToolCancelled
 from tools.permissions import Permissions
-
-
-class ToolCancelSignal(CancelSignal, Protocol):
-    """Tells a running tool to stop, and why."""
-
-    @property
-    def reason(self) -> StopReason | None:
-        """Why it was set; a call that was lost or handed over continues elsewhere with the same key."""
-        ...
-
-    def wait(self, seconds: float) -> bool:
-        """Wait at most that long; return whether the signal was set."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +50,7 @@ class ToolContext:
     call_id: str
     key: str
     permissions: Permissions
-    cancelled: ToolCancelSignal
+    cancelled: StopSignal
     deadline: float
     channel: Channel
     said: Callable[[], Iterable[str]] = tuple

@@ -13,8 +13,7 @@ from tools.context import ToolContext
 from tools.errors import ToolOutcome
 from workspace import limits
 from workspace.json_encoding import plain
-from workspace.overflow_files import WorkspaceKeeper
-from workspace.preview import Keeper, KeepsNothing, show
+from workspace.preview import Keeper, KeepsNothing, WorkspaceKeeper, show
 
 
 def process(result: ToolResult, context: ToolContext, sources: taint.Sources = ()) -> dict[str, Any]:

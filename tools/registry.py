@@ -9,16 +9,17 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
-from typing import Protocol
+from typing import Any, Protocol
 
 from django.apps import apps
+from django.core.checks import CheckMessage, Error
 from django.utils.module_loading import module_has_submodule
 
 from boundary import sandbox
 from llm.types import ToolSpec
 from tools import catalog, limits, schema
 from tools.base import Tool
-from tools.errors import DuplicateTool, SchemasTooLarge
+from tools.errors import BadTool, DuplicateTool, SchemasTooLarge
 from tools.permissions import Permissions
 
 EXTENSION = "copilot_tools"
@@ -141,3 +142,11 @@ def override(*tools: Tool, only: bool = False) -> Iterator[ToolRegistry]:
         yield changed
     finally:
         _current.put(before)
+
+
+def check_tools(**_: Any) -> list[CheckMessage]:
+    try:
+        current().check_size()
+    except BadTool as error:
+        return [Error(str(error), id="tools.E001")]
+    return []

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
+from durable.stop_signal import StopSignal
 from tools import limits
-from tools.context import ToolCancelSignal, ToolContext
+from tools.context import ToolContext
 from tools.errors import ToolError
 
 Status: TypeAlias = Literal["running", "completed", "failed", "cancelled"]
@@ -76,7 +77,7 @@ class SubSessions(Protocol):
         """Return whether the task has ended; cheaper than a report."""
         ...
 
-    def wait(self, handle: TaskHandle, *, seconds: float, stop: ToolCancelSignal, tell: Tell) -> None:
+    def wait(self, handle: TaskHandle, *, seconds: float, stop: StopSignal, tell: Tell) -> None:
         """Return when the task has ended, the time is up, or `stop` was set; `tell` is called with its progress."""
         ...
 

@@ -14,7 +14,7 @@ from durable.admin_jobs import AgeFilter, EndedFilter, JobActions, StuckFilter
 from durable.redaction import redact
 from durable.refusals import Refusal
 from webhooks import deliveries, endpoints
-from webhooks.health import disable
+from webhooks.endpoints import disable
 from webhooks.models import WebhookDelivery, WebhookEndpoint
 
 SHOWN_CHARACTERS = 20_000

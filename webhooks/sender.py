@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import random
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,8 +21,7 @@ from durable.errors import HandOver, LeaseLost
 from durable.lease import Lease
 from durable.redaction import REDACTED, redact, redact_text
 from durable.stop_signal import StopReason
-from webhooks import endpoints, health, limits
-from webhooks.backoff import pause_before
+from webhooks import endpoints, limits
 from webhooks.events import EventType, encode
 from webhooks.models import WebhookDelivery
 
@@ -122,7 +122,7 @@ def record(delivery: WebhookDelivery, outcome: DeliveryOutcome, lease: Lease) ->
         return lease.finish(
             delivery.COMPLETED,
             reason="delivered",
-            work=lambda: health.note_success(delivery.endpoint_id),
+            work=lambda: endpoints.note_success(delivery.endpoint_id),
             **changes,
         )
     is_test = delivery.event_type == EventType.TEST  # a person is waiting for it now, so it is not retried
@@ -131,7 +131,7 @@ def record(delivery: WebhookDelivery, outcome: DeliveryOutcome, lease: Lease) ->
 
     def work() -> None:
         if gone or not is_test:
-            health.note_failure(delivery.endpoint_id, gone=gone)
+            endpoints.note_failure(delivery.endpoint_id, gone=gone)
 
     if pause is None:
         return lease.finish(
@@ -160,3 +160,17 @@ def excerpt(body: bytes) -> str:
         text = redact_text(text)
     text = KEY_SHAPES.sub(REDACTED, " ".join(text.split()))
     return text[: limits.WEBHOOK_EXCERPT_CHARACTERS]
+
+
+def pause_before(tries: int, *, asked_for: float = 0.0) -> float | None:
+    """Return the seconds until the next attempt after `tries` failed ones; None after the last.
+
+    5 s, 20 s, 80 s ... 8 h, ten attempts over about a day. Jitter spreads the attempts after an outage. A longer pause
+    that the receiver asks for (`Retry-After`) is granted, up to the longest pause.
+    """
+    if tries >= limits.WEBHOOK_TRIES:
+        return None
+    longest = limits.WEBHOOK_LONGEST_PAUSE_SECONDS
+    pause = min(limits.WEBHOOK_FIRST_PAUSE_SECONDS * limits.WEBHOOK_PAUSE_FACTOR ** (tries - 1), longest)
+    jitter = random.uniform(1 - limits.WEBHOOK_JITTER, 1 + limits.WEBHOOK_JITTER)  # noqa: S311
+    return max(pause * jitter, min(asked_for, longest))

@@ -13,13 +13,16 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, BinaryIO, Protocol, runtime_checkable
 
 import structlog
 from django.core.files.base import File
 from django.core.files.storage import FileSystemStorage, default_storage
 from django.db import transaction
+from django.utils import timezone
 
+from durable import fault_isolation
 from durable.connections import outside_wait
 from workspace import limits
 from workspace.errors import ContentGone, FileTooLarge, QuotaExceeded
@@ -205,3 +208,12 @@ class MeasuredReader(io.RawIOBase):
         self.digest.update(block)
         self.head += block[: HEAD_BYTES - len(self.head)]
         return block
+
+
+def purge_deleted(older_than_seconds: float = limits.LOOSE_BLOB_SECONDS) -> int:
+    """Remove a batch of content left by deletions and interrupted uploads; return how many."""
+    before = timezone.now() - timedelta(seconds=older_than_seconds)
+    loose = LooseBlob.objects.filter(created_at__lte=before).order_by("created_at")[: limits.PURGE_BATCH]
+    return sum(
+        fault_isolation.run_each(loose, lambda row: remove_blob(row.blob), what="Removing a loose file")
+    )

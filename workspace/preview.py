@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import io
 import tempfile
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, BinaryIO, Protocol
 
+from django.contrib.auth.models import AbstractBaseUser
+
 from durable import storable
 from durable.redaction import REDACTED, ValuePath
-from workspace import limits
-from workspace.data_uris import HEADER
+from workspace import files, limits
+from workspace.data_uris import HEADER, DataUris
+from workspace.errors import WorkspaceError
 from workspace.json_encoding import json_pieces, plain
 
 JSON_TYPE = "application/json"
 SPOOL_BYTES = 1024 * 1024
+FOLDER = "results"
 
 
 class Keeper(Protocol):
@@ -200,3 +205,36 @@ class _Preview:
         self.characters += characters
         if self.characters > limits.MAX_OUTPUT_CHARACTERS or self.nodes > limits.MAX_OUTPUT_NODES:
             raise _TooBig
+
+
+class WorkspaceKeeper:
+    """Implements `workspace.preview.Keeper` for one user. Saving the same name again replaces the content, so a
+    repeated call leaves one file."""
+
+    def __init__(
+        self,
+        user: AbstractBaseUser,
+        session_id: uuid.UUID | None = None,
+        outside_sources: Sequence[str] = (),
+    ) -> None:
+        self.user = user
+        self.session_id = session_id
+        self.outside_sources = outside_sources
+        self.data_uris = DataUris(user=user, session_id=session_id, folder=FOLDER)
+
+    def keep(self, content: BinaryIO, *, name: str, media_type: str) -> str:
+        try:
+            file = files.save(
+                self.user,
+                f"{FOLDER}/{name}",
+                content,
+                session_id=self.session_id,
+                overwrite=True,
+                outside_sources=self.outside_sources,
+            )
+        except WorkspaceError as error:
+            raise FileNotStored(error.message) from error
+        return file.reference
+
+    def keep_data_uris(self, text: str) -> str:
+        return self.data_uris.move_text(text)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from workspace import purge
+from workspace import blobs
 
 
 @shared_task(name="workspace.purge_deleted")
 def purge_deleted() -> None:
     """Remove content that no file owns. Idempotent."""
-    purge.purge_deleted()
+    blobs.purge_deleted()

@@ -11,8 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts.api.authentication import current_user
-from accounts.budgets import Allowance, allowances
-from accounts.charges import UsageTotals, usage_by_day
+from accounts.budgets import Allowance, UsageTotals, allowances, usage_by_day
 from accounts.limits import MAX_USAGE_DAYS, USAGE_DAYS
 
 

@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts.api.authentication import current_login, current_user
-from accounts.tickets import issue_ticket
+from accounts.tokens import issue_ticket
 
 ANSWER = inline_serializer("WebsocketTicket", {"ticket": serializers.CharField()})
 

@@ -20,7 +20,8 @@ from blocks.registry import get_registry
 from blocks.run import run_block
 from boundary.errors import ParserBusy, ParserCrashed, ParserStopped, UnreadableContent
 from boundary.isolated import parse_isolated
-from llm.types import CancelSignal, Completion, Request, ToolCallRequest
+from durable.stop_signal import StopSignal
+from llm.types import Completion, Request, ToolCallRequest
 from tests.blocks.doubles import ScriptedModel, make_context, make_ports
 
 MOST_EMISSIONS = 200
@@ -151,7 +152,7 @@ class Parrot:
     def __init__(self, replies: list[Any]) -> None:
         self._replies = replies
 
-    def complete(self, request: Request, cancel: CancelSignal) -> Completion:
+    def complete(self, request: Request, cancel: StopSignal) -> Completion:
         reply = self._replies.pop(0) if self._replies else "```json\n{}\n```"
         return ScriptedModel(replies=[reply]).complete(request, cancel)
 

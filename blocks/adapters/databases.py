@@ -23,7 +23,7 @@ from blocks.isolation import IsolatedFailed, run_isolated
 from blocks.ports import JSON, DatabaseAnswer, DatabaseQuery, PortError
 from blocks.support.statements import first_word
 from durable.connections import outside_wait
-from llm.types import CancelSignal
+from durable.stop_signal import StopSignal
 
 SQLITE_CHILD = Path(__file__).with_name("sqlite_child.py")
 POSTGRES_PORT = 5432
@@ -44,7 +44,7 @@ class OutsideDatabases:
     def __init__(self, reach: NetworkAccess | None = None) -> None:
         self._reach = reach or NetworkAccess()
 
-    def run(self, query: DatabaseQuery, cancel: CancelSignal) -> DatabaseAnswer:
+    def run(self, query: DatabaseQuery, cancel: StopSignal) -> DatabaseAnswer:
         if query.kind == "sqlite":
             return run_sqlite(query)
         if query.kind == "postgres":
@@ -52,7 +52,7 @@ class OutsideDatabases:
         raise PortError(f"{query.kind} is not supported here. Use postgres, or sqlite with a file.")
 
     @outside_wait()
-    def _run_postgres(self, query: DatabaseQuery, cancel: CancelSignal) -> DatabaseAnswer:
+    def _run_postgres(self, query: DatabaseQuery, cancel: StopSignal) -> DatabaseAnswer:
         import psycopg  # slow to import; workers have it loaded by Django
 
         port = query.port or POSTGRES_PORT

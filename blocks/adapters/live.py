@@ -31,7 +31,7 @@ from blocks.ports import (
 from boundary.http import OutboundRequest, OutboundResponse, Outside, fetch
 from boundary.sandbox import SandboxRequest, SandboxResult, run_in_workdir
 from durable.connections import outside_wait
-from llm.types import CancelSignal
+from durable.stop_signal import StopSignal
 
 
 class SystemClock:
@@ -41,7 +41,7 @@ class SystemClock:
         return datetime.now(UTC)
 
     @outside_wait()
-    def wait_until(self, moment: datetime, cancel: CancelSignal) -> None:
+    def wait_until(self, moment: datetime, cancel: StopSignal) -> None:
         woken = threading.Event()
         remove = cancel.add_callback(woken.set)
         try:
@@ -71,7 +71,7 @@ class GuardedWeb:
 class LocalSandbox:
     """Runs each command in a new sandbox on this machine."""
 
-    def run(self, request: SandboxRequest, cancel: CancelSignal) -> SandboxResult:
+    def run(self, request: SandboxRequest, cancel: StopSignal) -> SandboxResult:
         return run_in_workdir(request, cancel.is_set)
 
 

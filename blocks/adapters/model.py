@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from durable.stop_signal import StopSignal
 from llm import complete, default_model, title_model
 from llm.endpoint import Endpoint
 from llm.endpoints import current_endpoint, locate
 from llm.errors import BadModelRequest
-from llm.types import CancelSignal, Completion, Request
+from llm.types import Completion, Request
 
 OPENAI_NAMES = re.compile(r"(gpt-|chatgpt-|o[0-9])")
 
@@ -17,7 +18,7 @@ OPENAI_NAMES = re.compile(r"(gpt-|chatgpt-|o[0-9])")
 class PlatformModel:
     """Calls the configured endpoint; the default model stands in for models it does not serve."""
 
-    def complete(self, request: Request, cancel: CancelSignal) -> Completion:
+    def complete(self, request: Request, cancel: StopSignal) -> Completion:
         named = replace(request, model=request.model if is_served(request.model) else "")
         try:
             return complete(named, cancelled=cancel)

@@ -9,7 +9,7 @@ from blocks.examples import Example, World
 from blocks.ports import Credential, Mail
 from blocks.schema import BlockInputs, BlockOutputs, Credentials, Integer, PinSet, Text, credentials_pin, pin
 from blocks.support.credentials import need_credential, server_at
-from boundary.destinations import Destination
+from boundary.policy import Destination
 
 PROVIDER = "smtp"
 PORTS = (25, 465, 587, 2525)

@@ -8,8 +8,8 @@ from blocks.context import BlockContext
 from blocks.errors import BlockFailed, CredentialsMissing
 from blocks.ports import Credential, CredentialUnbound, ReviewQuestion
 from blocks.schema import Object
-from boundary.destinations import Destination, destination_of, read_destination
 from boundary.errors import BlockedUrl
+from boundary.policy import Destination, destination_of, read_destination
 
 
 def find_credential(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from chat.api.errors import answer_to
+from chat.api.view import answer_to
 
 T = TypeVar("T")
 UNKNOWN = "Something went wrong. Try again."

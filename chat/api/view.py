@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
@@ -12,6 +13,7 @@ from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.settings import api_settings
 from rest_framework.views import APIView
 
 from accounts.api.throttling import WriteRate
@@ -88,3 +90,9 @@ def check_origin(request: Request) -> None:
     origin = request.headers.get("Origin")
     if origin is not None and not CsrfViewMiddleware(lambda _: None)._origin_verified(plain(request)):  # type: ignore[attr-defined,arg-type]
         raise PermissionDenied("This request comes from a page of another site.", code="csrf_failed")
+
+
+def answer_to(error: Exception) -> Any:
+    """Return the body of the API's answer to an error that was raised outside of a view."""
+    handle: Callable[..., Any] = api_settings.EXCEPTION_HANDLER  # type: ignore[assignment]
+    return handle(error, {}).data

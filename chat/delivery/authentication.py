@@ -14,7 +14,7 @@ from django.http import parse_cookie
 
 from accounts.api_keys import find_key
 from accounts.logins import Login, login_of, open_session, user_of
-from accounts.tickets import redeem_login
+from accounts.tokens import redeem_login
 from accounts.visitors import visitor_from_cookie
 from chat.sessions import Owner
 

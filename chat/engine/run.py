@@ -11,7 +11,9 @@ from typing import Any
 from django.db import transaction
 
 import llm
-from accounts.ledger import OverBudget, charge_answer, check_budget
+from accounts.budgets import check_budget
+from accounts.errors import OverBudget
+from accounts.ledger import charge_answer
 from chat import fold, limits, notifications, outside_content, titles, turn_log
 from chat.engine import compaction, history, steering
 from chat.engine.journal import TurnJournal

@@ -12,15 +12,15 @@ from chat.outside_content import mark
 from chat.signals import turn_ended
 from chat.sub_sessions import names
 from chat.sub_sessions.outcome import newest_task, progress_of, report_on
-from durable import cancel_broadcast, jobs
+from durable import cancellation, jobs
 from durable.after_commit import after_commit
 from executions.models import Execution, Review
 from executions.signals import execution_ended, review_decided
-from executions.wake_up import wake
+from executions.wait import wake
 from tools import output
 from tools.catalog.sub_sessions import status_of
 from tools.models import Operation, ToolCall
-from tools.operations.signals import operation_ended
+from tools.operations.lifecycle import operation_ended
 
 
 def connect() -> None:
@@ -56,7 +56,7 @@ def after_execution(sender: Any, execution: Execution, **kwargs: Any) -> None:
     """Stop the turns the execution waited for, and queue a turn in the session that wants its result."""
     for turn_id in Turn.live().filter(execution_id=execution.pk).values_list("pk", flat=True):
         if jobs.request_cancel(Turn, turn_id):
-            after_commit(cancel_broadcast.broadcast, turn_id)
+            after_commit(cancellation.broadcast, turn_id)
     if not (execution.tell_session and execution.session_id):
         return
     if execution.status == Execution.CANCELLED:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from django.db import IntegrityError
 
-from accounts.ledger import OverBudget
+from accounts.errors import OverBudget
 from chat import sessions, turns
 from chat.errors import TooManyTurns
 from chat.models import Session, Turn

@@ -14,7 +14,8 @@ from chat.sub_sessions import callbacks, delegate
 from chat.sub_sessions.outcome import NoSuchTask, newest_task, progress_of, report_on, stop_pending
 from chat.sub_sessions.wait import wait_for_task
 from durable.refusals import Refusal
-from tools.context import ToolCancelSignal, ToolContext
+from durable.stop_signal import StopSignal
+from tools.context import ToolContext
 from tools.errors import ToolError
 from tools.sub_sessions import (
     SubSessionsNestedTooDeep,
@@ -70,7 +71,7 @@ class ChatSubSessions:
         with deleted_is_unknown():
             return progress_of(handle.turn_id).is_over
 
-    def wait(self, handle: TaskHandle, *, seconds: float, stop: ToolCancelSignal, tell: Tell) -> None:
+    def wait(self, handle: TaskHandle, *, seconds: float, stop: StopSignal, tell: Tell) -> None:
         with deleted_is_unknown():
             wait_for_task(handle.turn_id, seconds=seconds, stop=stop, tell=tell)
 

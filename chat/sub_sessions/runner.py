@@ -12,8 +12,8 @@ from chat.sessions import Owner
 from chat.sub_sessions import delegate
 from chat.sub_sessions.outcome import progress_of, report_on
 from durable.refusals import Refusal
+from durable.stop_signal import StopSignal
 from executions.turn_runners import TurnScope
-from llm.types import CancelSignal
 from tools import registry
 from tools.base import Effect
 from tools.errors import BadPermissions
@@ -27,7 +27,7 @@ class AgentTurns:
     def __init__(self, scope: TurnScope) -> None:
         self._scope = scope
 
-    def run(self, order: TurnOrder, cancel: CancelSignal) -> CopilotAnswer:
+    def run(self, order: TurnOrder, cancel: StopSignal) -> CopilotAnswer:
         """Return the answer of the turn; raise ParkedForJob while it runs, so that the node waits without a worker.
 
         The end of the turn wakes the execution, which calls this again. If the execution ends first, the turn stops.

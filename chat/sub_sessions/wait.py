@@ -13,11 +13,14 @@ from chat.models import Turn
 from chat.sub_sessions.outcome import TaskProgress, activity_of, progress_of, replayed
 from durable import event_log, jobs
 from durable.runtime import runtime
-from durable.wait import WaitStop, wait_for
+from durable.stop_signal import StopSignal
+from durable.wait import wait_for
 from tools import limits as tools_limits
 
 
-def wait_for_task(turn_id: uuid.UUID, *, seconds: float, stop: WaitStop, tell: Callable[[str], None]) -> None:
+def wait_for_task(
+    turn_id: uuid.UUID, *, seconds: float, stop: StopSignal, tell: Callable[[str], None]
+) -> None:
     """Return when the task is over, the time is up, or `stop` was set. Holds no database connection meanwhile."""
     watch = _Watch(turn_id, tell)
     wait_for(turn_id, watch.check, seconds=seconds, stop=stop, matters=watch.activity.apply)

@@ -9,8 +9,8 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.db import DatabaseError, connection
 
-from accounts.login_links import make_login_link
 from accounts.models import User
+from accounts.tokens import make_login_link
 from copilot_project.celery import app
 from copilot_project.env import Environment
 from copilot_project.launcher.bind_addresses import BindAddresses

@@ -25,8 +25,8 @@ from executions.models import Execution
 from executions.run_block.block_jobs import forget_old_block_runs
 from executions.triggers import dispatch
 from webhooks import deliveries
+from workspace import blobs
 from workspace import limits as workspace_limits
-from workspace import purge
 
 Deleter = Callable[[], int]  # deletes a batch and returns its size
 
@@ -101,6 +101,6 @@ DELETERS: dict[str, Deleter] = {
     "block runs": forget_old_block_runs,
     "webhook deliveries": deliveries.forget_old,
     "trigger calls": dispatch.forget_old,
-    "loose files": purge.purge_deleted,
+    "loose files": blobs.purge_deleted,
     "ended logins": ended_logins,
 }

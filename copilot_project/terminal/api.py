@@ -9,10 +9,28 @@ from urllib.parse import urlsplit
 import httpx
 
 from copilot_project import limits
-from copilot_project.terminal.errors import ConnectionLost, SiteRefused
 from copilot_project.terminal.sanitize import clean
 
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+
+
+class ChatFailed(Exception):
+    """The message could not be answered."""
+
+
+class SiteRefused(ChatFailed):
+    """The site refused the request."""
+
+    def __init__(self, status: int, message: str) -> None:
+        self.status = status
+        super().__init__(message)
+
+
+class ConnectionLost(ChatFailed):
+    """The site cannot be reached. Check that it is running, for example with ./copilot doctor."""
+
+    def __init__(self) -> None:
+        super().__init__(self.__doc__)
 
 
 def open_client(url: str, api_key: str) -> httpx.Client:

@@ -11,7 +11,7 @@ from types import FrameType
 import httpx
 
 from copilot_project.terminal import api
-from copilot_project.terminal.errors import ChatFailed
+from copilot_project.terminal.api import ChatFailed
 from copilot_project.terminal.screen import Screen
 from copilot_project.terminal.stream import TurnEvents
 

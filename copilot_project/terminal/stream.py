@@ -11,8 +11,7 @@ from typing import Any
 import httpx
 
 from copilot_project import limits
-from copilot_project.terminal.api import refusal
-from copilot_project.terminal.errors import ConnectionLost
+from copilot_project.terminal.api import ConnectionLost, refusal
 
 FIRST_PAUSE_SECONDS = 0.25
 MAX_PAUSE_SECONDS = 8.0

@@ -1,4 +1,4 @@
-"""The first middleware: give each request an id and a trace span, and refuse unreadable requests."""
+"""Middleware: request ids and trace spans, unreadable requests, untrusted headers, the content security policy."""
 
 from __future__ import annotations
 
@@ -14,13 +14,23 @@ from django.http.response import HttpResponseBase
 from django.utils.decorators import sync_and_async_middleware
 from rest_framework.exceptions import APIException
 
-from copilot_project.web.error_pages import answer
+from accounts.client_address import is_trusted_proxy
 from copilot_project.web.http_errors import BadRequest, LengthRequired
+from copilot_project.web.pages import answer
 from copilot_project.web.request_id import current_request_id, identify
 from durable import storable, tracing
 
 UNTRACED = frozenset({"/healthz", "/readyz", "/metrics"})
 Handler = Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseBase]]
+FORWARDED_PROTO = "HTTP_X_FORWARDED_PROTO"
+POLICY_HEADER = "Content-Security-Policy"
+STRICT = (
+    "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; "
+    "frame-ancestors 'none'; form-action 'self'"
+)
+# The API documentation sets styles from scripts, and the search of Redoc runs in a worker from a blob.
+API_DOCS = f"{STRICT}; style-src 'self' 'unsafe-inline'; worker-src 'self' blob:"
+DOCS_PATHS = ("/api/docs/", "/api/redoc/")
 
 
 @sync_and_async_middleware
@@ -89,3 +99,59 @@ def record(span: tracing.TraceSpan, request: HttpRequest, response: HttpResponse
 def signed(response: HttpResponseBase, name: str) -> HttpResponseBase:
     response["X-Request-ID"] = name
     return response
+
+
+# --- changes to every request or response ----------------------------------------------------------
+
+
+@sync_and_async_middleware
+def drop_untrusted_headers(get_response: Handler) -> Handler:
+    """Remove X-Forwarded-Proto unless a trusted proxy sent it; Django would believe any client."""
+    return changing(get_response, before=drop_forwarded_proto)
+
+
+@sync_and_async_middleware
+def protect(get_response: Handler) -> Handler:
+    """Forbid foreign content, inline scripts and framing on every response, including errors."""
+    return changing(get_response, after=add_policy)
+
+
+def unchanged(request: HttpRequest, response: HttpResponseBase | None = None) -> None:
+    """Change nothing."""
+
+
+def changing(
+    get_response: Handler,
+    *,
+    before: Callable[[HttpRequest], None] = unchanged,
+    after: Callable[[HttpRequest, HttpResponseBase], None] = unchanged,
+) -> Handler:
+    """Return the handler with a change of its request or response, in whichever way it is called."""
+    if iscoroutinefunction(get_response):
+
+        async def handle_async(request: HttpRequest) -> HttpResponseBase:
+            before(request)
+            response = await cast(Awaitable[HttpResponseBase], get_response(request))
+            after(request, response)
+            return response
+
+        return handle_async
+
+    def handle(request: HttpRequest) -> HttpResponseBase:
+        before(request)
+        response = cast(HttpResponseBase, get_response(request))
+        after(request, response)
+        return response
+
+    return handle
+
+
+def drop_forwarded_proto(request: HttpRequest) -> None:
+    if FORWARDED_PROTO in request.META and not is_trusted_proxy(str(request.META.get("REMOTE_ADDR", ""))):
+        del request.META[FORWARDED_PROTO]
+
+
+def add_policy(request: HttpRequest, response: HttpResponseBase) -> None:
+    if POLICY_HEADER not in response:
+        response[POLICY_HEADER] = API_DOCS if request.path.startswith(DOCS_PATHS) else STRICT
+    response.setdefault("Permissions-Policy", "camera=(), geolocation=(), payment=(), usb=()")

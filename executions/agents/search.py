@@ -9,8 +9,11 @@ from typing import Generic, TypeVar
 
 from rapidfuzz import fuzz, process
 
+from blocks.base import Block
+from blocks.registry import BlockRegistry, get_registry
 from executions import limits
 from executions.agents.errors import QueryTooLong
+from executions.agents.validation.scope import allow_all
 
 Item = TypeVar("Item")
 WORD = re.compile(r"\w+")
@@ -89,3 +92,24 @@ def nearness(word: str, words: Sequence[str]) -> float:
         return BEGINNING
     near = process.extractOne(word, words, scorer=fuzz.ratio, score_cutoff=SAME_WORD)
     return float(near[1]) if near else 0.0
+
+
+def find_blocks(
+    query: str,
+    *,
+    registry: BlockRegistry | None = None,
+    may_use: Callable[[Block], bool] = allow_all,
+    most: int = limits.SEARCH_RESULTS,
+) -> list[Match[Block]]:
+    """Return blocks that match a query, best first; an id finds its block. Raises QueryTooLong."""
+    known = registry or get_registry()
+    exact = check_query(query)
+    if exact in known:
+        found = known.get(exact)
+        return [Match(item=found, score=100.0)] if may_use(found) else []
+    return rank(query, (block for block in known if may_use(block)), texts_of, most=most)
+
+
+def texts_of(block: Block) -> Texts:
+    pins = " ".join([*block.inputs_by_name, *block.outputs_by_name])
+    return Texts(name=block.name, rest=f"{block.description} {block.category} {pins}")

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from executions import limits
-from executions.triggers.errors import CallTooLarge
+from executions.errors import CallTooLarge
 from executions.triggers.receive import HookRequest, receive
 
 

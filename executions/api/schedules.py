@@ -14,9 +14,9 @@ from accounts.api.authentication import current_user
 from accounts.api.throttling import WriteRate
 from executions import limits
 from executions.api.own_agents import OwnAgentField
+from executions.errors import BadCron
 from executions.models import Schedule
 from executions.schedules import actions
-from executions.schedules.errors import BadCron
 from executions.schedules.run_due import cron_of, run_now
 
 

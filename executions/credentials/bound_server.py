@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from cryptography import x509
 
-from boundary.destinations import HTTPS_PORT, Destination
+from boundary.policy import HTTPS_PORT, Destination
 from executions.credentials.errors import BadCredential
 from executions.credentials.hosts import normalise_host, normalise_server
 from executions.credentials.secrets import Kind

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from boundary.destinations import HTTPS_PORT, Destination, bracketed, read_destination
 from boundary.errors import BlockedUrl
+from boundary.policy import HTTPS_PORT, Destination, bracketed, read_destination
 from boundary.urls import parse_url
 from executions.credentials.errors import BadCredential
 

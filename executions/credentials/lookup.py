@@ -11,8 +11,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from blocks.ports import Credential, CredentialUnbound
-from boundary.destinations import HTTPS_PORT, Destination
-from boundary.policy import policy_from_settings
+from boundary.policy import HTTPS_PORT, Destination, policy_from_settings
 from executions import limits
 from executions.credentials.bound_server import bind_once
 from executions.credentials.errors import BoundElsewhere, CredentialExpired, NotEncrypted

@@ -7,14 +7,17 @@ import uuid
 from decimal import Decimal
 
 from accounts.ledger import Charge, charge_all
+from accounts.models import LedgerEntry
 from blocks.base import Effects
 from executions import limits
-from executions.engine import billing, node_rows
+from executions.engine import node_rows
 from executions.engine.dataflow import Event, RunEmitted, RunEnded
 from executions.engine.node_rows import NodeUpdate
 from executions.engine.node_run import NodeRun, RunOutcome
 from executions.models import Execution
 from executions.models.status import Status
+
+SMALLEST = Decimal("0.000001")
 
 
 class CommitBatch:
@@ -63,12 +66,12 @@ class CommitBatch:
 
     def cut_off(self, run: NodeRun) -> None:
         """Add a run that is still active when the execution ends; its usage is charged."""
-        cost = billing.price_of(run)
+        cost = price_of(run)
         self.entries.append(NodeUpdate(run=run, status=Status.TERMINATED, count=run.passed, cost=cost))
         self._charge(run, cost, cut_off=True)
 
     def _close(self, run: NodeRun, status: Status, *, seq: int | None) -> None:
-        cost = billing.price_of(run)
+        cost = price_of(run)
         self.entries.append(NodeUpdate(run=run, status=status, count=len(run.outputs), seq=seq, cost=cost))
         self._charge(run, cost)
         if run.node.block.effects is not Effects.PURE or run.node.block.nondeterministic:
@@ -76,7 +79,7 @@ class CommitBatch:
 
     def _charge(self, run: NodeRun, cost: Decimal, *, cut_off: bool = False) -> None:
         if cost:
-            self.charges.append(billing.charge_for(run, cost, attempt=self.attempt, cut_off=cut_off))
+            self.charges.append(charge_for(run, cost, attempt=self.attempt, cut_off=cut_off))
             self.cost += cost
 
     # --- events -----------------------------------------------------------------------------------
@@ -99,3 +102,37 @@ class CommitBatch:
     def _next_seq(self) -> int:
         self.seq += 1
         return self.seq
+
+
+def price_of(run: NodeRun) -> Decimal:
+    """Return the price of what a run used, whatever its outcome; 0 if its block was never begun."""
+    if not run.ran:
+        return Decimal(0)
+    return run.node.block.cost.total(run.meter, seconds=run.seconds).quantize(SMALLEST)
+
+
+def charge_for(run: NodeRun, amount: Decimal, *, attempt: int, cut_off: bool = False) -> Charge:
+    """Return the charge of a run, made once: its key is the run, and the attempt too if it was cut off."""
+    key = f"node:{run.id}:{attempt}" if cut_off else f"node:{run.id}"
+    return Charge(key=key, kind=LedgerEntry.Kind.BLOCK, amount=amount, description=run.node.block.name)
+
+
+class OutputPace:
+    """Decide when to write the outputs: when there are enough new ones, or after a while.
+
+    The column is written as a whole, so writing it at every change would cost quadratic time.
+    """
+
+    def __init__(self, now: float) -> None:
+        self._written = 0
+        self._written_at = now
+
+    def is_due(self, count: int, now: float) -> bool:
+        """Return whether to write `count` outputs now; if so, they count as written."""
+        if count == self._written:
+            return False
+        has_grown = count >= self._written * limits.OUTPUTS_GROWTH
+        if not has_grown and now - self._written_at < limits.OUTPUTS_STALE_SECONDS:
+            return False
+        self._written, self._written_at = count, now
+        return True

@@ -21,13 +21,12 @@ from durable.log_context import carried
 from durable.stop_signal import StopReason
 from executions import limits
 from executions.engine import deadlines, node_rows
-from executions.engine.commit_batch import CommitBatch
+from executions.engine.commit_batch import CommitBatch, OutputPace
 from executions.engine.dataflow import ReadyRun, replay
 from executions.engine.dependencies import EngineDependencies
 from executions.engine.errors import NodeFailed, OutOfMoney, Woken
 from executions.engine.node_rows import History, NodeUpdate, run_id
 from executions.engine.node_run import DriverInbox, NodeRun, NodeToolCall, RunOutcome
-from executions.engine.output_pace import OutputPace
 from executions.engine.plan import Plan
 from executions.engine.ports.database import persist
 from executions.engine.progress import ProgressReporter
@@ -37,7 +36,7 @@ from executions.engine.suspended import SuspendedRuns, record_of, recorded_facts
 from executions.engine.thread_pool import PoolTask
 from executions.models import Execution
 from executions.models.status import Status
-from executions.wake_up import wake
+from executions.wait import wake
 
 SHORT_WAIT_SECONDS = 0.05  # after it the database connection is returned
 

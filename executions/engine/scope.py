@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from functools import cached_property
 
-from accounts.ledger import OverBudget, check_budget
-from blocks.adapters.live import live_ports
+from accounts.budgets import check_budget
+from accounts.errors import OverBudget
+from blocks.adapters.live import SystemClock, live_ports
 from blocks.base import Leaves
 from blocks.context import BlockContext
-from blocks.errors import BudgetUsedUp
+from blocks.errors import BudgetUsedUp, ParkedUntil
 from blocks.ports import ModelPort, Ports
 from boundary import taint
 from durable.lease import Lease
+from durable.stop_signal import StopSignal
+from executions import limits
 from executions.credentials.lookup import StoredCredentials
 from executions.engine.large_values import LargeValues
 from executions.engine.node_run import DriverInbox, NodeRun
 from executions.engine.plan import Plan
-from executions.engine.ports.clock import ParkingClock
 from executions.engine.ports.database import persist
 from executions.engine.ports.files import WorkspaceFiles
 from executions.engine.ports.model import RecordingModel
@@ -133,3 +136,12 @@ def make_ports(scope: ExecutionScope, run: NodeRun) -> Ports:
         clock=ParkingClock() if run.node.block.resumable else None,
         model=RecordingModel(scope.model, store, scope.check_budget),
     )
+
+
+class ParkingClock(SystemClock):
+    """For blocks that can resume where they were."""
+
+    def wait_until(self, moment: datetime, cancel: StopSignal) -> None:
+        if moment - self.now() > timedelta(seconds=limits.INLINE_WAIT_SECONDS):
+            raise ParkedUntil(moment)
+        super().wait_until(moment, cancel)

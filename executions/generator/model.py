@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 import llm
-from accounts.ledger import charge_answer, check_budget
+from accounts.budgets import check_budget
+from accounts.ledger import charge_answer
 from accounts.models import User
-from llm.types import CancelSignal, Request
+from durable.stop_signal import StopSignal
+from llm.types import Request
 
 AS_JSON = {"type": "json_object"}
 
@@ -24,7 +26,7 @@ class TextModel(Protocol):
 class ConfiguredModel:
     """The site's model. `key` identifies the build: its n-th call is charged once, also after a retry."""
 
-    def __init__(self, user: User, *, key: str, job_id: uuid.UUID | None, cancelled: CancelSignal) -> None:
+    def __init__(self, user: User, *, key: str, job_id: uuid.UUID | None, cancelled: StopSignal) -> None:
         self._user = user
         self._key = hashlib.sha256(key.encode()).hexdigest()[:32]
         self._job_id = job_id

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from executions import limits
-from executions.agents.block_search import find_blocks
+from executions.agents.search import find_blocks
 from executions.agents.validation import Code, Problem, Scope
 from executions.generator.guide import write_guide
 from executions.generator.requests import AgentRequest, Steps

@@ -12,9 +12,9 @@ from accounts.models import User
 from blocks.ports import JSON
 from durable import fault_isolation, limits
 from durable.transactions import in_transaction
+from executions import notifications
+from executions.errors import AlreadyDecided, NotEditable
 from executions.models import Execution, Review
-from executions.reviews import notifications
-from executions.reviews.errors import AlreadyDecided, NotEditable
 from executions.signals import review_decided
 
 NOBODY_IN_TIME = "Nobody decided in time, so it counts as rejected."

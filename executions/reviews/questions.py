@@ -11,9 +11,8 @@ from typing import assert_never
 from blocks.errors import BlockCancelled, ParkedForReview
 from blocks.ports import JSON, PortError, ReviewDecision, ReviewQuestion
 from durable import storable
-from executions import limits
+from executions import limits, notifications
 from executions.models import Execution, Review
-from executions.reviews import notifications
 
 EXPIRES_KEY = "review_expires_seconds"  # in the metadata of a node
 State = Review.State

@@ -34,8 +34,7 @@ from executions.models import BlockRun
 from executions.run_block.lifecycle import ENDS
 from executions.run_block.run import SingleResult, SingleRun, run_single_block
 from workspace import limits as workspace_limits
-from workspace.overflow_files import WorkspaceKeeper
-from workspace.preview import show
+from workspace.preview import WorkspaceKeeper, show
 
 logger = logging.getLogger(__name__)
 ASKS = "A person must approve this first."

@@ -9,30 +9,33 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import Any
 
 from django.db import connections
 
-from accounts.ledger import OverBudget, charge_once, check_budget
+from accounts.budgets import check_budget
+from accounts.errors import OverBudget
+from accounts.ledger import charge_once
 from accounts.models import LedgerEntry, User
-from blocks.base import Block
+from blocks.base import Block, Effects
 from blocks.errors import InputError, ParkedForReview
-from blocks.ports import JSON
+from blocks.pins import MISSING
+from blocks.ports import JSON, StoreScope
 from blocks.prepare import prepare
 from durable.connections import release
 from durable.current_owner import acting_for
 from durable.errors import LeaseLost
-from durable.stop_signal import StopReason
+from durable.stop_signal import StopReason, StopSignal
 from durable.transactions import in_transaction
 from executions import limits, permissions
-from executions.engine.billing import price_of
+from executions.engine.commit_batch import price_of
 from executions.engine.dependencies import EngineDependencies
 from executions.engine.node_run import NodeRun, RunOutcome
 from executions.engine.plan import PlannedNode
+from executions.engine.ports.store import StoredValues
 from executions.errors import BadInputs, BlockDenied, NotAlone
 from executions.graph import Node
-from executions.run_block.memory import Memory
 from executions.run_block.scope import SingleScope
-from llm.types import CancelSignal
 
 NAMESPACE = uuid.UUID("5f9c3f0e-6f0b-4a57-9c58-1f2f6d1f7a11")
 TOO_LONG = (
@@ -40,6 +43,7 @@ TOO_LONG = (
     "Put it into an agent and run that (run_agent), or give the task to a sub-session (run_sub_session)."
 )
 STOPPED = "The block was stopped."
+BEGUN, OUTCOME = "single_begun", "single_outcome"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +75,7 @@ class SingleResult:
 def run_single_block(
     user: User,
     wanted: SingleRun,
-    cancel: CancelSignal | None = None,
+    cancel: StopSignal | None = None,
     dependencies: EngineDependencies | None = None,
 ) -> SingleResult:
     """Run a block to its end or its time limit, and return the result.
@@ -127,7 +131,7 @@ def make_run(user: User, block: Block, wanted: SingleRun, dependencies: EngineDe
 # --- at work ------------------------------------------------------------------------------------
 
 
-def finish(run: NodeRun, seconds: float, cancel: CancelSignal | None) -> None:
+def finish(run: NodeRun, seconds: float, cancel: StopSignal | None) -> None:
     """Run it on a separate thread, which is abandoned if it does not stop when its time is over."""
     remove = cancel.add_callback(run.stop.set) if cancel is not None else (lambda: None)
     run.begin()
@@ -208,3 +212,37 @@ def charge(user: User, run: NodeRun, key: str, amount: Decimal) -> None:
         amount=amount,
         description=run.node.block.name,
     )
+
+
+class Memory:
+    """Remembers blocks with effects only; others may run again."""
+
+    def __init__(self, user_id: int, run: NodeRun) -> None:
+        self._matters = run.node.block.effects is Effects.EFFECTFUL
+        self._store = StoredValues(
+            user_id=user_id, agent_id="", execution_id="", node_id=run.node.id, run_id=run.id
+        )
+
+    def outcome(self) -> dict[str, Any] | None:
+        """Return how the same run ended before, else None."""
+        if not self._matters:
+            return None
+        kept = self._store.get(StoreScope.NODE_EXECUTION, OUTCOME)
+        return None if kept is MISSING else kept | {"cost": Decimal(kept["cost"])}
+
+    def begin(self) -> bool:
+        """Record that an effect is about to happen; return False if an earlier attempt had recorded it and no end."""
+        if not self._matters:
+            return True
+        mark = uuid.uuid4().hex
+        return bool(self._store.put_if_absent(StoreScope.NODE_EXECUTION, BEGUN, mark) == mark)
+
+    def forget(self) -> None:
+        """Delete the record: the effect has not happened."""
+        if self._matters:
+            self._store.remove(StoreScope.NODE_EXECUTION, BEGUN)
+
+    def keep(self, outputs: dict[str, list[JSON]], error: str, cost: Decimal) -> None:
+        if self._matters:
+            kept = {"outputs": outputs, "error": error, "cost": str(cost)}
+            self._store.put(StoreScope.NODE_EXECUTION, OUTCOME, kept)

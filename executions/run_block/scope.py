@@ -6,7 +6,8 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
-from accounts.ledger import OverBudget, check_budget
+from accounts.budgets import check_budget
+from accounts.errors import OverBudget
 from accounts.models import User
 from blocks.adapters.live import live_ports
 from blocks.base import Leaves
@@ -14,6 +15,7 @@ from blocks.context import BlockContext
 from blocks.errors import BudgetUsedUp
 from blocks.ports import JSON, CopilotAnswer, ModelPort, PortError, SubAgentRun, ToolOffer, TurnOrder
 from boundary import taint
+from durable.stop_signal import StopSignal
 from executions.credentials.lookup import StoredCredentials
 from executions.engine.node_run import DriverInbox, NodeRun
 from executions.engine.ports.database import persist
@@ -21,7 +23,6 @@ from executions.engine.ports.files import WorkspaceFiles
 from executions.engine.ports.model import RecordingModel
 from executions.engine.ports.store import StoredValues
 from executions.reviews.questions import PersonReviews, ReviewContext
-from llm.types import CancelSignal
 
 ALONE = "This only works inside an agent."
 
@@ -39,20 +40,18 @@ class PlainValues:
 class NoGraph:
     """The ports of sub-agents and tools, which need a graph."""
 
-    def run(self, run: SubAgentRun, cancel: CancelSignal) -> Iterator[tuple[str, JSON]]:
+    def run(self, run: SubAgentRun, cancel: StopSignal) -> Iterator[tuple[str, JSON]]:
         raise PortError(ALONE)
 
     def offers(self) -> Sequence[ToolOffer]:
         return ()
 
-    def call(
-        self, offer: ToolOffer, arguments: Mapping[str, JSON], *, key: str, cancel: CancelSignal
-    ) -> JSON:
+    def call(self, offer: ToolOffer, arguments: Mapping[str, JSON], *, key: str, cancel: StopSignal) -> JSON:
         raise PortError(ALONE)
 
 
 class NoTurnsInBlockRun:
-    def run(self, order: TurnOrder, cancel: CancelSignal) -> CopilotAnswer:
+    def run(self, order: TurnOrder, cancel: StopSignal) -> CopilotAnswer:
         raise PortError(ALONE)
 
 

@@ -13,12 +13,12 @@ from durable.clock import database_now
 from durable.ids import new_id
 from durable.transactions import in_transaction
 from executions import limits
+from executions.errors import TooManySchedules
 from executions.graph import parse_graph
 from executions.inputs import fit_inputs
 from executions.models import Agent, Schedule
 from executions.schedules.celery_beat import keep_ticking
 from executions.schedules.cron import Cron, parse_cron, read_cron
-from executions.schedules.errors import TooManySchedules
 from executions.start import ExecutionRequest, check_graph, find_version
 
 

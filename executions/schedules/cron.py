@@ -19,7 +19,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 
 from accounts.time_zones import validate_time_zone
-from executions.schedules.errors import BadCron
+from executions.errors import BadCron
 
 EXAMPLE = "Give five fields, minute hour day month weekday, such as `0 9 * * mon-fri` for weekdays at 9."
 FIELDS = 5

@@ -17,10 +17,10 @@ from accounts.tokens import hash_token, new_token
 from blocks.ports import JSON
 from durable.transactions import in_transaction
 from executions import limits
+from executions.errors import BadTrigger, TooManyTriggers
 from executions.inputs import fit_inputs
 from executions.models import Agent, Trigger
 from executions.start import find_version
-from executions.triggers.errors import BadTrigger, TooManyTriggers
 from executions.triggers.input_mapping import webhook_nodes
 from executions.triggers.signatures import Scheme, check_secret, new_secret
 

@@ -17,8 +17,8 @@ from durable.clock import database_now
 from durable.refusals import Refusal
 from durable.transactions import in_transaction
 from executions import limits
+from executions.errors import NotReplayable
 from executions.models import TriggerDelivery
-from executions.triggers.errors import NotReplayable
 from executions.triggers.input_mapping import start_agent
 from workspace import limits as workspace_limits
 

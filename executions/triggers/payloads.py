@@ -14,7 +14,7 @@ from blocks.ports import JSON
 from durable import storable
 from durable.redaction import REDACTED, is_secret_header
 from executions import limits
-from executions.triggers.errors import BadPayload
+from executions.errors import BadPayload
 
 WHOLE = "body"  # the key of a payload that is not an object
 GITHUB_FIELD = "payload"

@@ -19,9 +19,9 @@ from durable import crashpoints, rate_limit
 from durable.clock import database_now
 from durable.transactions import in_transaction
 from executions import limits
+from executions.errors import BadPayload, TooManyCalls, UnknownHook, WrongSignature
 from executions.models import Trigger, TriggerDelivery
 from executions.triggers.dispatch import start_delivery
-from executions.triggers.errors import BadPayload, TooManyCalls, UnknownHook, WrongSignature
 from executions.triggers.payloads import read_payload, shown_headers
 from executions.triggers.signatures import is_signed
 

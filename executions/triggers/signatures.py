@@ -14,8 +14,8 @@ from django.utils import timezone
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from accounts.encryption import unseal
+from executions.errors import BadTrigger
 from executions.models import Trigger
-from executions.triggers.errors import BadTrigger
 
 Scheme = Trigger.Scheme
 SECRET_BYTES = 32

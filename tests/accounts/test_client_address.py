@@ -7,8 +7,7 @@ from django.core.checks import run_checks
 from django.test import Client, RequestFactory
 from pytest_django import Settings
 
-from accounts.checks import trusted_proxies_are_networks
-from accounts.client_address import client_address, client_network
+from accounts.client_address import client_address, client_network, trusted_proxies_are_networks
 
 PROXY = "10.0.0.1"
 

@@ -15,22 +15,10 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django import Settings
 
-from accounts.budgets import allowances, describe
-from accounts.ledger import (
-    Charge,
-    OverBudget,
-    charge_all,
-    charge_answer,
-    charge_once,
-    check_budget,
-    hold_once,
-    release_hold,
-    spent,
-    usage_by_day,
-)
-from accounts.models import Budget, Hold, LedgerEntry, SpentHour, User
-from accounts.periods import day_of, month_of
-from accounts.spent_hours import rebuild_spending
+from accounts.budgets import allowances, check_budget, day_of, describe, month_of, usage_by_day
+from accounts.errors import OverBudget
+from accounts.ledger import Charge, charge_all, charge_answer, charge_once, rebuild_spending, spent
+from accounts.models import Budget, LedgerEntry, SpentHour, User
 from durable.ids import new_id
 from llm.types import Completion, Usage
 from tests.accounts.conftest import race
@@ -240,42 +228,6 @@ def test_days_and_months_follow_daylight_saving_and_the_calendar(ada: User) -> N
     assert december.resets_at == datetime(2027, 1, 1, tzinfo=ZoneInfo("Europe/Paris"))
     january = month_of(ada, datetime(2026, 12, 31, 23, 1, tzinfo=UTC))
     assert january.starts_at == datetime(2027, 1, 1, tzinfo=ZoneInfo("Europe/Paris"))
-
-
-def test_a_hold_counts_until_it_is_charged_or_released(ada: User) -> None:
-    Budget.objects.create(user=ada, day_limit=Decimal(1))
-    assert hold_once(user=ada, key="block:1", amount=Decimal("0.75"))
-    assert not hold_once(user=ada, key="block:1", amount=Decimal("0.75"))
-    with pytest.raises(OverBudget):
-        hold_once(user=ada, key="block:2", amount=Decimal("0.5"))
-    assert charge(ada, "block:1", "0.25")
-    assert not Hold.objects.exists()
-    assert not hold_once(user=ada, key="block:1", amount=Decimal("0.75"))
-    assert hold_once(user=ada, key="block:2", amount=Decimal("0.5"))
-    assert release_hold("block:2")
-    assert not release_hold("block:2")
-    assert spent(ada, LONG_AGO) == Decimal("0.25")
-
-
-def test_a_hold_that_was_never_charged_lapses(ada: User) -> None:
-    Budget.objects.create(user=ada, day_limit=Decimal(1))
-    hold_once(user=ada, key="block:1", amount=Decimal(1))
-    Hold.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
-    check_budget(ada)
-    assert hold_once(user=ada, key="block:2", amount=Decimal(1))
-
-
-@pytest.mark.django_db(transaction=True)
-def test_holds_made_at_once_never_exceed_the_limit(ada: User) -> None:
-    Budget.objects.create(user=ada, day_limit=Decimal(3))
-
-    def attempt() -> bool:
-        try:
-            return hold_once(user=ada, key=f"block:{new_id()}", amount=Decimal(1))
-        except OverBudget:
-            return False
-
-    assert sum(race(attempt)) == 3
 
 
 def test_usage_by_day_has_every_day_of_the_users_calendar(ada: User, bob: User) -> None:

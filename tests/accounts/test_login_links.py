@@ -10,8 +10,8 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
-from accounts.login_links import make_login_link, redeem_login_link
 from accounts.models import LoginLink, User
+from accounts.tokens import make_login_link, redeem_login_link
 from tests.accounts.conftest import race
 
 

@@ -9,9 +9,8 @@ import pytest
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from accounts.ledger import charge_once
+from accounts.ledger import charge_once, rebuild_spending
 from accounts.models import Budget, LedgerEntry, User
-from accounts.spent_hours import rebuild_spending
 
 
 @pytest.fixture

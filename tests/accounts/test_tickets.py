@@ -12,7 +12,7 @@ from accounts.api_keys import make_key, revoke_key
 from accounts.limits import TICKET_SECONDS
 from accounts.logins import login_of, user_of
 from accounts.models import Ticket, User
-from accounts.tickets import issue_ticket, redeem_login
+from accounts.tokens import issue_ticket, redeem_login
 from tests.accounts.conftest import PASSWORD, race
 
 

@@ -31,12 +31,12 @@ from blocks.ports import (
     ToolOffer,
     TurnOrder,
 )
-from boundary.destinations import Destination
 from boundary.errors import HostNotFound, SandboxUnavailable
 from boundary.http import OutboundRequest, OutboundResponse
+from boundary.policy import Destination
 from boundary.sandbox import SandboxRequest, SandboxResult
-from llm.cancel import CancelFlag
-from llm.types import CancelSignal, Completion, Request, ToolCallRequest, Usage
+from durable.stop_signal import StopSignal
+from llm.types import Completion, Request, ToolCallRequest, Usage
 
 
 @dataclass
@@ -46,7 +46,7 @@ class ScriptedModel:
     replies: list[Any] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
 
-    def complete(self, request: Request, cancel: CancelSignal) -> Completion:
+    def complete(self, request: Request, cancel: StopSignal) -> Completion:
         self.requests.append(request)
         if not self.replies:
             raise AssertionError("The model was asked more often than the script says.")
@@ -94,7 +94,7 @@ class ScriptedSandbox:
     result: SandboxResult | Exception | None = None
     requests: list[SandboxRequest] = field(default_factory=list)
 
-    def run(self, request: SandboxRequest, cancel: CancelSignal) -> SandboxResult:
+    def run(self, request: SandboxRequest, cancel: StopSignal) -> SandboxResult:
         self.requests.append(request)
         if self.result is None:
             raise SandboxUnavailable
@@ -134,7 +134,7 @@ class StillClock:
     def now(self) -> datetime:
         return self.moment
 
-    def wait_until(self, moment: datetime, cancel: CancelSignal) -> None:
+    def wait_until(self, moment: datetime, cancel: StopSignal) -> None:
         self.waits.append(moment - self.moment)
         self.moment = max(moment, self.moment)
 
@@ -175,7 +175,7 @@ class ScriptedDatabase:
     answer: DatabaseAnswer | Exception | None = None
     queries: list[DatabaseQuery] = field(default_factory=list)
 
-    def run(self, query: DatabaseQuery, cancel: CancelSignal) -> DatabaseAnswer:
+    def run(self, query: DatabaseQuery, cancel: StopSignal) -> DatabaseAnswer:
         self.queries.append(query)
         if self.answer is None:
             raise PortError("The database could not be reached.")
@@ -245,7 +245,7 @@ class FixedAgents:
     outputs: Sequence[tuple[str, JSON]] = ()
     runs: list[SubAgentRun] = field(default_factory=list)
 
-    def run(self, run: SubAgentRun, cancel: CancelSignal) -> Iterator[tuple[str, JSON]]:
+    def run(self, run: SubAgentRun, cancel: StopSignal) -> Iterator[tuple[str, JSON]]:
         self.runs.append(run)
         if run.agent_id == "missing":
             raise PortError("There is no such agent in your library.")
@@ -259,7 +259,7 @@ class FixedTurns:
     answer: CopilotAnswer | None = None
     orders: list[TurnOrder] = field(default_factory=list)
 
-    def run(self, order: TurnOrder, cancel: CancelSignal) -> CopilotAnswer:
+    def run(self, order: TurnOrder, cancel: StopSignal) -> CopilotAnswer:
         self.orders.append(order)
         if self.answer is None:
             raise PortError("That session is not yours or does not exist.")
@@ -277,9 +277,7 @@ class FixedToolbox:
     def offers(self) -> Sequence[ToolOffer]:
         return self.tools
 
-    def call(
-        self, offer: ToolOffer, arguments: Mapping[str, JSON], *, key: str, cancel: CancelSignal
-    ) -> JSON:
+    def call(self, offer: ToolOffer, arguments: Mapping[str, JSON], *, key: str, cancel: StopSignal) -> JSON:
         self.calls.append((offer.name, arguments))
         result = self.results.get(offer.name)
         if isinstance(result, Exception):
@@ -326,7 +324,7 @@ def make_context(world: World = EMPTY_WORLD, **changes: Any) -> BlockContext:
         node_id="node-1",
         node_execution_id="node-execution-1",
         idempotency_key="node-execution-1",
-        cancel=CancelFlag(),
+        cancel=StopSignal(),
         ports=make_ports(world),
         timezone=world.timezone,
         from_chat=world.from_chat,

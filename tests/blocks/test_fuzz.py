@@ -17,7 +17,8 @@ from blocks.ports import ToolOffer
 from blocks.registry import get_registry
 from blocks.run import run_block
 from blocks.schema import JSON
-from llm.types import CancelSignal, Completion, Request, ToolCallRequest
+from durable.stop_signal import StopSignal
+from llm.types import Completion, Request, ToolCallRequest
 from tests.blocks.doubles import ScriptedModel, make_context, make_ports
 from tests.tiers import examples
 
@@ -101,7 +102,7 @@ class Parrot:
 
     answer: Any
 
-    def complete(self, request: Request, cancel: CancelSignal) -> Completion:
+    def complete(self, request: Request, cancel: StopSignal) -> Completion:
         return ScriptedModel(replies=[self.answer]).complete(request, cancel)
 
 

@@ -24,7 +24,7 @@ from blocks.ports import PortError
 from blocks.registry import get_registry
 from blocks.run import run_block
 from durable.errors import LeaseLost
-from llm.cancel import CancelFlag
+from durable.stop_signal import StopSignal
 from tests.blocks.doubles import make_context
 from tests.blocks.sample import Inputs, make_block
 
@@ -145,7 +145,7 @@ def test_outputs_of_other_kinds_of_blocks_are_not_checked_by_type() -> None:
 
 
 def test_a_cancelled_run_stops_at_its_next_output() -> None:
-    flag = CancelFlag()
+    flag = StopSignal()
 
     def run(inputs: Inputs, context: BlockContext) -> Emissions:
         yield "out", 1
@@ -216,7 +216,7 @@ def test_model_tokens_are_metered() -> None:
 def test_waiting_ends_early_when_the_run_is_cancelled() -> None:
     block = get_registry().get_by_name("Countdown Timer")
     context = make_context()
-    flag = CancelFlag()
+    flag = StopSignal()
     flag.set()
     _, error = collect(run_block(block, {"days": 1}, replace(context, cancel=flag)))
     assert isinstance(error, BlockCancelled)

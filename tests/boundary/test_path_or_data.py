@@ -35,8 +35,8 @@ from boundary.parsers import charset, feeds, html, pictures
 from boundary.parsers.tables import read_xls, read_xlsx
 from boundary.policy import AllowList, NetworkPolicy
 from boundary.readable import make_readable
+from durable.stop_signal import StopSignal
 from executions.inputs import fit_inputs
-from llm.cancel import CancelFlag
 from tests.blocks.adapters.test_transcripts import ENGLISH, PLAYER, VIDEO, WATCH, WATCH_PAGE, player
 from tests.blocks.doubles import ScriptedWeb, make_context, make_ports
 from tests.blocks.test_tables import repack, workbook
@@ -51,7 +51,7 @@ SECRET = "top-secret-entry"
 SECRET_FEED = f"""<rss version="2.0"><channel><item><title>{SECRET}</title><link>https://example.com/s</link>
 <pubDate>Sun, 15 Jun 2025 12:00:00 GMT</pubDate></item></channel></rss>"""
 REFUSALS = (BlockError, UnreadableContent, PortError, WorkspaceError, ValueError)
-NEVER = CancelFlag()
+NEVER = StopSignal()
 MOST = 1_000_000
 
 

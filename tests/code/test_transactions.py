@@ -21,7 +21,7 @@ ALLOWED = {
     "durable/transactions.py": 3,  # in_transaction itself; `bounded`, whose rows are one or skipped when locked
     "durable/lease.py": 2,  # Transaction.run is retried by retry_database; save_open locks the job's row alone
     "durable/stream_consumer.py": 1,  # replay: one row, and an entry that must not be sent twice
-    "accounts/charges.py": 2,  # within the caller's transaction: no savepoint of their own
+    "accounts/ledger.py": 2,  # within the caller's transaction: no savepoint of their own
     "chat/replay.py": 1,  # one row, to read
     "chat/models.py": 1,  # reserve_seqs: one row, within the caller's transaction
     "chat/engine/run.py": 1,  # a savepoint within a commit, which is retried

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from channels.layers import BaseChannelLayer, get_channel_layer
 
-from durable import cancel_broadcast, client_push, limits
+from durable import cancellation, client_push, limits
 from durable.redis import client
 from tests.durable.conftest import OwnRedis, eventually
 
@@ -91,20 +91,20 @@ def test_rings_wait_in_a_line_with_a_limit(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_the_cancel_bell_reaches_every_listener_and_garbage_harms_none() -> None:
     heard: list[list[uuid.UUID]] = [[], [], []]
-    channels = client().pubsub_numsub(cancel_broadcast.CHANNEL)[0][1]
-    listeners = [cancel_broadcast.listen(each.append) for each in heard]
-    eventually(lambda: client().pubsub_numsub(cancel_broadcast.CHANNEL)[0][1] >= max(channels, 1))
+    channels = client().pubsub_numsub(cancellation.CHANNEL)[0][1]
+    listeners = [cancellation.listen(each.append) for each in heard]
+    eventually(lambda: client().pubsub_numsub(cancellation.CHANNEL)[0][1] >= max(channels, 1))
     first, second = uuid.uuid4(), uuid.uuid4()
     try:
 
         def all_heard() -> bool:
-            cancel_broadcast.broadcast(first)
+            cancellation.broadcast(first)
             return all(first in each for each in heard)
 
         eventually(all_heard)
-        client().publish(cancel_broadcast.CHANNEL, "garbage")
-        client().publish(cancel_broadcast.CHANNEL, "")
-        cancel_broadcast.broadcast(second)
+        client().publish(cancellation.CHANNEL, "garbage")
+        client().publish(cancellation.CHANNEL, "")
+        cancellation.broadcast(second)
         eventually(lambda: all(each[-1] == second for each in heard))
     finally:
         for listener in listeners:
@@ -113,4 +113,4 @@ def test_the_cancel_bell_reaches_every_listener_and_garbage_harms_none() -> None
 
 def test_ringing_without_redis_is_no_error(own_redis: OwnRedis) -> None:
     own_redis.kill()
-    cancel_broadcast.broadcast(uuid.uuid4())
+    cancellation.broadcast(uuid.uuid4())

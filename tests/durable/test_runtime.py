@@ -14,7 +14,7 @@ import pytest
 from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
-from durable import cancel_broadcast, jobs, limits, process_identity
+from durable import cancellation, jobs, limits, process_identity
 from durable.current_owner import current_owner
 from durable.errors import HandOver, JobCancelled, LeaseLost
 from durable.lease import Lease
@@ -489,8 +489,8 @@ def test_a_ring_of_the_cancel_bell_stops_the_job_it_is_for(runtime: Runtime) -> 
 
 @pytest.fixture
 def listening(runtime: Runtime) -> Iterator[Runtime]:
-    listener = cancel_broadcast.listen(runtime.cancel)
-    eventually(lambda: client().pubsub_numsub(cancel_broadcast.CHANNEL)[0][1])
+    listener = cancellation.listen(runtime.cancel)
+    eventually(lambda: client().pubsub_numsub(cancellation.CHANNEL)[0][1])
     yield runtime
     listener.cancel()
 
@@ -502,7 +502,7 @@ def test_the_bell_reaches_a_running_job_through_redis(listening: Runtime) -> Non
     assert jobs.request_cancel(Chore, chore.pk)
 
     def ring_and_look() -> bool:
-        cancel_broadcast.broadcast(chore.pk)
+        cancellation.broadcast(chore.pk)
         return not thread.is_alive()
 
     eventually(ring_and_look)

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from pytest_django import Settings
 
-from llm import CancelFlag, CancelSignal, Completion, Delta, Policy, Request, TextDelta, stream
+from durable.stop_signal import StopSignal
+from llm import Completion, Delta, Policy, Request, TextDelta, stream
 from llm.types import StreamReset
 from tests.offline_server import OfflineServer
 
@@ -43,9 +44,9 @@ class Asked:
         self.request = Request(model=model, messages=[{"role": "user", "content": text}], **fields)  # type: ignore[arg-type]
         self.policy = policy
 
-    def run(self, cancelled: CancelSignal | None = None) -> Completion:
+    def run(self, cancelled: StopSignal | None = None) -> Completion:
         return stream(
-            self.request, self.deltas.append, cancelled=cancelled or CancelFlag(), policy=self.policy
+            self.request, self.deltas.append, cancelled=cancelled or StopSignal(), policy=self.policy
         )
 
     @property

@@ -17,7 +17,6 @@ from durable.stop_signal import StopSignal
 from llm import (
     AnswerCancelled,
     BadModelRequest,
-    CancelFlag,
     Delta,
     ReasoningDelta,
     Request,
@@ -157,7 +156,7 @@ def test_a_server_without_a_key_is_asked_all_the_same(server: OfflineServer, set
 
 def test_cancel_closes_the_request_at_once_and_nothing_follows(server: OfflineServer) -> None:
     server.play({"steps": [{"chunks": 1000, "gate": "held", "gate_at": 3}]})
-    asked, cancelled = Asked(), CancelFlag()
+    asked, cancelled = Asked(), StopSignal()
     outcome: list[BaseException] = []
 
     def run() -> None:
@@ -180,7 +179,7 @@ def test_cancel_closes_the_request_at_once_and_nothing_follows(server: OfflineSe
 
 def test_cancel_while_waiting_for_the_next_try_asks_no_more(server: OfflineServer) -> None:
     server.play({"steps": [{"text": "late", "fault": {"status": 429, "retry_after": 9}}]})
-    asked, cancelled = Asked(), CancelFlag()
+    asked, cancelled = Asked(), StopSignal()
 
     def cancel_at_the_first_note() -> None:
         wait_for(lambda: asked.deltas)
@@ -192,11 +191,8 @@ def test_cancel_while_waiting_for_the_next_try_asks_no_more(server: OfflineServe
     assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize("kind", [CancelFlag, StopSignal])
-def test_a_signal_that_is_already_set_sends_nothing(
-    server: OfflineServer, kind: type[CancelFlag] | type[StopSignal]
-) -> None:
-    cancelled = kind()
+def test_a_signal_that_is_already_set_sends_nothing(server: OfflineServer) -> None:
+    cancelled = StopSignal()
     cancelled.set()
     with pytest.raises(AnswerCancelled):
         Asked().run(cancelled)
@@ -204,7 +200,7 @@ def test_a_signal_that_is_already_set_sends_nothing(
 
 
 def test_the_callback_is_removed_when_the_answer_is_complete(server: OfflineServer) -> None:
-    cancelled = CancelFlag()
+    cancelled = StopSignal()
     Asked("say hi").run(cancelled)
     assert not cancelled._callbacks
 
@@ -217,7 +213,7 @@ def test_an_error_in_the_listener_ends_the_request_and_is_raised(server: Offline
 
     request = Request(model="offline", messages=[{"role": "user", "content": "go"}])
     with pytest.raises(ValueError, match="a bug in the listener"):
-        llm.stream(request, listen, cancelled=CancelFlag(), policy=FAST)
+        llm.stream(request, listen, cancelled=StopSignal(), policy=FAST)
     wait_for(lambda: server.requests[0].closed_early)
     assert len(server.requests) == 1
 

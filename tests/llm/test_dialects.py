@@ -13,11 +13,11 @@ import pytest
 from pytest_django import Settings
 
 import llm
+from durable.stop_signal import StopSignal
 from llm import (
     AnswerCancelled,
     BadModelAnswer,
     BadModelRequest,
-    CancelFlag,
     Completion,
     ContextTooLong,
     FailedTry,
@@ -485,7 +485,7 @@ def test_a_server_of_another_protocol_is_an_error_that_says_so(server: ModelServ
 def test_cancel_closes_the_request_at_once_and_nothing_follows(server: ModelServer) -> None:
     server.play(Script(text=tuple(f"{n} " for n in range(500))))
     server.pause = 0.01
-    asked, cancelled = Asked(model=MODEL[server.protocol.name]), CancelFlag()
+    asked, cancelled = Asked(model=MODEL[server.protocol.name]), StopSignal()
     outcome: list[BaseException] = []
 
     def run() -> None:

@@ -12,7 +12,7 @@ from llm.answer import AnswerCollector
 from llm.dialects import DIALECTS
 from llm.failures import TryFailed
 from llm.retry import Kind
-from llm.sse import EventSplitter
+from llm.transport import EventSplitter
 
 STREAMS = Path(__file__).parent / "streams"
 

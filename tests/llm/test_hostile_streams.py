@@ -14,7 +14,7 @@ from llm.answer import AnswerCollector
 from llm.carry import CARRY
 from llm.dialects import DIALECTS
 from llm.failures import TryFailed
-from llm.sse import EventSplitter
+from llm.transport import EventSplitter
 from llm.types import Delta, Request
 from tests.llm.dialect_servers import PROTOCOLS, Script
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm.sse import EventSplitter
+from llm.transport import EventSplitter
 
 STREAM = (
     b': hello\r\n\r\ndata: {"a": 1}\n\nevent: x\r\nid: 7\r\ndata: two\r\ndata: lines\r\n\r\ndata:[DONE]\n\n'

@@ -12,10 +12,10 @@ from pydantic import BaseModel, Field
 from tests.tools.conftest import Bench, Done, NoArgs
 from tools import limits, registry, schema
 from tools.base import Effect, Tool, ToolArgs, ToolResult, WaitSeconds, tool
-from tools.checks import check_tools
 from tools.context import ToolContext
 from tools.errors import BadTool, DuplicateTool, SchemasTooLarge
 from tools.permissions import Permissions
+from tools.registry import check_tools
 
 
 class Question(BaseModel):

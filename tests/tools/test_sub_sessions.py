@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from durable.errors import HandOver, LeaseLost
-from durable.stop_signal import StopReason
+from durable.stop_signal import StopReason, StopSignal
 from tests.tools.conftest import Bench, eventually
 from tools import limits, sub_sessions
 from tools.catalog.sub_sessions import RunSubSessionArgs, status_of
-from tools.context import ToolCancelSignal, ToolContext
+from tools.context import ToolContext
 from tools.models import ToolCall
 from tools.sub_sessions import SubSessionTask, TaskHandle, TaskReport, Tell, UnknownSubSession
 
@@ -48,7 +48,7 @@ class Playing:
     def is_over(self, handle: TaskHandle) -> bool:
         return self.report_.status != "running"
 
-    def wait(self, handle: TaskHandle, *, seconds: float, stop: ToolCancelSignal, tell: Tell) -> None:
+    def wait(self, handle: TaskHandle, *, seconds: float, stop: StopSignal, tell: Tell) -> None:
         self.waits.append(seconds)
         tell("uses web_fetch")
         if self.goes_on:

@@ -15,8 +15,8 @@ from durable import jobs
 from durable.ids import new_id
 from tests.webhooks.receiver import Receiver, receiving
 from webhooks import endpoints, sender
+from webhooks.deliveries import announce
 from webhooks.endpoints import WithSecret
-from webhooks.enqueue import announce
 from webhooks.events import EventType
 from webhooks.models import WebhookDelivery
 

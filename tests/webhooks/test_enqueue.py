@@ -20,8 +20,8 @@ from tests.webhooks.receiver import Receiver, verify
 from tools.models import Operation
 from tools.operations.completion import complete
 from webhooks import endpoints, limits
+from webhooks.deliveries import announce
 from webhooks.endpoints import WithSecret
-from webhooks.enqueue import announce
 from webhooks.events import EventType, encode, fitting
 from webhooks.models import WebhookDelivery
 

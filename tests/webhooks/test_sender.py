@@ -20,9 +20,9 @@ from tests.boundary.servers import Received, serve
 from tests.webhooks.conftest import work, work_when_due
 from tests.webhooks.receiver import NotGenuine, Receiver, verify
 from webhooks import deliveries, endpoints, limits, sender
-from webhooks.backoff import pause_before
 from webhooks.endpoints import WithSecret
 from webhooks.models import WebhookDelivery, WebhookEndpoint
+from webhooks.sender import pause_before
 
 Announced = Callable[..., WebhookDelivery]
 pytestmark = pytest.mark.django_db

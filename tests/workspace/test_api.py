@@ -13,7 +13,7 @@ from rest_framework.test import APIClient
 
 from tests.workspace.pictures import picture
 from workspace import files, limits
-from workspace.api.ranges import parse_range
+from workspace.api.content import parse_range
 from workspace.models import WorkspaceFile
 
 

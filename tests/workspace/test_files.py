@@ -17,10 +17,9 @@ from django.db import connection
 
 from durable import storable
 from workspace import files, limits
-from workspace.blobs import MeasuredReader, as_readable
+from workspace.blobs import MeasuredReader, as_readable, purge_deleted
 from workspace.errors import ContentGone, FileMissing, FileTooLarge, PathTaken, QuotaExceeded
 from workspace.models import LooseBlob, WorkspaceFile, WorkspaceUsage
-from workspace.purge import purge_deleted
 
 
 def usage_of(user: AbstractBaseUser) -> tuple[int, int]:

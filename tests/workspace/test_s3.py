@@ -24,9 +24,9 @@ from accounts.models import User
 from copilot_project.launcher import die_with_parent
 from tests.harness import free_port
 from workspace import files, limits
+from workspace.blobs import purge_deleted
 from workspace.errors import ContentGone, QuotaExceeded
 from workspace.models import LooseBlob, WorkspaceFile
-from workspace.purge import purge_deleted
 
 pytestmark = pytest.mark.django_db
 BUCKET = "ratchet"

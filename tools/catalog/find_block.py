@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from executions import limits as executions_limits
-from executions.agents.block_search import find_blocks
+from executions.agents.search import find_blocks
 from tools import limits
 from tools.base import Reads, ToolArgs, ToolResult, tool
 from tools.cards import BlockCard, block_card

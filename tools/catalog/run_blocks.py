@@ -13,7 +13,7 @@ from blocks.registry import get_registry
 from boundary.taint import source_of
 from durable.after_commit import after_commit
 from executions import limits as executions_limits
-from executions.agents.block_search import find_blocks
+from executions.agents.search import find_blocks
 from executions.errors import BadInputs
 from executions.models import Review
 from executions.run_block.run import SingleResult, SingleRun, run_single_block

@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from executions.errors import BadCron
 from executions.models import Schedule
 from executions.schedules.actions import delete
-from executions.schedules.errors import BadCron
 from executions.schedules.run_due import cron_of
 from tools.base import Effect, Reads, ToolArgs, ToolResult, tool
 from tools.cards import agent_link

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
+from django.conf import settings
+from django.dispatch import Signal
+
 from durable import event_log
 from durable.lifecycle import Lifecycle
 from tools.models import Operation, ToolCall
-from tools.operations import webhook_payloads
-from tools.operations.signals import operation_changed, operation_ended
+from webhooks.deliveries import announce
+from webhooks.events import EventType
 
 UNOWNED_ENDS = {
     "cancelled": "The operation was cancelled.",
@@ -14,6 +20,8 @@ UNOWNED_ENDS = {
     "worker_lost": "The operation was tried several times and its worker died each time. It may have happened.",
 }
 STATES = {Operation.COMPLETED: ToolCall.State.SUCCEEDED, Operation.CANCELLED: ToolCall.State.CANCELLED}
+operation_ended = Signal()  # inside the transaction that ends it, so receivers' writes commit with it
+operation_changed = Signal()  # status or progress, for display only; may be lost
 
 
 class OperationLifecycle(Lifecycle[Operation]):
@@ -32,7 +40,7 @@ class OperationLifecycle(Lifecycle[Operation]):
             ended_at=job.clock.now(),
         )
         operation_ended.send(sender=Operation, operation=job)
-        webhook_payloads.announce_end(job)
+        announce_end(job)
 
     def after_end(self, job: Operation) -> None:
         notify_changed(job)
@@ -42,3 +50,31 @@ def notify_changed(operation: Operation) -> None:
     """Notify clients and waiting code that the operation changed; failures are only logged."""
     event_log.nudge(operation.pk)
     operation_changed.send_robust(sender=Operation, operation=operation)
+
+
+def announce_end(operation: Operation) -> None:
+    """Queue the webhook in the transaction that ends the operation. Once per operation and endpoint."""
+    announce(
+        user_id=operation.user_id,
+        event_type=EventType.OPERATION_FINISHED,
+        subject_id=operation.pk,
+        describe=partial(describe, operation),
+    )
+
+
+def describe(operation: Operation) -> dict[str, Any]:
+    """Return the payload; its result is what the model sees, without secrets and with long parts cut."""
+    return {
+        "operation_id": str(operation.pk),
+        "task_id": str(operation.task_id),
+        "session_id": str(operation.session_id),
+        "turn_id": str(operation.turn_id),
+        "tool_name": operation.tool_name,
+        "status": operation.status,
+        "end_reason": operation.end_reason,
+        "error": operation.error or None,
+        "result": operation.result,
+        "queued_at": operation.queued_at.isoformat(),
+        "ended_at": operation.ended_at.isoformat() if operation.ended_at else None,
+        "url": f"{settings.SITE_URL}/api/operations/{operation.pk}",
+    }

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from django.core.handlers.asgi import ASGIRequest
@@ -16,12 +18,14 @@ from rest_framework.request import Request
 
 from workspace import files
 from workspace.api.files import OwnFiles
-from workspace.api.ranges import ByteRange, parse_range
 from workspace.errors import BadRange
 from workspace.models import WorkspaceFile
 
 BLOCK_BYTES = 256 * 1024
 INLINE = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "text/plain"})
+ONE_RANGE = re.compile(
+    r"bytes\s*+=\s*+(?P<first>[0-9]{0,18}+)\s*+-\s*+(?P<last>[0-9]{0,18}+)", re.IGNORECASE | re.ASCII
+)
 
 
 class Content(OwnFiles):
@@ -93,3 +97,32 @@ def secured(response: HttpResponseBase, file: WorkspaceFile, etag: str) -> HttpR
     response["Accept-Ranges"] = "bytes"
     response["ETag"] = etag
     return response
+
+
+@dataclass(frozen=True, kw_only=True)
+class ByteRange:
+    """The bytes from `start` up to but excluding `end`."""
+
+    start: int
+    end: int
+
+    @property
+    def length(self) -> int:
+        return self.end - self.start
+
+
+def parse_range(header: str, size: int) -> ByteRange | None:
+    """Return the range; None for the whole (no header, several ranges, another unit). Raises BadRange."""
+    match = ONE_RANGE.fullmatch(header.strip())
+    if match is None or (not match["first"] and not match["last"]):
+        return None
+    if not match["first"]:
+        start, end = max(0, size - int(match["last"])), size
+    else:
+        start = int(match["first"])
+        end = min(int(match["last"]) + 1, size) if match["last"] else size
+        if match["last"] and int(match["last"]) < start:
+            return None  # not a valid range, which HTTP says to ignore
+    if start >= size or end <= start:
+        raise BadRange
+    return ByteRange(start=start, end=end)

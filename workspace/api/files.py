@@ -6,22 +6,94 @@ from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.core.exceptions import SuspiciousOperation
+from django.core.files.uploadhandler import FileUploadHandler, TemporaryFileUploadHandler
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.http.multipartparser import MultiPartParserError
+from django.urls import reverse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework import generics, status
+from rest_framework import generics, serializers, status
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from workspace import files
-from workspace.api.serializers import FileSerializer, RenameSerializer, UploadSerializer
-from workspace.api.uploads import prepare_upload, refuse_large_request
-from workspace.errors import BadUpload
+from workspace import files, limits
+from workspace.errors import BadUpload, FileTooLarge
 from workspace.models import WorkspaceFile
+
+MAX_FILES = 1
+
+
+class FileSerializer(serializers.ModelSerializer[WorkspaceFile]):
+    """A file without its content."""
+
+    name = serializers.CharField(read_only=True)
+    reference = serializers.CharField(read_only=True, help_text="How messages and tools point at the file.")
+    content_url = serializers.SerializerMethodField(help_text="Where its content is.")
+
+    class Meta:
+        model = WorkspaceFile
+        fields = ["id", "path", "name", "media_type", "size", "sha256", "session_id"]
+        fields += ["reference", "content_url", "created_at", "updated_at"]
+        read_only_fields = fields
+
+    def get_content_url(self, file: WorkspaceFile) -> str:
+        return reverse("file-content", args=[file.id])
+
+
+class UploadSerializer(serializers.Serializer[Any]):
+    """The form of an upload."""
+
+    file = serializers.FileField(allow_empty_file=True, max_length=None)
+    path = serializers.CharField(
+        required=False, max_length=4 * limits.MAX_PATH_CHARACTERS, trim_whitespace=False
+    )
+    session_id = serializers.UUIDField(required=False)
+    overwrite = serializers.BooleanField(required=False, default=False)
+
+
+class RenameSerializer(serializers.Serializer[Any]):
+    """A new path."""
+
+    path = serializers.CharField(max_length=4 * limits.MAX_PATH_CHARACTERS, trim_whitespace=False)
+
+
+class CappedUploadHandler(FileUploadHandler):
+    """Counts the bytes and stops at the limit; the next handler stores the file."""
+
+    def __init__(self, request: HttpRequest | None = None) -> None:
+        super().__init__(request)
+        self.files = 0
+        self.size = 0
+
+    def new_file(self, *args: Any, **kwargs: Any) -> None:
+        super().new_file(*args, **kwargs)
+        self.files += 1
+        if self.files > MAX_FILES:
+            raise BadUpload("Send one file at a time.")
+
+    def receive_data_chunk(self, raw_data: bytes, start: int) -> bytes:
+        self.size += len(raw_data)
+        if self.size > limits.MAX_FILE_BYTES:
+            raise FileTooLarge(f"One file may have {limits.MAX_FILE_BYTES // 1024**2} MB; this one has more.")
+        return raw_data
+
+    def file_complete(self, file_size: int) -> None:
+        """Leave the file to the next handler."""
+
+
+def prepare_upload(request: HttpRequest) -> None:
+    """Set the upload handlers before the form is read, possibly by the CSRF check."""
+    request.upload_handlers = [CappedUploadHandler(request), TemporaryFileUploadHandler(request)]
+
+
+def refuse_large_request(request: HttpRequest) -> None:
+    """Raise FileTooLarge by the announced length, before the body is read."""
+    announced = request.headers.get("Content-Length") or "0"
+    if announced.isdigit() and int(announced) > limits.MAX_UPLOAD_REQUEST_BYTES:
+        raise FileTooLarge(f"One file may have {limits.MAX_FILE_BYTES // 1024**2} MB; this request has more.")
 
 
 class OwnFiles(generics.GenericAPIView[WorkspaceFile]):

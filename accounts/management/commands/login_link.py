@@ -7,8 +7,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from accounts.login_links import make_login_link
 from accounts.models import User
+from accounts.tokens import make_login_link
 
 
 class Command(BaseCommand):

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
+from accounts.ledger import rebuild_spending
 from accounts.models import SpentHour
-from accounts.spent_hours import rebuild_spending
 
 
 class Command(BaseCommand):

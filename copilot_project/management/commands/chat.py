@@ -14,9 +14,8 @@ from accounts.api_keys import create_api_key
 from copilot_project import secrets
 from copilot_project.launcher.instance import find_instance
 from copilot_project.launcher.product import demo_user
-from copilot_project.terminal.api import check_key, open_client
+from copilot_project.terminal.api import ChatFailed, SiteRefused, check_key, open_client
 from copilot_project.terminal.conversation import TerminalConversation
-from copilot_project.terminal.errors import ChatFailed, SiteRefused
 
 KEY_NAME = "terminal"
 

@@ -18,7 +18,7 @@ from chat.models import Turn
 from chat.turns import unanswered
 from copilot_project.ops.console.charts import Chart, by_hour, of_counts
 from copilot_project.ops.console.servers import Servers, check_servers
-from copilot_project.ops.metrics.queues import queue_lengths
+from copilot_project.ops.metrics.gauges import queue_lengths
 from durable import counters, jobs, worker_state
 from durable.counters import CounterBuffer
 from durable.lifecycle import lifecycle_of

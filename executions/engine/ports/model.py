@@ -12,8 +12,9 @@ from typing import Any
 
 from blocks.pins import MISSING
 from blocks.ports import ModelPort, StorePort, StoreScope
+from durable.stop_signal import StopSignal
 from llm.carry import Carry
-from llm.types import CancelSignal, Completion, Request, ToolCallRequest, Usage
+from llm.types import Completion, Request, ToolCallRequest, Usage
 
 
 class RecordingModel:
@@ -25,7 +26,7 @@ class RecordingModel:
         self._check_budget = check_budget
         self._asked = count()
 
-    def complete(self, request: Request, cancel: CancelSignal) -> Completion:
+    def complete(self, request: Request, cancel: StopSignal) -> Completion:
         key = f"model:{next(self._asked)}"
         question = fingerprint(request)
         known = self._store.get(StoreScope.NODE_EXECUTION, key)

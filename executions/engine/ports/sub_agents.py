@@ -12,13 +12,13 @@ from accounts.errors import OverBudget
 from blocks.errors import BlockCancelled, BudgetUsedUp, ParkedForJob
 from blocks.ports import JSON, PortError, SubAgentRun
 from durable.refusals import Refusal
+from durable.stop_signal import StopSignal
 from durable.wait import wait_for
 from executions import limits
 from executions.engine.node_run import NodeRun
 from executions.engine.ports.database import persist
 from executions.models import Agent, Execution, NodeExecution
 from executions.start import ExecutionRequest, start
-from llm.types import CancelSignal
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,7 @@ class SubAgents:
     parent: Execution
     impatient: Callable[[], bool]  # whether this worker is draining
 
-    def run(self, run: SubAgentRun, cancel: CancelSignal) -> Iterator[tuple[str, JSON]]:
+    def run(self, run: SubAgentRun, cancel: StopSignal) -> Iterator[tuple[str, JSON]]:
         """Yield each output of the child, once over all attempts; raise ParkedForJob if the child takes long."""
         child_id = persist(lambda: self._start(run)).pk
         seen = Counter(pin for pin, _ in self.run_at_work.outputs)

@@ -12,10 +12,10 @@ from blocks.errors import BlockCancelled, BudgetUsedUp
 from blocks.ports import JSON, PortError, ToolOffer
 from durable.connections import outside_wait
 from durable.errors import LeaseLost
+from durable.stop_signal import StopSignal
 from executions.engine.node_run import NodeRun, NodeToolCall, RunOutcome
 from executions.engine.plan import Plan, PlannedNode
 from executions.graph import Link
-from llm.types import CancelSignal
 
 NAME_CHARACTERS = 64
 UNFIT = re.compile(r"[^a-zA-Z0-9_-]+")
@@ -31,9 +31,7 @@ class NodeToolbox:
     def offers(self) -> Sequence[ToolOffer]:
         return offers_of(self.plan, self.caller.node)
 
-    def call(
-        self, offer: ToolOffer, arguments: Mapping[str, JSON], *, key: str, cancel: CancelSignal
-    ) -> JSON:
+    def call(self, offer: ToolOffer, arguments: Mapping[str, JSON], *, key: str, cancel: StopSignal) -> JSON:
         """Run the node and return its outputs by pin. Once per key: what finished is not run again."""
         call = NodeToolCall(
             id=uuid.uuid5(self.caller.id, key), node_id=offer.node_id, arguments=arguments, caller=self.caller

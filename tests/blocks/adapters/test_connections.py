@@ -24,7 +24,7 @@ from blocks.ports import DatabaseQuery, Mail, PortError, Ports
 from boundary.errors import FetchError
 from boundary.http import OutboundRequest, OutboundResponse
 from boundary.sandbox import SandboxRequest
-from llm.cancel import CancelFlag
+from durable.stop_signal import StopSignal
 from llm.errors import LLMError
 from llm.types import Request
 
@@ -42,11 +42,11 @@ ROWS_ONLY = {
 }
 
 
-def wait_at_http(port: int, cancel: CancelFlag) -> None:
+def wait_at_http(port: int, cancel: StopSignal) -> None:
     GuardedWeb().fetch(OutboundRequest(url=f"http://127.0.0.1:{port}/"))
 
 
-def wait_at_search(port: int, cancel: CancelFlag) -> None:
+def wait_at_search(port: int, cancel: StopSignal) -> None:
     EndpointSearch(f"http://127.0.0.1:{port}/?q={{query}}", GuardedWeb()).search("words")
 
 
@@ -60,20 +60,20 @@ class Rerouted:
         return GuardedWeb().fetch(replace(request, url=f"http://127.0.0.1:{self.port}/"))
 
 
-def wait_at_transcripts(port: int, cancel: CancelFlag) -> None:
+def wait_at_transcripts(port: int, cancel: StopSignal) -> None:
     YouTubeCaptions(Rerouted(port)).transcript("dQw4w9WgXcQ")
 
 
-def wait_at_model(port: int, cancel: CancelFlag) -> None:
+def wait_at_model(port: int, cancel: StopSignal) -> None:
     PlatformModel().complete(Request(model="m", messages=[{"role": "user", "content": "Hi"}]), cancel)
 
 
-def wait_at_mail(port: int, cancel: CancelFlag) -> None:
+def wait_at_mail(port: int, cancel: StopSignal) -> None:
     addresses = {"sender": "me@example.com", "to": "ada@example.com", "username": "me", "password": "secret"}
     SmtpMail().send(Mail(subject="Hi", body="Hi", server="127.0.0.1", port=port, key="k", **addresses))
 
 
-def wait_at_database(port: int, cancel: CancelFlag) -> None:
+def wait_at_database(port: int, cancel: StopSignal) -> None:
     query = DatabaseQuery(
         kind="postgres",
         host="127.0.0.1",
@@ -89,7 +89,7 @@ def wait_at_database(port: int, cancel: CancelFlag) -> None:
     OutsideDatabases().run(query, cancel)
 
 
-SILENT_SERVER: dict[str, Callable[[int, CancelFlag], None]] = {
+SILENT_SERVER: dict[str, Callable[[int, StopSignal], None]] = {
     "database": wait_at_database,
     "http": wait_at_http,
     "mail": wait_at_mail,
@@ -121,7 +121,7 @@ def test_every_port_is_either_shown_to_let_go_or_said_to_reach_nothing_outside()
 @pytest.mark.parametrize("name", sorted(SILENT_SERVER))
 def test_no_connection_is_held_while_a_server_is_silent(name: str, listener: socket.socket) -> None:
     held: list[Any] = []
-    cancel = CancelFlag()
+    cancel = StopSignal()
 
     def work() -> None:
         User.objects.count()
@@ -145,7 +145,7 @@ def test_no_connection_is_held_while_a_server_is_silent(name: str, listener: soc
     assert not thread.is_alive()
 
 
-class Looking(CancelFlag):
+class Looking(StopSignal):
     """A cancel signal that looks for a connection whenever it is asked; who waits for it is woken at once."""
 
     def __init__(self) -> None:

@@ -13,7 +13,7 @@ from blocks.adapters.databases import OutsideDatabases
 from blocks.adapters.network import NetworkAccess
 from blocks.ports import DatabaseQuery, PortError
 from boundary.policy import AllowList, NetworkPolicy
-from llm.cancel import CancelFlag
+from durable.stop_signal import StopSignal
 from tests.blocks.adapters.certificates import Certificate, make_certificate
 from tests.blocks.adapters.conftest import Cluster
 from tests.blocks.adapters.hostile_postgres import HostilePostgres, serve_postgres
@@ -63,7 +63,7 @@ def start() -> Iterator[Start]:
 def test_a_server_without_tls_hears_no_user_and_no_password(start: Start) -> None:
     server = start()
     with pytest.raises(PortError, match=r"does not support SSL.*over TLS only"):
-        databases(server.port).run(query(server.port), CancelFlag())
+        databases(server.port).run(query(server.port), StopSignal())
     assert server.received == b""
 
 
@@ -74,7 +74,7 @@ def test_a_server_that_asks_for_anything_but_scram_gets_no_password(
     server = start(asks=asks, tls=certificate.server_context(tmp_path))
     wanted = query(server.port, ca_certificate=certificate.text)
     with pytest.raises(PortError, match=r"authentication method requirement.*Only SCRAM logins"):
-        databases(server.port).run(wanted, CancelFlag())
+        databases(server.port).run(wanted, StopSignal())
     assert server.encrypted == [True]
     assert b"reader" in server.received and b"canary" not in server.received
     assert server.told == b""
@@ -84,7 +84,7 @@ def test_a_server_that_asks_for_anything_but_scram_gets_no_password(
 def test_a_password_is_not_sent_in_clear_where_the_operator_allows_no_tls(start: Start, asks: str) -> None:
     server = start(asks=asks)
     with pytest.raises(PortError, match="authentication method requirement"):
-        databases(server.port, plaintext=True).run(query(server.port), CancelFlag())
+        databases(server.port, plaintext=True).run(query(server.port), StopSignal())
     assert b"canary" not in server.received and server.told == b""
 
 
@@ -93,7 +93,7 @@ def test_a_certificate_nobody_vouches_for_is_refused_before_the_user_is_named(
 ) -> None:
     server = start(tls=certificate.server_context(tmp_path))
     with pytest.raises(PortError, match=r"certificate verify failed.*add your authority's certificate"):
-        databases(server.port).run(query(server.port), CancelFlag())
+        databases(server.port).run(query(server.port), StopSignal())
     assert server.received == b""
 
 
@@ -101,7 +101,7 @@ def test_a_certificate_of_another_host_is_refused(start: Start, tmp_path: Path) 
     other = make_certificate("other.example.com")
     server = start(tls=other.server_context(tmp_path))
     with pytest.raises(PortError, match="does not match host name"):
-        databases(server.port).run(query(server.port, ca_certificate=other.text), CancelFlag())
+        databases(server.port).run(query(server.port, ca_certificate=other.text), StopSignal())
     assert server.received == b""
 
 
@@ -123,9 +123,9 @@ def test_the_environment_of_the_process_changes_nothing(
     server = start()
     for password in (CANARY, ""):
         with pytest.raises(PortError, match="does not support SSL"):
-            databases(server.port).run(query(server.port, password=password), CancelFlag())
+            databases(server.port).run(query(server.port, password=password), StopSignal())
     with pytest.raises(PortError):
-        databases(server.port, plaintext=True).run(query(server.port, password=""), CancelFlag())
+        databases(server.port, plaintext=True).run(query(server.port, password=""), StopSignal())
     assert b"canary" not in server.received and b"owner" not in server.received
 
 
@@ -141,7 +141,7 @@ def test_the_right_server_answers_over_tls_and_scram(postgres: Cluster) -> None:
         ca_certificate=postgres.ca_certificate,
         query="SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()",
     )
-    assert databases(postgres.port).run(wanted, CancelFlag()).rows == ({"ssl": True},)
+    assert databases(postgres.port).run(wanted, StopSignal()).rows == ({"ssl": True},)
 
 
 def test_the_operator_can_allow_a_server_of_their_own_without_tls(postgres: Cluster) -> None:
@@ -152,4 +152,4 @@ def test_the_operator_can_allow_a_server_of_their_own_without_tls(postgres: Clus
         password=postgres.password,
         query="SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()",
     )
-    assert databases(postgres.port, plaintext=True).run(wanted, CancelFlag()).rows == ({"ssl": False},)
+    assert databases(postgres.port, plaintext=True).run(wanted, StopSignal()).rows == ({"ssl": False},)

@@ -18,10 +18,10 @@ from blocks.ports import DatabaseQuery, PortError
 from blocks.support.statements import check_statement
 from boundary.errors import ParserError
 from boundary.policy import AllowList, NetworkPolicy
-from llm.cancel import CancelFlag
+from durable.stop_signal import StopSignal
 from tests.blocks.adapters.conftest import Cluster
 
-NEVER = CancelFlag()
+NEVER = StopSignal()
 
 
 def allowed(cluster: Cluster) -> OutsideDatabases:
@@ -158,7 +158,7 @@ def test_a_slow_query_is_stopped(postgres: Cluster) -> None:
 
 
 def test_a_cancel_stops_the_query(postgres: Cluster) -> None:
-    flag = CancelFlag()
+    flag = StopSignal()
     timer = threading.Timer(0.3, flag.set)
     timer.start()
     with pytest.raises(PortError, match="canceling statement"):

@@ -23,7 +23,7 @@ from blocks.registry import get_registry
 from blocks.run import run_block
 from boundary.http import Outside
 from boundary.policy import AllowList, NetworkPolicy
-from llm.cancel import CancelFlag
+from durable.stop_signal import StopSignal
 from tests.blocks.doubles import make_context, make_ports
 from tests.boundary.servers import LocalServer, Received, reply, serve
 
@@ -330,8 +330,8 @@ def test_without_a_sandbox_nothing_runs(settings: Any) -> None:
 
 def test_the_clock_is_woken_by_a_cancel_and_a_past_moment_is_no_wait() -> None:
     clock = SystemClock()
-    clock.wait_until(clock.now() - timedelta(days=1), CancelFlag())
-    cancelled = CancelFlag()
+    clock.wait_until(clock.now() - timedelta(days=1), StopSignal())
+    cancelled = StopSignal()
     cancelled.set()
     clock.wait_until(datetime.now(UTC) + timedelta(days=1), cancelled)
 

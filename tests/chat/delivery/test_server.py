@@ -22,7 +22,7 @@ from django.test import Client
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from accounts import tickets
+from accounts import tokens
 from accounts.api_keys import create_api_key
 from accounts.models import User
 from chat import limits as chat_limits
@@ -98,7 +98,7 @@ async def test_origins_tickets_and_codes_on_a_real_socket(server: LiveServer, ad
     line = await dial(server, "/ws/chat/", Cookie=cookie, **own)
     await line.send("x" * (chat_limits.MAX_FRAME_BYTES + 1))
     assert await code_of(line) == 1009
-    ticket = await sync_to_async(tickets.issue_ticket)(ada)
+    ticket = await sync_to_async(tokens.issue_ticket)(ada)
     line = await dial(server, f"/ws/chat/?ticket={ticket}")
     assert await code_of(await dial(server, f"/ws/chat/?ticket={ticket}")) == 4401
     await line.send(json.dumps({"type": "resume", "requestId": "r", "id": "new"}))

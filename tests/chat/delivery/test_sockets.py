@@ -18,7 +18,7 @@ from django.conf import settings as site
 from django.test import Client
 from pytest_django import Settings
 
-from accounts import tickets
+from accounts import tokens
 from accounts.api_keys import create_api_key, find_key, revoke_key
 from accounts.models import User
 from chat import limits as chat_limits
@@ -167,7 +167,7 @@ async def test_an_unknown_address_is_refused(ada: User) -> None:
 
 
 async def test_a_ticket_opens_one_socket_once_from_anywhere(ada: User) -> None:
-    ticket = await sync_to_async(tickets.issue_ticket)(ada)
+    ticket = await sync_to_async(tokens.issue_ticket)(ada)
     phones = [Phone(f"/ws/chat/?ticket={ticket}", (b"origin", b"https://app.example")) for _ in range(5)]
     assert all(await asyncio.gather(*(phone.dial() for phone in phones)))
 

@@ -13,7 +13,7 @@ from PIL import Image
 from pytest_django import Settings
 
 import llm
-from accounts.ledger import OverBudget
+from accounts.errors import OverBudget
 from accounts.models import Budget, LedgerEntry, User
 from chat import titles, turns
 from chat.engine import compaction, history

@@ -24,7 +24,7 @@ from copilot_project.ops.console import groups
 from copilot_project.ops.console.alerts import Alert, find_alerts
 from copilot_project.ops.console.dashboard import read_dashboard
 from copilot_project.ops.console.timeline import read_timeline
-from copilot_project.ops.metrics.queues import queue_lengths
+from copilot_project.ops.metrics.gauges import queue_lengths
 from durable import counters, jobs, limits, pauses
 from durable.liveness import LivenessSignal
 from durable.models import Cause, ParkedEntry, Pause, WorkerBeat

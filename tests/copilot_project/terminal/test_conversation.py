@@ -14,8 +14,8 @@ import pytest
 from copilot_project import limits
 from copilot_project.env import ROOT
 from copilot_project.terminal import api
+from copilot_project.terminal.api import ConnectionLost, SiteRefused
 from copilot_project.terminal.conversation import TerminalConversation
-from copilot_project.terminal.errors import ConnectionLost, SiteRefused
 from copilot_project.terminal.sanitize import Cleaner, clean
 from copilot_project.terminal.screen import Screen, rows
 from copilot_project.terminal.stream import TurnEvents, parse_events

@@ -7,9 +7,8 @@ import pytest
 from accounts.models import User
 from executions.agents import library
 from executions.agents.agent_import import import_agent
-from executions.agents.block_search import find_blocks
 from executions.agents.errors import QueryTooLong
-from executions.agents.search import Texts, rank
+from executions.agents.search import Texts, find_blocks, rank
 from tests.executions.agents.samples import adder
 
 AGENTS = {

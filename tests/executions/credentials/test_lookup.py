@@ -18,7 +18,7 @@ from blocks.catalog.send_email import send_email
 from blocks.errors import BlockFailed, CredentialsMissing
 from blocks.ports import CredentialUnbound
 from blocks.run import run_block
-from boundary.destinations import Destination, read_destination
+from boundary.policy import Destination, read_destination
 from executions.credentials.actions import NewCredential, add_credential
 from executions.credentials.errors import BoundElsewhere, CredentialExpired, NotEncrypted, SecretUnreadable
 from executions.credentials.lookup import StoredCredentials

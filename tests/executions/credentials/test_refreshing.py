@@ -11,7 +11,7 @@ from pytest_django import Settings
 
 from accounts.models import User
 from blocks.ports import Credential
-from boundary.destinations import Destination
+from boundary.policy import Destination
 from executions.credentials.actions import Changes, change
 from executions.credentials.errors import RefreshFailed, SignInAgain
 from executions.credentials.lookup import StoredCredentials

@@ -16,7 +16,7 @@ from pytest_django import Settings
 
 from accounts.encryption import seal, unseal
 from accounts.models import User
-from boundary.destinations import Destination
+from boundary.policy import Destination
 from executions.credentials.lookup import StoredCredentials
 from executions.models import Agent, StoredCredential, Trigger
 from tests.executions.credentials.conftest import Provider, sign_in

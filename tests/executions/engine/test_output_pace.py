@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from executions import limits
-from executions.engine.output_pace import OutputPace
+from executions.engine.commit_batch import OutputPace
 
 
 def written(counts: list[int]) -> list[int]:

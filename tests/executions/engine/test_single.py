@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from accounts.ledger import OverBudget
+from accounts.errors import OverBudget
 from accounts.models import Budget, LedgerEntry, User
 from blocks.errors import UnknownBlock
 from durable.stop_signal import StopSignal

@@ -17,7 +17,7 @@ from durable import jobs
 from durable.cancellation import CancelAnswer
 from durable.lease import Lease
 from durable.runtime import Runtime
-from executions import cancellation, limits, wake_up
+from executions import cancellation, limits, wait
 from executions.engine import run_attempt
 from executions.engine.dependencies import EngineDependencies
 from executions.models import Agent, Execution, NodeExecution, Review, StoredValue
@@ -345,8 +345,8 @@ def test_a_child_is_not_started_without_money(family: Make, user: User) -> None:
 
 def test_calling_one_that_ended_or_is_not_there_changes_nothing(execution_of: Make) -> None:
     done = work_on(execution_of({"a": ("Store Value", {"input": 1})}))
-    wake_up.wake(done.pk)
-    wake_up.wake(NodeExecution.objects.first().pk)  # type: ignore[union-attr]
+    wait.wake(done.pk)
+    wait.wake(NodeExecution.objects.first().pk)  # type: ignore[union-attr]
     assert (fresh(done).status, fresh(done).wakes) == ("COMPLETED", 0)
 
 

@@ -16,9 +16,9 @@ from blocks.errors import BlockCancelled, ParkedForReview
 from blocks.ports import PortError, ReviewQuestion
 from blocks.run import run_block
 from durable.signals import swept
+from executions.errors import AlreadyDecided, NotEditable
 from executions.models import Execution, Review
 from executions.reviews.decisions import decide, expire_due, withdraw
-from executions.reviews.errors import AlreadyDecided, NotEditable
 from executions.reviews.questions import PersonReviews, ReviewContext, expires_in
 from executions.signals import review_decided
 from tests.blocks.doubles import make_context, make_ports

@@ -13,9 +13,9 @@ from django.utils import timezone
 from accounts.models import User
 from blocks.errors import ParkedForReview
 from executions import cancellation
+from executions.errors import AlreadyDecided
 from executions.models import Execution, Review
 from executions.reviews.decisions import decide, expire, withdraw
-from executions.reviews.errors import AlreadyDecided
 from tests.accounts.conftest import race
 from tests.durable.test_concurrency import together
 from tests.executions.reviews.conftest import ask

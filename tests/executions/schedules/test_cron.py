@@ -13,9 +13,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pytest_django import Settings
 
+from executions.errors import BadCron
 from executions.schedules.celery_beat import tick_fields
 from executions.schedules.cron import Cron, parse_cron
-from executions.schedules.errors import BadCron
 from tests.executions.schedules.conftest import utc
 from tests.tiers import examples
 

@@ -15,10 +15,9 @@ from pytest_django import Settings
 from accounts.models import User
 from durable.signals import swept
 from executions.agents import versions
-from executions.errors import BadInputs, CannotRun
+from executions.errors import BadCron, BadInputs, CannotRun, TooManySchedules
 from executions.models import Agent, Execution, Schedule
 from executions.schedules import actions
-from executions.schedules.errors import BadCron, TooManySchedules
 from executions.schedules.run_due import due_key, run_due, run_late, run_now
 from executions.tasks import run_schedule
 from tests.accounts.conftest import race

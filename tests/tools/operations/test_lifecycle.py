@@ -27,7 +27,7 @@ from tools.errors import UnknownOperation
 from tools.models import Operation, ToolCall
 from tools.operations import cancellation, runner
 from tools.operations.completion import complete
-from tools.operations.signals import operation_changed
+from tools.operations.lifecycle import operation_changed
 
 Started = Callable[..., Operation]
 pytestmark = pytest.mark.django_db(transaction=True)
