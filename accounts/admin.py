@@ -11,6 +11,7 @@ from accounts.api_keys import revoke_key
 from accounts.models import ApiKey, Budget, LedgerEntry, User
 from durable import pauses
 from durable.admin_actions import ActionsMixin, asks_first
+from durable.admin_rows import GeneratedRows, ViewOnlyRows
 from durable.models import Pause
 
 
@@ -53,7 +54,7 @@ class PersonAdmin(ActionsMixin, UserAdmin):  # type: ignore[type-arg]
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
+class ApiKeyAdmin(GeneratedRows, ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
     """Keys can be revoked. Their owners create them, and neither secrets nor hashes are shown."""
 
     list_display = ["name", "user", "prefix", "created_at", "last_used_at", "revoked_at"]
@@ -62,9 +63,6 @@ class ApiKeyAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
     search_fields = ["name", "prefix", "user__username"]
     fields = readonly_fields = ("user", "name", "prefix", "created_at", "last_used_at", "revoked_at")
     actions = ["revoke"]
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
 
     @admin.action(description="Revoke: it no longer works", permissions=["change"])
     @asks_first("Programs that use these keys will be refused. A revoked key cannot be restored.")
@@ -84,7 +82,7 @@ class BudgetAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
 
 @admin.register(LedgerEntry)
-class LedgerEntryAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class LedgerEntryAdmin(ViewOnlyRows, admin.ModelAdmin):  # type: ignore[type-arg]
     """Charges are read-only."""
 
     list_display = ["created_at", "user", "kind", "amount", "input_tokens", "output_tokens", "key"]
@@ -93,12 +91,3 @@ class LedgerEntryAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     search_fields = ["key", "user__username", "description"]
     date_hierarchy = "created_at"
     show_full_result_count = False
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: LedgerEntry | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: LedgerEntry | None = None) -> bool:
-        return False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from django.contrib import admin, messages
@@ -15,30 +14,12 @@ from chat import sessions, turns
 from chat.errors import NothingToRetry
 from chat.models import Attempt, Message, Session, Step, Turn
 from durable.admin_actions import ActionsMixin, asks_first
-from durable.admin_jobs import CANCEL_QUESTION, AgeFilter, EndedFilter, JobActions, StuckFilter
-from durable.redaction import redact
+from durable.admin_jobs import AgeFilter, EndedFilter, JobActions, StuckFilter, log_stops
+from durable.admin_rows import PermanentRows, ViewOnlyRows, shown
 
 RelatedOnly = admin.RelatedOnlyFieldListFilter
-SHOWN_CHARACTERS = 20_000
 PREVIEW_CHARACTERS = 80
 LISTED_TITLE_CHARACTERS = 24
-
-
-class ReadOnlyRows:
-    """Records of what happened; they can be viewed, not edited."""
-
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-
-class ViewOnlyRows(ReadOnlyRows):
-    """Rows without actions."""
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
 
 class Unanswered(admin.SimpleListFilter):
@@ -97,7 +78,7 @@ class TurnInline(ReadOnlyInline):
 
 
 @admin.register(Session)
-class SessionAdmin(ReadOnlyRows, ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
+class SessionAdmin(PermanentRows, ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
     list_display = ("__str__", "user", "visitor_id", "pinned", "parent", "depth", "created_at", "active_at")
     list_filter = ("pinned", "active_at")
     list_select_related = ("user", "parent")
@@ -144,11 +125,11 @@ class SessionAdmin(ReadOnlyRows, ActionsMixin, admin.ModelAdmin):  # type: ignor
     )
     def cancel_all(self, request: HttpRequest, queryset: QuerySet[Session]) -> None:
         live = Turn.live().filter(session__in=queryset)
-        cancel_turns(self, request, live)
+        log_stops(self, request, [turn for turn in live if turns.stop(turn)])
 
 
 @admin.register(Turn)
-class TurnAdmin(JobActions, ReadOnlyRows, admin.ModelAdmin):  # type: ignore[type-arg]
+class TurnAdmin(JobActions, PermanentRows, admin.ModelAdmin):  # type: ignore[type-arg]
     list_display = (
         "short_id",
         "story",
@@ -232,10 +213,8 @@ class TurnAdmin(JobActions, ReadOnlyRows, admin.ModelAdmin):  # type: ignore[typ
         title = turn.session.title or f"…{str(turn.session_id)[-8:]}"
         return title if len(title) <= LISTED_TITLE_CHARACTERS else f"{title[:LISTED_TITLE_CHARACTERS]}…"
 
-    @admin.action(description="Cancel: stop it permanently", permissions=["change"])
-    @asks_first(CANCEL_QUESTION)
-    def cancel(self, request: HttpRequest, queryset: QuerySet[Turn]) -> None:
-        cancel_turns(self, request, queryset)
+    def stop(self, job: Turn) -> bool:
+        return turns.stop(job)
 
     @admin.action(
         description="Requeue: ended turns as new ones, stuck turns to another worker", permissions=["change"]
@@ -256,16 +235,6 @@ class TurnAdmin(JobActions, ReadOnlyRows, admin.ModelAdmin):  # type: ignore[typ
             self.log_change(request, turn, change)
             count += 1
         self.message_user(request, f"{count} requeued.")
-
-
-def cancel_turns(site: Any, request: HttpRequest, queryset: QuerySet[Turn]) -> None:
-    """Request all stops without waiting for each; the list shows how the turns end."""
-    count = 0
-    for turn in queryset:
-        if turns.stop(turn):
-            site.log_change(request, turn, "Cancelled.")
-            count += 1
-    site.message_user(request, f"{count} asked to stop. Turns that had already ended are unchanged.")
 
 
 @admin.register(Message)
@@ -318,8 +287,7 @@ class StepAdmin(ViewOnlyRows, admin.ModelAdmin):  # type: ignore[type-arg]
 
     @admin.display(description="parts")
     def shown_parts(self, step: Step) -> str:
-        text = json.dumps(redact(step.parts), indent=2, ensure_ascii=False)
-        return format_html("<pre>{}</pre>", text[:SHOWN_CHARACTERS])
+        return format_html("<pre>{}</pre>", shown(step.parts))
 
 
 @admin.register(Attempt)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from django.contrib import admin, messages
@@ -15,16 +14,15 @@ from django.utils.safestring import SafeString
 
 from durable import pauses, stream_consumer, worker_state
 from durable.admin_actions import ActionsMixin, ago, asks_first
+from durable.admin_rows import GeneratedRows, PermanentRows, shown
 from durable.models import ParkedEntry, Pause, WorkerBeat
-from durable.redaction import redact
 from durable.redis import RedisError
 
-SHOWN_CHARACTERS = 20_000
 FORGET_QUESTION = "The line goes away. Should the worker live after all, it comes back by itself."
 
 
 @admin.register(ParkedEntry)
-class ParkedEntryAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
+class ParkedEntryAdmin(GeneratedRows, ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
     """Replay puts an entry back at the end of its stream; drop forgets it."""
 
     list_display = ["entry_id", "stream", "state", "tries", "error", "first_seen_at"]
@@ -43,9 +41,6 @@ class ParkedEntryAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg
         "changed_at",
         "shown_fields",
     )
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
         """Remove Django's own delete action, which would also take entries that are being retried."""
@@ -78,11 +73,11 @@ class ParkedEntryAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg
 
     @admin.display(description="fields")
     def shown_fields(self, entry: ParkedEntry) -> str:
-        return json.dumps(redact(entry.fields), indent=2, ensure_ascii=False)[:SHOWN_CHARACTERS]
+        return shown(entry.fields)
 
 
 @admin.register(WorkerBeat)
-class WorkerAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
+class WorkerAdmin(PermanentRows, ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
     """Workers. A drained worker hands its jobs over and takes no more, so that it can be stopped safely."""
 
     list_display = ["name", "state", "kind", "jobs", "seen", "started_at"]
@@ -98,12 +93,6 @@ class WorkerAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
         "seen_at",
         "drain_requested_at",
     )
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
     def fits(self, action: str, row: WorkerBeat) -> bool:
         states = {

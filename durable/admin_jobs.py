@@ -74,7 +74,7 @@ class EndedFilter(admin.SimpleListFilter):
 
 
 class JobActions(ActionsMixin):
-    """Columns and two actions for job lists; both actions are logged and need the change permission."""
+    """Columns and actions for job lists; the actions are logged and need the change permission."""
 
     @admin.display(description="id", ordering="id")
     def short_id(self, job: Job) -> SafeString:
@@ -122,6 +122,16 @@ class JobActions(ActionsMixin):
             return not row.is_terminal
         return action != "release" or row.status == row.RUNNING
 
+    def stop(self, job: Job) -> bool:
+        """Ask a job to stop; return False if it had ended."""
+        return cancellation.stop(type(job), job.pk)
+
+    @admin.action(description="Cancel: stop it permanently", permissions=["change"])
+    @asks_first(CANCEL_QUESTION)
+    def cancel(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        """Request all stops without waiting for each; the list shows how the jobs end."""
+        log_stops(self, request, [job for job in queryset if self.stop(job)])
+
     @admin.action(
         description="Release: take it from its worker, for another to go on with", permissions=["change"]
     )
@@ -140,6 +150,14 @@ class JobActions(ActionsMixin):
             cancellation.broadcast(job.pk)
             self.log_change(request, job, "Marked failed.")
         self.message_user(request, f"{len(ended)} ended; those that had ended stay as they ended.")
+
+
+def log_stops(page: admin.ModelAdmin[Any], request: HttpRequest, stopped: list[Any]) -> None:
+    for job in stopped:
+        page.log_change(request, job, "Cancelled.")
+    page.message_user(
+        request, f"Cancellation requested for {len(stopped)}; those that had already ended are unchanged."
+    )
 
 
 def is_stuck(job: Job) -> bool:

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from durable.admin_actions import asks_first
-from durable.admin_jobs import CANCEL_QUESTION, AgeFilter, EndedFilter, JobActions, StuckFilter
+from durable.admin_jobs import AgeFilter, EndedFilter, JobActions, StuckFilter
+from durable.admin_rows import GeneratedRows, PermanentRows, ViewOnlyRows, shown
 from durable.poke import poke
-from durable.redaction import redact
 from tools.models import FeatureRequest, FeatureSupport, Operation, ToolCall, Understanding
-from tools.operations import cancellation
-
-SHOWN_CHARACTERS = 20_000
 
 
 @admin.register(ToolCall)
-class ToolCallAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class ToolCallAdmin(ViewOnlyRows, admin.ModelAdmin):  # type: ignore[type-arg]
     """Tool calls with their arguments and results; read-only, because they record what happened."""
 
     list_display = ["name", "state", "effect", "user", "turn_id", "step", "attempt", "started_at", "ended_at"]
@@ -48,26 +43,17 @@ class ToolCallAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         "shown_result",
     )
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
     @admin.display(description="arguments")
     def shown_arguments(self, call: ToolCall) -> str:
-        return shown(call.arguments)
+        return show_json(call.arguments)
 
     @admin.display(description="result")
     def shown_result(self, call: ToolCall) -> str:
-        return shown(call.result)
+        return show_json(call.result)
 
 
 @admin.register(Operation)
-class OperationAdmin(JobActions, admin.ModelAdmin):  # type: ignore[type-arg]
+class OperationAdmin(PermanentRows, JobActions, admin.ModelAdmin):  # type: ignore[type-arg]
     """Operations can be cancelled, requeued, released and marked as failed."""
 
     list_display = [
@@ -127,22 +113,6 @@ class OperationAdmin(JobActions, admin.ModelAdmin):  # type: ignore[type-arg]
         "shown_result",
     )
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    @admin.action(description="Cancel: stop it permanently", permissions=["change"])
-    @asks_first(CANCEL_QUESTION)
-    def cancel(self, request: HttpRequest, operations: QuerySet[Operation]) -> None:
-        stopped = [operation for operation in operations if cancellation.stop(operation.pk)]
-        for operation in stopped:
-            self.log_change(request, operation, "Cancelled.")
-        self.message_user(
-            request, f"Cancellation requested for {len(stopped)}; operations that had ended were not changed."
-        )
-
     @admin.action(description="Requeue: let another worker take it now", permissions=["change"])
     def requeue(self, request: HttpRequest, operations: QuerySet[Operation]) -> None:
         """Let another worker claim the operations; the current worker is fenced by the next claim."""
@@ -157,48 +127,39 @@ class OperationAdmin(JobActions, admin.ModelAdmin):  # type: ignore[type-arg]
 
     @admin.display(description="arguments")
     def shown_arguments(self, operation: Operation) -> str:
-        return shown(operation.arguments)
+        return show_json(operation.arguments)
 
     @admin.display(description="result")
     def shown_result(self, operation: Operation) -> str:
-        return shown(operation.result)
+        return show_json(operation.result)
 
 
 @admin.register(FeatureRequest)
-class FeatureRequestAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class FeatureRequestAdmin(GeneratedRows, admin.ModelAdmin):  # type: ignore[type-arg]
     list_display = ["title", "status", "created_at"]
     list_filter = ["status"]
     list_editable = ["status"]
     search_fields = ["title", "description"]
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
 
 @admin.register(FeatureSupport)
-class FeatureSupportAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class FeatureSupportAdmin(GeneratedRows, admin.ModelAdmin):  # type: ignore[type-arg]
     list_display = ["request", "user", "created_at"]
     list_select_related = ["request", "user"]
     readonly_fields = ["request", "user", "description", "is_first"]
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
 
 @admin.register(Understanding)
-class UnderstandingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class UnderstandingAdmin(GeneratedRows, admin.ModelAdmin):  # type: ignore[type-arg]
     """Facts can be viewed and deleted, so that a user's request to be forgotten can be fulfilled."""
 
     list_display = ["user", "updated_at"]
     list_select_related = ["user"]
     readonly_fields = ["user", "facts", "updated_at"]
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
 
-
-def shown(value: Any) -> str:
+def show_json(value: Any) -> str:
     """Return JSON without secrets. Text that is not JSON is not shown, because it may contain anything."""
     if isinstance(value, str):
         return f"[{len(value):,} characters that are not JSON]"
-    return json.dumps(redact(value), indent=2, ensure_ascii=False)[:SHOWN_CHARACTERS]
+    return shown(value)

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from durable.admin_actions import ActionsMixin
 from durable.admin_jobs import AgeFilter, EndedFilter, JobActions, StuckFilter
-from durable.redaction import redact
-from durable.refusals import Refusal
+from durable.admin_rows import GeneratedRows, PermanentRows, act_on_each, shown
 from webhooks import deliveries, endpoints
 from webhooks.endpoints import disable
 from webhooks.models import WebhookDelivery, WebhookEndpoint
 
-SHOWN_CHARACTERS = 20_000
-
 
 @admin.register(WebhookEndpoint)
-class WebhookEndpointAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
+class WebhookEndpointAdmin(GeneratedRows, ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
     """Endpoints can be disabled and enabled. Their owners create them, and secrets are never shown."""
 
     list_display = ["__str__", "user", "url", "enabled", "disabled_reason", "failing_since", "created_at"]
@@ -42,9 +36,6 @@ class WebhookEndpointAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type
     )
     actions = ["switch_off", "switch_on"]
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
     @admin.action(description="Disable: send nothing more", permissions=["change"])
     def switch_off(self, request: HttpRequest, chosen: QuerySet[WebhookEndpoint]) -> None:
         enabled = list(chosen.filter(enabled=True))
@@ -64,7 +55,7 @@ class WebhookEndpointAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type
 
 
 @admin.register(WebhookDelivery)
-class WebhookDeliveryAdmin(JobActions, admin.ModelAdmin):  # type: ignore[type-arg]
+class WebhookDeliveryAdmin(PermanentRows, JobActions, admin.ModelAdmin):  # type: ignore[type-arg]
     """Deliveries with their attempts and results; they can be replayed."""
 
     list_display = [
@@ -114,25 +105,10 @@ class WebhookDeliveryAdmin(JobActions, admin.ModelAdmin):  # type: ignore[type-a
         "shown_payload",
     )
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
     @admin.action(description="Replay: send it again", permissions=["change"])
     def replay(self, request: HttpRequest, chosen: QuerySet[WebhookDelivery]) -> None:
-        count = 0
-        for delivery in chosen:
-            try:
-                deliveries.replay(delivery)
-            except Refusal as error:
-                self.message_user(request, f"{delivery}: {error.message}", messages.WARNING)
-                continue
-            self.log_change(request, delivery, "Replayed.")
-            count += 1
-        self.message_user(request, f"{count} replayed.")
+        act_on_each(self, request, chosen, deliveries.replay, done="replayed")
 
     @admin.display(description="payload")
     def shown_payload(self, delivery: WebhookDelivery) -> str:
-        return json.dumps(redact(delivery.payload), indent=2, ensure_ascii=False)[:SHOWN_CHARACTERS]
+        return shown(delivery.payload)

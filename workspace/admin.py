@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from django.contrib import admin
-from django.http import HttpRequest
 
+from durable.admin_rows import GeneratedRows, ViewOnlyRows
 from workspace.models import LooseBlob, WorkspaceFile, WorkspaceUsage
 
 
 @admin.register(WorkspaceFile)
-class WorkspaceFileAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class WorkspaceFileAdmin(GeneratedRows, admin.ModelAdmin):  # type: ignore[type-arg]
     list_display = ["path", "user", "media_type", "size", "created_at", "updated_at"]
     list_filter = ["media_type", "created_at"]
     list_select_related = ["user"]
@@ -20,28 +20,14 @@ class WorkspaceFileAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     readonly_fields += ["session_id", "created_at", "updated_at"]
     fields = [*readonly_fields]
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-
-class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: object | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: object | None = None) -> bool:
-        return False
-
 
 @admin.register(WorkspaceUsage)
-class WorkspaceUsageAdmin(ReadOnlyAdmin):
+class WorkspaceUsageAdmin(ViewOnlyRows, admin.ModelAdmin):  # type: ignore[type-arg]
     list_display = ["user", "files", "bytes"]
     list_select_related = ["user"]
     search_fields = ["user__username"]
 
 
 @admin.register(LooseBlob)
-class LooseBlobAdmin(ReadOnlyAdmin):
+class LooseBlobAdmin(ViewOnlyRows, admin.ModelAdmin):  # type: ignore[type-arg]
     list_display = ["blob", "created_at"]

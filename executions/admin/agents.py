@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
 from durable.admin_actions import ActionsMixin, asks_first
-from executions.admin.display import shown
+from durable.admin_rows import PermanentRows, ViewOnlyRows, shown
 from executions.agents.library import remove_agent
 from executions.models import Agent, AgentVersion, StoreListing
 
 
-class ViewOnlyAdmin:
-    """Admin without adding and deleting; only the owners change these rows."""
-
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-
-class VersionInline(ViewOnlyAdmin, admin.TabularInline):  # type: ignore[type-arg]
+class VersionInline(ViewOnlyRows, admin.TabularInline):  # type: ignore[type-arg]
     model = AgentVersion
     fields = readonly_fields = ("version", "note", "can_run", "created_at")
     ordering = ("-version",)
@@ -37,15 +25,12 @@ class VersionInline(ViewOnlyAdmin, admin.TabularInline):  # type: ignore[type-ar
         rows: QuerySet[AgentVersion] = super().get_queryset(request).defer("graph")
         return rows
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
     @admin.display(boolean=True)
     def can_run(self, version: AgentVersion) -> bool:
         return version.is_valid
 
 
-class PartInline(ViewOnlyAdmin, admin.TabularInline):  # type: ignore[type-arg]
+class PartInline(ViewOnlyRows, admin.TabularInline):  # type: ignore[type-arg]
     """The sub-agents of an agent."""
 
     model = Agent
@@ -56,12 +41,9 @@ class PartInline(ViewOnlyAdmin, admin.TabularInline):  # type: ignore[type-arg]
     can_delete = False
     show_change_link = True
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
 
 @admin.register(Agent)
-class AgentAdmin(ViewOnlyAdmin, ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
+class AgentAdmin(PermanentRows, ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
     """The agents in users' libraries. Operators can remove one."""
 
     list_display = ("name", "user", "latest_version", "source", "part_of", "updated_at", "deleted_at")
@@ -100,7 +82,7 @@ class AgentAdmin(ViewOnlyAdmin, ActionsMixin, admin.ModelAdmin):  # type: ignore
 
 
 @admin.register(AgentVersion)
-class AgentVersionAdmin(ViewOnlyAdmin, admin.ModelAdmin):  # type: ignore[type-arg]
+class AgentVersionAdmin(ViewOnlyRows, admin.ModelAdmin):  # type: ignore[type-arg]
     """Versions of agents, which are immutable."""
 
     list_display = ("agent", "version", "can_run", "note", "created_at")
@@ -121,9 +103,6 @@ class AgentVersionAdmin(ViewOnlyAdmin, admin.ModelAdmin):  # type: ignore[type-a
         "sub_agents",
         "shown_graph",
     )
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
     @admin.display(boolean=True)
     def can_run(self, version: AgentVersion) -> bool:
@@ -151,7 +130,7 @@ class AgentVersionAdmin(ViewOnlyAdmin, admin.ModelAdmin):  # type: ignore[type-a
 
 
 @admin.register(StoreListing)
-class StoreListingAdmin(ViewOnlyAdmin, ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
+class StoreListingAdmin(PermanentRows, ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
     """Store listings. Operators can withdraw one; copies stay."""
 
     list_display = ("__str__", "name", "published", "additions", "published_at", "withdrawn_at")

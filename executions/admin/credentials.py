@@ -5,11 +5,12 @@ from __future__ import annotations
 from django.contrib import admin
 from django.http import HttpRequest
 
+from durable.admin_rows import GeneratedRows
 from executions.models import StoredCredential
 
 
 @admin.register(StoredCredential)
-class StoredCredentialAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class StoredCredentialAdmin(GeneratedRows, admin.ModelAdmin):  # type: ignore[type-arg]
     """Credentials belong to their owners. Operators can list and delete them."""
 
     list_display = [
@@ -43,9 +44,6 @@ class StoredCredentialAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         "created_at",
         "used_at",
     )
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
 
     def has_change_permission(self, request: HttpRequest, obj: StoredCredential | None = None) -> bool:
         return False

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -11,9 +9,8 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from durable.admin_actions import asks_first
-from durable.admin_jobs import CANCEL_QUESTION, AgeFilter, EndedFilter, JobActions, StuckFilter
-from executions.admin.display import shown
+from durable.admin_jobs import AgeFilter, EndedFilter, JobActions, StuckFilter
+from durable.admin_rows import PermanentRows, ViewOnlyRows, shown
 from executions.cancellation import stop
 from executions.models import Execution, NodeExecution
 from executions.redaction import hide, shown_pairs
@@ -22,20 +19,8 @@ from executions.requeue import requeue
 SHOWN_NODES = 200
 
 
-class ReadOnlyExecutionAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Admin without adding and deleting: the rows are a record of what happened."""
-
-    show_full_result_count = False
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-
 @admin.register(Execution)
-class ExecutionAdmin(JobActions, ReadOnlyExecutionAdmin):
+class ExecutionAdmin(PermanentRows, JobActions, admin.ModelAdmin):  # type: ignore[type-arg]
     """Executions and their results. Operators can cancel and requeue them."""
 
     list_display = [
@@ -63,6 +48,7 @@ class ExecutionAdmin(JobActions, ReadOnlyExecutionAdmin):
     list_select_related = ["agent", "user"]
     search_fields = ["=id", "=agent__id", "=session_id", "=client_id", "user__username", "agent__name"]
     ordering = ["-queued_at"]
+    show_full_result_count = False
     actions = ["cancel", "requeue", "release", "mark_failed"]
     fields = readonly_fields = (
         "id",
@@ -96,15 +82,8 @@ class ExecutionAdmin(JobActions, ReadOnlyExecutionAdmin):
         "timeline",
     )
 
-    @admin.action(description="Cancel: stop it permanently", permissions=["change"])
-    @asks_first(CANCEL_QUESTION)
-    def cancel(self, request: HttpRequest, executions: QuerySet[Execution]) -> None:
-        stopped = [execution for execution in executions if stop(execution.pk)]
-        for execution in stopped:
-            self.log_change(request, execution, "Cancelled.")
-        self.message_user(
-            request, f"{len(stopped)} cancelled; executions that had already ended are unchanged."
-        )
+    def stop(self, job: Execution) -> bool:
+        return stop(job.pk)
 
     @admin.action(description="Requeue: let another worker continue it now", permissions=["change"])
     def requeue(self, request: HttpRequest, executions: QuerySet[Execution]) -> None:
@@ -152,13 +131,14 @@ def cells(node: NodeExecution) -> tuple[object, ...]:
 
 
 @admin.register(NodeExecution)
-class NodeExecutionAdmin(ReadOnlyExecutionAdmin):
+class NodeExecutionAdmin(ViewOnlyRows, admin.ModelAdmin):  # type: ignore[type-arg]
     """One run of one node with its inputs and outputs."""
 
     list_display = ["node_id", "run", "status", "execution", "attempt", "cost", "started_at", "ended_at"]
     list_filter = ["status", "waits_for"]
     search_fields = ["=id", "=execution__id", "=node_id", "=block_id"]
     ordering = ["-queued_at"]
+    show_full_result_count = False
     fields = readonly_fields = (
         "id",
         "execution",
@@ -180,9 +160,6 @@ class NodeExecutionAdmin(ReadOnlyExecutionAdmin):
         "shown_inputs",
         "shown_outputs",
     )
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
     @admin.display(description="inputs")
     def shown_inputs(self, node: NodeExecution) -> str:

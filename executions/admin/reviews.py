@@ -9,8 +9,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from durable.admin_actions import ActionsMixin, asks_first
-from executions.admin.bulk_actions import act_on_each
-from executions.admin.display import shown
+from durable.admin_rows import PermanentRows, act_on_each, shown
 from executions.models import Review
 from executions.reviews.decisions import decide
 
@@ -18,7 +17,7 @@ BY_AN_OPERATOR = "Rejected by an operator."
 
 
 @admin.register(Review)
-class ReviewAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
+class ReviewAdmin(PermanentRows, ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
     """Reviews. Operators can reject one that nobody will decide; only its owner can approve it."""
 
     list_display = [
@@ -55,12 +54,6 @@ class ReviewAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
         "shown_data",
         "shown_decided_data",
     )
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
     @admin.action(description="Reject: what waits for it continues without approval", permissions=["change"])
     @asks_first("A rejection cannot be undone. What waits for these reviews continues without approval.")

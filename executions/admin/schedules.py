@@ -7,15 +7,14 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from durable.admin_actions import ActionsMixin
-from executions.admin.bulk_actions import act_on_each
-from executions.admin.display import shown
+from durable.admin_rows import GeneratedRows, act_on_each, shown
 from executions.models import Schedule
 from executions.schedules import actions as schedule_actions
 from executions.schedules.run_due import run_now
 
 
 @admin.register(Schedule)
-class ScheduleAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
+class ScheduleAdmin(GeneratedRows, ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
     """Schedules and their last errors. Users create them; beat's own rows are under periodic tasks."""
 
     list_display = [
@@ -52,9 +51,6 @@ class ScheduleAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
         "created_at",
         "shown_inputs",
     )
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
 
     @admin.action(description="Run now", permissions=["change"])
     def run(self, request: HttpRequest, chosen: QuerySet[Schedule]) -> None:

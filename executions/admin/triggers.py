@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from durable.admin_actions import ActionsMixin
-from executions.admin.bulk_actions import act_on_each
-from executions.admin.display import shown
+from durable.admin_rows import GeneratedRows, PermanentRows, act_on_each, shown
 from executions.models import Trigger, TriggerDelivery
 from executions.triggers import actions as trigger_actions
 from executions.triggers import dispatch
 
 
 @admin.register(Trigger)
-class TriggerAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
+class TriggerAdmin(GeneratedRows, ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
     """Triggers without address and secret. Users create them; operators can switch them on and off."""
 
     list_display = ["name", "user", "agent", "scheme", "enabled", "created_at", "called_at"]
@@ -40,9 +37,6 @@ class TriggerAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
         "called_at",
         "shown_inputs",
     )
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
 
     @admin.action(description="Switch off: callers get 404", permissions=["change"])
     def switch_off(self, request: HttpRequest, chosen: QuerySet[Trigger]) -> None:
@@ -68,7 +62,7 @@ class TriggerAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
 
 
 @admin.register(TriggerDelivery)
-class TriggerDeliveryAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
+class TriggerDeliveryAdmin(PermanentRows, ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
     """The calls of triggers and their results. Operators can replay a call."""
 
     list_display = ["trigger", "state", "delivery_key", "execution", "tries", "error", "received_at"]
@@ -92,12 +86,6 @@ class TriggerDeliveryAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type
         "shown_headers",
         "shown_payload",
     )
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
     @admin.action(description="Replay: start the agent again with the same data", permissions=["change"])
     def replay(self, request: HttpRequest, chosen: QuerySet[TriggerDelivery]) -> None:

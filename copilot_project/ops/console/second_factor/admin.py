@@ -8,10 +8,11 @@ from django.http import HttpRequest
 
 from copilot_project.ops.console.second_factor import factor
 from copilot_project.ops.console.second_factor.models import Authenticator
+from durable.admin_rows import GeneratedRows
 
 
 @admin.register(Authenticator)
-class AuthenticatorAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class AuthenticatorAdmin(GeneratedRows, admin.ModelAdmin):  # type: ignore[type-arg]
     """Never shows a key or a code. Deleting one lets its owner in with the password alone."""
 
     list_display = ["user", "confirmed", "created_at", "used_at"]
@@ -19,9 +20,6 @@ class AuthenticatorAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     list_select_related = ["user"]
     search_fields = ["user__username"]
     fields = readonly_fields = ("user", "confirmed", "created_at", "used_at")
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
 
     def has_change_permission(self, request: HttpRequest, obj: Authenticator | None = None) -> bool:
         return False
