@@ -12,8 +12,9 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from durable import pauses, worker_state
+from durable import pauses, sweep_broadcast, worker_state
 from durable.admin_actions import ActionsMixin, ago, asks_first
+from durable.after_commit import after_commit
 from durable.models import Pause, WorkerBeat
 
 FORGET_QUESTION = "The line goes away. Should the worker live after all, it comes back by itself."
@@ -66,6 +67,7 @@ class WorkerAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
         for worker in chosen:
             WorkerBeat.objects.filter(pk=worker.pk).update(drain_requested_at=timezone.now())
             self.log_change(request, worker, "Drained.")
+        after_commit(sweep_broadcast.broadcast)
         self.message_user(request, f"{len(chosen)} asked to drain; each obeys within a second or two.")
 
     @admin.action(description="Take up work again", permissions=["change"])
@@ -74,6 +76,7 @@ class WorkerAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
         for worker in chosen:
             WorkerBeat.objects.filter(pk=worker.pk).update(drain_requested_at=None)
             self.log_change(request, worker, "Taken up again.")
+        after_commit(sweep_broadcast.broadcast)
         self.message_user(request, f"{len(chosen)} take up work again.")
 
     @admin.action(description="Forget: it is gone for good", permissions=["change"])
