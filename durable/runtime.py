@@ -328,7 +328,7 @@ class Runtime:
         )
         if not self.draining.is_set():
             self._poke_what_fits()
-            swept.send_robust(sender=Runtime, queues=self.queues)
+            swept.send_robust(sender=Runtime, queues=self.queues, idle_models=self._seen.idle_models)
 
     def _look_around(self) -> None:
         self._seen = SweepState.read()

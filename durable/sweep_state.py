@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Self
 
 from django.conf import settings
-from django.db.models import BooleanField, Exists, ExpressionWrapper, Q
+from django.db import connection
+from django.db.models import BooleanField, Exists, ExpressionWrapper, Q, QuerySet
 
 from durable import limits
+from durable.clock import DatabaseClock
 from durable.jobs import job_models
 from durable.models import Job, Pause, WorkerBeat
 from durable.process_identity import ProcessIdentity
+
+Statement = tuple[str, tuple[Any, ...]]
+WORKER_COLUMNS = 5  # those of WorkerSeen
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,24 +49,19 @@ class SweepState:
     def read(cls) -> Self:
         """Read it; the workers' rows carry what is known of the jobs, so that one statement is enough."""
         models = job_models()
-        beats = limits.OVERDUE_BEATS * float(settings.COPILOT_HEARTBEAT_SECONDS)
-        rows = WorkerBeat.objects.annotate(
-            is_asked=_is(Q(drain_requested_at__isnull=False)),
-            is_overdue=_is(Q(seen_at__lt=Job.clock.after(-beats))),
-            is_silent=_is(Q(seen_at__lt=Job.clock.after(-float(settings.COPILOT_LEASE_SECONDS)))),
-            has_pauses=Exists(Pause.objects.all()),
-            **{f"live_{number}": Exists(model.live()) for number, model in enumerate(models)},
-            **{f"moves_{number}": Exists(_moving(model)) for number, model in enumerate(models)},
-        )
-        found: list[dict[str, Any]] = list(rows.values())
-        if not found:
+        sql, params = _statement(models)
+        with connection.cursor() as cursor:
+            cursor.execute(sql, params)
+            rows = cursor.fetchall()
+        if not rows:
             return cls()
-        first, numbers = found[0], range(len(models))
+        has_pauses, *flags = rows[0][WORKER_COLUMNS:]
+        live, moves = flags[: len(models)], flags[len(models) :]
         return cls(
-            workers=[_seen(row) for row in found],
-            idle_models=frozenset(models[number] for number in numbers if not first[f"live_{number}"]),
-            has_pauses=first["has_pauses"],
-            at_rest=not any(first[f"moves_{number}"] for number in numbers),
+            workers=[_seen(*row[:WORKER_COLUMNS]) for row in rows],
+            idle_models=frozenset(model for model, is_live in zip(models, live, strict=True) if not is_live),
+            has_pauses=bool(has_pauses),
+            at_rest=not any(moves),
         )
 
     def neighbours(self, owner: str) -> list[WorkerSeen]:
@@ -68,21 +69,58 @@ class SweepState:
         return [worker for worker in self.workers if worker.process and worker.name != owner]
 
 
-def _seen(row: dict[str, Any]) -> WorkerSeen:
+def _seen(name: str, process: str, is_asked: Any, is_overdue: Any, is_silent: Any) -> WorkerSeen:
     return WorkerSeen(
-        name=row["name"],
-        process=row["process"],
-        is_asked_to_drain=bool(row["is_asked"]),
-        is_overdue=bool(row["is_overdue"]),
-        is_silent=bool(row["is_silent"]),
+        name=name,
+        process=process,
+        is_asked_to_drain=bool(is_asked),
+        is_overdue=bool(is_overdue),
+        is_silent=bool(is_silent),
     )
 
 
-def _moving(model: type[Job]) -> Any:
+def _statement(models: Sequence[type[Job]]) -> Statement:
+    """Return the statement. Building it takes ten times longer than running it, so it is built once."""
+    lease, beat, sweep = (
+        float(seconds)
+        for seconds in (
+            settings.COPILOT_LEASE_SECONDS,
+            settings.COPILOT_HEARTBEAT_SECONDS,
+            settings.COPILOT_SWEEP_SECONDS,
+        )
+    )
+    if not all(isinstance(model.clock, DatabaseClock) for model in models):
+        return _build(tuple(models), lease, beat, sweep)  # another clock's time is part of the statement
+    return _prepared(connection.vendor, tuple(models), lease, beat, sweep)
+
+
+@lru_cache
+def _prepared(
+    vendor: str, models: tuple[type[Job], ...], lease: float, beat: float, sweep: float
+) -> Statement:
+    return _build(models, lease, beat, sweep)
+
+
+def _build(models: tuple[type[Job], ...], lease: float, beat: float, sweep: float) -> Statement:
+    overdue = Q(seen_at__lt=Job.clock.after(-limits.OVERDUE_BEATS * beat))
+    rows = WorkerBeat.objects.values_list(
+        "name",
+        "process",
+        _is(Q(drain_requested_at__isnull=False)),
+        _is(overdue),
+        _is(Q(seen_at__lt=Job.clock.after(-lease))),
+        Exists(Pause.objects.all()),
+        *(Exists(model.live()) for model in models),
+        *(Exists(_moving(model, limits.REST_ROUNDS * sweep)) for model in models),
+    )
+    sql, params = rows.query.sql_with_params()
+    return sql, tuple(params)
+
+
+def _moving(model: type[Job], seconds: float) -> QuerySet[Job]:
     """Return the jobs because of which a worker sweeps at its full pace."""
-    soon = model.clock.after(limits.REST_ROUNDS * float(settings.COPILOT_SWEEP_SECONDS))
-    waits = Q(status=model.WAITING, cancel_requested_at=None) & (Q(run_at=None) | Q(run_at__gt=soon))
-    return model.live().exclude(waits)
+    later = Q(run_at=None) | Q(run_at__gt=model.clock.after(seconds))
+    return model.live().exclude(Q(status=model.WAITING, cancel_requested_at=None) & later)
 
 
 def _is(condition: Q) -> ExpressionWrapper:
