@@ -20,6 +20,7 @@ from chat.models import Message, Session, Turn
 from durable import cancellation, fault_isolation
 from durable import limits as durable_limits
 from durable.cancellation import CancelAnswer
+from durable.models import Job
 from durable.poke import poke
 from durable.transactions import in_transaction
 
@@ -152,9 +153,11 @@ def start(turn: Turn) -> None:
         cancellation.stop(Turn, turn.interrupts_id)
 
 
-def stop_interrupted(sender: Any, queues: Collection[str], **kwargs: Any) -> None:
+def stop_interrupted(
+    sender: Any, queues: Collection[str], idle_models: Collection[type[Job]] = (), **kwargs: Any
+) -> None:
     """Stop interrupted turns that were not asked to stop, because the process that accepted the input died."""
-    if Turn.queue not in queues:
+    if Turn.queue not in queues or Turn in idle_models:
         return
     waiting = Turn.live().filter(
         status=Turn.QUEUED, interrupts__status__in=Turn.ACTIVE, interrupts__cancel_requested_at=None

@@ -12,6 +12,7 @@ SUSPECT_CRASHES = 2  # deaths of its worker without progress, after which a job 
 REPOKE_SECONDS = 3.0
 POKE_TIMEOUT_SECONDS = 1.0  # after this the sweep takes over
 SWEEP_BATCH = 200
+REST_ROUNDS = 4  # of the sweep's loop between two sweeps, while no job is queued, running or due
 CONFLICT_TRIES = 5  # of a transaction that lost a conflict
 CONFLICT_PAUSE_SECONDS = 0.1  # at most, before the retry
 HANDOVER_GRACE_SECONDS = 15.0

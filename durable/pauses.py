@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Q
 
+from durable import sweep_broadcast
+from durable.after_commit import after_commit
 from durable.models import Job, Pause
 
 
@@ -47,6 +50,11 @@ def resume(kind: str, name: str) -> bool:
     """Let them start again; workers notice within a sweep. Return False if they were not paused."""
     deleted, _ = Pause.objects.filter(kind=kind, name=name).delete()
     return bool(deleted)
+
+
+def changed(**kwargs: Any) -> None:
+    """Tell the workers that a pause was made or removed, also in the admin: at rest they sweep rarely."""
+    after_commit(sweep_broadcast.broadcast)
 
 
 def has_user(model: type[Job]) -> bool:

@@ -19,7 +19,17 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError, close_old_connections, connection
 from django.db.models import Q
 
-from durable import cancellation, counters, fault_isolation, jobs, limits, liveness, process_identity, tracing
+from durable import (
+    cancellation,
+    counters,
+    fault_isolation,
+    jobs,
+    limits,
+    liveness,
+    process_identity,
+    sweep_broadcast,
+    tracing,
+)
 from durable.connections import use_own_connection
 from durable.current_owner import acting_for
 from durable.errors import HandOver, LeaseLost
@@ -32,6 +42,8 @@ from durable.poke import leave_to_sweep, poke, send_poke
 from durable.publisher import Delivery, senders
 from durable.signals import swept
 from durable.stop_signal import StopReason
+from durable.sweep_pace import SweepPace
+from durable.sweep_state import SweepState, WorkerSeen
 from durable.transactions import bounded, in_transaction
 
 logger = logging.getLogger(__name__)
@@ -63,6 +75,8 @@ class Runtime:
         self._has_backlog = False
         self._thread_freed = threading.Event()
         self._sweep_at = 0.0
+        self._pace = SweepPace()
+        self._seen = SweepState()  # by the last sweep
         self._turned_at: dict[str, float] = {}  # start of each loop's last round
 
     # --- running a job --------------------------------------------------------------------------
@@ -192,6 +206,7 @@ class Runtime:
         )
         threading.Thread(target=self._give_signs, name="sign-of-life", daemon=True).start()
         cancellation.listen(self.cancel)
+        sweep_broadcast.listen(self._pace.hurry)
 
     def start_threads(self) -> None:
         with self._lock:
@@ -288,6 +303,7 @@ class Runtime:
             WorkerBeat.objects.create(name=self.owner, **values)
             gone = Job.clock.after(-limits.WORKER_FORGET_SECONDS)
             WorkerBeat.objects.filter(seen_at__lt=gone).delete()
+            sweep_broadcast.broadcast()  # the others have to know this process before they can see it die
 
     def _by_model(self) -> dict[type[Job], list[Lease]]:
         grouped: dict[type[Job], list[Lease]] = {}
@@ -301,12 +317,21 @@ class Runtime:
         fault_isolation.run_each(
             self._by_model().items(), lambda held: self._look_at(*held), what="Looking at held jobs"
         )
-        fault_isolation.try_one(self._obey, what="Reading what operators want")
-        fault_isolation.try_one(self._bury_neighbours, what="Freeing the jobs of dead workers")
-        fault_isolation.try_one(self._bury_silent, what="Noting that a worker elsewhere is dead")
+        self._seen = SweepState()
+        fault_isolation.try_one(self._look_around, what="Reading what there is to sweep")
+        fault_isolation.try_one(lambda: self._obey(self._seen), what="Reading what operators want")
+        fault_isolation.try_one(
+            lambda: self._bury_neighbours(self._seen), what="Freeing the jobs of dead workers"
+        )
+        fault_isolation.try_one(
+            lambda: self._bury_silent(self._seen), what="Noting that a worker elsewhere is dead"
+        )
         if not self.draining.is_set():
             self._poke_what_fits()
-            swept.send_robust(sender=Runtime, queues=self.queues)
+            swept.send_robust(sender=Runtime, queues=self.queues, idle_models=self._seen.idle_models)
+
+    def _look_around(self) -> None:
+        self._seen = SweepState.read()
 
     def _look_at(self, model: type[Job], leases: Sequence[Lease]) -> None:
         mine = jobs.held(model, [lease.job_id for lease in leases], owner=self.owner)
@@ -319,10 +344,30 @@ class Runtime:
         self._thread_freed.clear()
         if not woken or now >= self._sweep_at:
             self._sweep_at = now + float(settings.COPILOT_SWEEP_SECONDS)
-            self._sweep()
+            self._sweep_at_its_pace()
         elif not self.draining.is_set():
             close_old_connections()
             self._poke_what_fits()
+
+    def _sweep_at_its_pace(self) -> None:
+        """Sweep in every round while there is work; at rest rarely, or when a neighbour has died."""
+        if not (self._pace.wants_sweep() or self.held() or self._misses_neighbour()):
+            return
+        self._sweep()
+        self._pace.swept(at_rest=self._seen.at_rest and not self.held())
+
+    def _misses_neighbour(self) -> bool:
+        """Return whether a worker on this machine has died since the last sweep, without asking the database."""
+        return bool(self._dead_neighbours(self._seen))
+
+    def _dead_neighbours(self, seen: SweepState) -> list[WorkerSeen]:
+        return [
+            worker
+            for worker in seen.neighbours(self.owner)
+            if worker.name not in self._buried
+            and (identity := worker.identity) is not None
+            and process_identity.is_dead(identity)
+        ]
 
     def _rest_until_freed(self, seconds: float) -> None:
         if self._thread_freed.wait(seconds):
@@ -331,7 +376,7 @@ class Runtime:
     def _poke_what_fits(self) -> None:
         """Poke as many jobs as this worker could take itself, so that all workers together poke what they can take."""
         room = self._room()
-        kinds = self._served()
+        kinds = [model for model in self._served() if model not in self._seen.idle_models]
         random.shuffle(kinds)  # they share the threads fairly
         for model in kinds:
             room -= self._sweep_one(model, room)
@@ -344,10 +389,11 @@ class Runtime:
         with self._lock:  # without a broker they run on threads beside the pool
             return max(free, LOCAL_JOBS - len(self._local_ids))
 
-    def _obey(self) -> None:
-        """Read operators' requests: pauses, and whether this worker should drain."""
-        self.pauses = Pauses.read()
-        wanted = WorkerBeat.objects.filter(name=self.owner, drain_requested_at__isnull=False).exists()
+    def _obey(self, seen: SweepState | None = None) -> None:
+        """Obey operators' requests: pauses, and whether this worker should drain."""
+        seen = seen or SweepState.read()
+        self.pauses = Pauses.read() if seen.has_pauses else Pauses()
+        wanted = any(worker.name == self.owner and worker.is_asked_to_drain for worker in seen.workers)
         if wanted == self.asked_to_drain:
             return
         self.asked_to_drain = wanted
@@ -357,39 +403,25 @@ class Runtime:
             self.draining.clear()
         self.on_drain(wanted)
 
-    def _bury_neighbours(self) -> None:
+    def _bury_neighbours(self, seen: SweepState | None = None) -> None:
         """Free the jobs of dead processes on this machine at once instead of when their leases expire."""
-        others = WorkerBeat.objects.exclude(name__in=[self.owner, *self._buried]).exclude(process="")
-        rows = [
-            (name, process_identity.ProcessIdentity.parse(process), process)
-            for name, process in others.values_list("name", "process")
-        ]
-        dead = [
-            (name, process)
-            for name, other, process in rows
-            if other is not None and process_identity.is_dead(other)
-        ]
-        for name, process in dead:
-            freed = self._bury(name, process, together=len(dead) > 1)
-            self._buried.add(name)
+        dead = self._dead_neighbours(seen or SweepState.read())
+        for worker in dead:
+            freed = self._bury(worker.name, worker.process, together=len(dead) > 1)
+            self._buried.add(worker.name)
             if freed:  # other workers find nothing left to free
-                logger.warning("The worker %s is dead; %d of its jobs go on elsewhere", name, freed)
+                logger.warning("The worker %s is dead; %d of its jobs go on elsewhere", worker.name, freed)
 
-    def _bury_silent(self) -> None:
+    def _bury_silent(self, seen: SweepState | None = None) -> None:
         """Record that a worker on another machine died, known by its silence; its leases expire by themselves.
 
         Workers that died together with it may have been seen one heartbeat later.
         """
-        others = WorkerBeat.objects.exclude(name=self.owner).exclude(process="")
-        lease = Job.clock.after(-float(settings.COPILOT_LEASE_SECONDS))
-        silent = list(others.filter(seen_at__lt=lease).values_list("name", "process"))
-        if not silent:
-            return
-        beats = limits.OVERDUE_BEATS * float(settings.COPILOT_HEARTBEAT_SECONDS)
-        together = others.filter(seen_at__lt=Job.clock.after(-beats)).count() > 1
-        for name, process in silent:
-            if self._note_death(name, process, together=together):
-                logger.warning("The worker %s has been silent for the length of a lease", name)
+        others = (seen or SweepState.read()).neighbours(self.owner)
+        together = sum(worker.is_overdue for worker in others) > 1
+        for worker in others:
+            if worker.is_silent and self._note_death(worker.name, worker.process, together=together):
+                logger.warning("The worker %s has been silent for the length of a lease", worker.name)
 
     @in_transaction
     def _bury(self, name: str, process: str, *, together: bool) -> int:

@@ -1,0 +1,127 @@
+"""What a sweep has to know before it does anything, read in one statement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Self
+
+from django.conf import settings
+from django.db import connection
+from django.db.models import BooleanField, Exists, ExpressionWrapper, Q, QuerySet
+
+from durable import limits
+from durable.clock import DatabaseClock
+from durable.jobs import job_models
+from durable.models import Job, Pause, WorkerBeat
+from durable.process_identity import ProcessIdentity
+
+Statement = tuple[str, tuple[Any, ...]]
+WORKER_COLUMNS = 5  # those of WorkerSeen
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkerSeen:
+    """One worker as the others see it."""
+
+    name: str
+    process: str  # its ProcessIdentity; "" = its death is recorded
+    is_asked_to_drain: bool
+    is_overdue: bool  # its heartbeat
+    is_silent: bool  # for the length of a lease
+
+    @property
+    def identity(self) -> ProcessIdentity | None:
+        return ProcessIdentity.parse(self.process)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepState:
+    """All workers, and where there is anything to sweep. Before the first heartbeat nothing is known."""
+
+    workers: Sequence[WorkerSeen] = ()
+    idle_models: frozenset[type[Job]] = frozenset()  # all their jobs have ended
+    has_pauses: bool = True
+    at_rest: bool = False  # no job is queued, running or due before the next sweep at rest
+
+    @classmethod
+    def read(cls) -> Self:
+        """Read it; the workers' rows carry what is known of the jobs, so that one statement is enough."""
+        models = job_models()
+        sql, params = _statement(models)
+        with connection.cursor() as cursor:
+            cursor.execute(sql, params)
+            rows = cursor.fetchall()
+        if not rows:
+            return cls()
+        has_pauses, *flags = rows[0][WORKER_COLUMNS:]
+        live, moves = flags[: len(models)], flags[len(models) :]
+        return cls(
+            workers=[_seen(*row[:WORKER_COLUMNS]) for row in rows],
+            idle_models=frozenset(model for model, is_live in zip(models, live, strict=True) if not is_live),
+            has_pauses=bool(has_pauses),
+            at_rest=not any(moves),
+        )
+
+    def neighbours(self, owner: str) -> list[WorkerSeen]:
+        """Return the other workers whose death is not recorded yet."""
+        return [worker for worker in self.workers if worker.process and worker.name != owner]
+
+
+def _seen(name: str, process: str, is_asked: Any, is_overdue: Any, is_silent: Any) -> WorkerSeen:
+    return WorkerSeen(
+        name=name,
+        process=process,
+        is_asked_to_drain=bool(is_asked),
+        is_overdue=bool(is_overdue),
+        is_silent=bool(is_silent),
+    )
+
+
+def _statement(models: Sequence[type[Job]]) -> Statement:
+    """Return the statement. Building it takes ten times longer than running it, so it is built once."""
+    lease, beat, sweep = (
+        float(seconds)
+        for seconds in (
+            settings.COPILOT_LEASE_SECONDS,
+            settings.COPILOT_HEARTBEAT_SECONDS,
+            settings.COPILOT_SWEEP_SECONDS,
+        )
+    )
+    if not all(isinstance(model.clock, DatabaseClock) for model in models):
+        return _build(tuple(models), lease, beat, sweep)  # another clock's time is part of the statement
+    return _prepared(connection.vendor, tuple(models), lease, beat, sweep)
+
+
+@lru_cache
+def _prepared(
+    vendor: str, models: tuple[type[Job], ...], lease: float, beat: float, sweep: float
+) -> Statement:
+    return _build(models, lease, beat, sweep)
+
+
+def _build(models: tuple[type[Job], ...], lease: float, beat: float, sweep: float) -> Statement:
+    overdue = Q(seen_at__lt=Job.clock.after(-limits.OVERDUE_BEATS * beat))
+    rows = WorkerBeat.objects.values_list(
+        "name",
+        "process",
+        _is(Q(drain_requested_at__isnull=False)),
+        _is(overdue),
+        _is(Q(seen_at__lt=Job.clock.after(-lease))),
+        Exists(Pause.objects.all()),
+        *(Exists(model.live()) for model in models),
+        *(Exists(_moving(model, limits.REST_ROUNDS * sweep)) for model in models),
+    )
+    sql, params = rows.query.sql_with_params()
+    return sql, tuple(params)
+
+
+def _moving(model: type[Job], seconds: float) -> QuerySet[Job]:
+    """Return the jobs because of which a worker sweeps at its full pace."""
+    later = Q(run_at=None) | Q(run_at__gt=model.clock.after(seconds))
+    return model.live().exclude(Q(status=model.WAITING, cancel_requested_at=None) & later)
+
+
+def _is(condition: Q) -> ExpressionWrapper:
+    return ExpressionWrapper(condition, output_field=BooleanField())
