@@ -31,6 +31,7 @@ OVERDUE_BEATS = 1.5  # heartbeats missed before a worker counts as overdue
 TALLY_SPAN_SECONDS = 600.0  # length of a counter's time bucket
 TALLY_KEEP_SECONDS = 25 * 3600.0
 TALLY_FORGET_SECONDS = 90 * 86_400.0  # lifetime of a total without new counts
+HEALTH_FORGET_SECONDS = 7 * 86_400.0  # lifetime of what is known about a service that nobody asks any more
 
 # --- what comes from outside and is stored ---------------------------------------------------------
 MAX_VALUE_DEPTH = 300

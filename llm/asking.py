@@ -22,6 +22,7 @@ from llm.carry import only_newest
 from llm.dialects import dialect_for
 from llm.dialects.base import Dialect
 from llm.endpoint import Endpoint, origin_of
+from llm.endpoint_health import note_answer, note_failure
 from llm.endpoints import ModelAddress, fallback_models, locate
 from llm.errors import BadModelRequest
 from llm.failures import TryFailed, from_status, naming_settings, scrub, without_quotes
@@ -77,9 +78,7 @@ class Asking:
     async def _end(self, end: GiveUp, failure: Failure) -> Completion:
         """Ask the fallback models, once each, if there are any and they may help; else raise the error."""
         asked = self._request.model
-        for model in fallback_models() if end.may_fall_back else ():
-            if model == self._request.model:
-                continue
+        for model in self._fallbacks(end):
             self._announce(failure, f"{asked} is {failure.kind.value}, asking {model} instead", 0)
             outcome = await self._try(model)
             if isinstance(outcome, Completion):
@@ -89,9 +88,18 @@ class Asking:
             asked, failure = model, outcome
         raise naming_settings(end.error, locate(self._request.model).endpoint)
 
+    def _fallbacks(self, end: GiveUp) -> list[str]:
+        """Return the models to ask instead; where a server wants a long pause, those of other servers only."""
+        names = [model for model in fallback_models() if model != self._request.model]
+        if end.may_fall_back:
+            return names
+        first = locate(self._request.model).endpoint
+        return [model for model in names if end.may_ask_elsewhere and locate(model).endpoint != first]
+
     def _note(self, failure: Failure, model: str) -> None:
         kind = failure.kind.name.lower()
         counters.count(counters.CounterBuffer.MODEL_ERRORS, kind)
+        note_failure(locate(model).endpoint, failure)
         self._on_delta(FailedTry(model=model, kind=kind, detail=failure.detail))
 
     def _announce(self, failure: Failure, message: str, seconds: float) -> None:
@@ -105,7 +113,9 @@ class Asking:
         answer = _dialect(at).answer(self._on_delta)
         try:
             await self._ask(model, at, answer)
-            return self._completion(model, at, answer)
+            completion = self._completion(model, at, answer)
+            note_answer(at.endpoint)
+            return completion
         except TryFailed as failed:
             failure = replace(failed.failure, started=answer.started)
         return without_quotes(scrub(failure, at.endpoint.api_key), self._request.messages)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import hashlib
 import ipaddress
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
@@ -23,12 +24,27 @@ class Endpoint:
     prices: tuple[tuple[str, Price], ...] = ()
     window: int | None = None
     vision: bool | None = None
+    effort: str = ""  # of reasoning; empty leaves it to the model
+    groups: tuple[str, ...] = ()  # whose members may use it; empty means everybody
     key_setting: str = "OPENAI_API_KEY"  # what an operator should look at when the key is refused
     url_setting: str = "OPENAI_BASE_URL"
 
     def serves(self, model: str) -> bool:
         """Return whether the model is one of those that it is known to have."""
         return any(fnmatch.fnmatchcase(model.lower(), known.lower()) for known in self.models)
+
+    def may_be_used_by(self, groups: Collection[str]) -> bool:
+        """Return whether members of these groups may use it."""
+        return not self.groups or not set(self.groups).isdisjoint(groups)
+
+    def full_name(self, model: str) -> str:
+        """Return the name by which that model of this endpoint is found everywhere."""
+        return f"{self.name}/{model}" if self.name else model
+
+    @property
+    def label(self) -> str:
+        """Return what operators know it by."""
+        return self.name or self.shown_url
 
     @property
     def shown_url(self) -> str:

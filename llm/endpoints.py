@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
 
 from llm.catalog import ModelInfo, known_info
 from llm.endpoint import Endpoint
+from llm.endpoint_format import ANTHROPIC_URL, NO_KEY, OPENAI_URL, is_address, read_endpoints, with_version
+from llm.endpoint_rows import known_rows
 from llm.errors import BadModelRequest
-from llm.prices import read_price
 
-OPENAI_URL = "https://api.openai.com/v1"
 OPENAI_DEFAULT = "gpt-6.1-sol"
 OPENAI_TITLE_DEFAULT = "gpt-6-luna"
-ANTHROPIC_URL = "https://api.anthropic.com"
 DEFAULTS_BY_HOST = {
     "api.anthropic.com": ("claude-sonnet-5-5", "claude-haiku-5-5"),
     "api.openai.com": (OPENAI_DEFAULT, OPENAI_TITLE_DEFAULT),
@@ -31,9 +25,6 @@ NOT_CONFIGURED = (
     "No model is configured. Set OPENAI_API_KEY, OPENAI_BASE_URL for any OpenAI-compatible server, or "
     "ANTHROPIC_API_KEY; `./copilot up` starts the built-in offline model when none of them is set."
 )
-NO_KEY = "not-needed"  # the client insists on one
-DIALECT_NAMES = ("chat", "anthropic", "responses")
-FIELDS = {"name", "url", "key", "dialect", "models", "prices", "window", "vision"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,20 +48,40 @@ def locate(name: str) -> ModelAddress:
 
 
 def endpoints() -> list[Endpoint]:
-    """Return every endpoint of the settings, the default one first; raise BadModelRequest when there is none."""
+    """Return every endpoint, those of the settings before those of the admin and the default one first.
+
+    Raise BadModelRequest when there is none. Where both have one of the same name, the one of the settings is taken.
+    """
     found = [*_openai_endpoint(), *_anthropic_endpoint(), *read_endpoints(settings.COPILOT_ENDPOINTS)]
+    taken = {endpoint.name for endpoint in found}
+    found += [endpoint for endpoint in known_rows().endpoints if endpoint.name not in taken]
     if not found:
         raise BadModelRequest(NOT_CONFIGURED)
     return found
 
 
+def shadowed_names() -> list[str]:
+    """Return the names of endpoints in the admin that are not used because COPILOT_ENDPOINTS has them too."""
+    taken = {endpoint.name for endpoint in read_endpoints(settings.COPILOT_ENDPOINTS)}
+    return [endpoint.name for endpoint in known_rows().endpoints if endpoint.name in taken]
+
+
+def row_problems() -> list[str]:
+    """Return a sentence for each endpoint of the admin that is not used although it is enabled."""
+    shadowed = [
+        f"The endpoint {name} in the admin is not used: COPILOT_ENDPOINTS has one of the same name, which wins."
+        for name in shadowed_names()
+    ]
+    return [*known_rows().problems, *shadowed]
+
+
 def model_info(name: str) -> ModelInfo:
     """Return the abilities of a model: what its endpoint says, else what is known by its name."""
-    known = known_info(name)
     try:
-        endpoint = locate(name).endpoint
+        at = locate(name)
     except BadModelRequest:
-        return known
+        return known_info(name)
+    endpoint, known = at.endpoint, known_info(at.model)
     return ModelInfo(
         context_tokens=endpoint.window or known.context_tokens,
         sees_images=known.sees_images if endpoint.vision is None else endpoint.vision,
@@ -83,15 +94,16 @@ def current_endpoint() -> Endpoint:
 
 
 def configured_model() -> str:
-    """Return COPILOT_MODEL, else the first or well-known model of the default endpoint, else "" (ask the server)."""
-    return settings.COPILOT_MODEL or _own_model() or _usual_models()[0]
+    """Return COPILOT_MODEL, else the model of the admin's default endpoint, else the first or well-known model of the
+    first endpoint, else "" (ask the server)."""
+    return str(settings.COPILOT_MODEL or _default_row_model() or _first_endpoints_models()[0])
 
 
 def configured_title_model() -> str:
     """Return COPILOT_TITLE_MODEL, else a small model of a known endpoint, else COPILOT_MODEL."""
     if settings.COPILOT_TITLE_MODEL or settings.COPILOT_MODEL:
         return str(settings.COPILOT_TITLE_MODEL or settings.COPILOT_MODEL)
-    return _own_model() or _usual_models()[1]
+    return _default_row_model() or _first_endpoints_models()[1]
 
 
 def fallback_models() -> list[str]:
@@ -100,17 +112,30 @@ def fallback_models() -> list[str]:
     return [name.strip() for name in names if name.strip()]
 
 
-def _own_model() -> str:
-    endpoint = current_endpoint()
+def own_model(endpoint: Endpoint) -> str:
+    """Return the first model that an endpoint is known to have, by its full name, or ""."""
     named = [model for model in endpoint.models if "*" not in model]
-    return f"{endpoint.name}/{named[0]}" if named and endpoint.name else ""
+    return endpoint.full_name(named[0]) if named and endpoint.name else ""
 
 
-def _usual_models() -> tuple[str, str]:
-    return DEFAULTS_BY_HOST.get(current_endpoint().host, ("", ""))
+def usual_models(endpoint: Endpoint) -> tuple[str, str]:
+    """Return the usual model of a well-known server and its small one, or empty names."""
+    return DEFAULTS_BY_HOST.get(endpoint.host, ("", ""))
 
 
-# --- reading --------------------------------------------------------------------------------------
+def _first_endpoints_models() -> tuple[str, str]:
+    first = current_endpoint()
+    own = own_model(first)
+    return (own, own) if own else usual_models(first)
+
+
+def _default_row_model() -> str:
+    rows = known_rows()
+    found = [endpoint for endpoint in endpoints() if rows.default and endpoint.name == rows.default]
+    return own_model(found[0]) if found else ""
+
+
+# --- of the settings --------------------------------------------------------------------------------------
 
 
 def _openai_endpoint() -> list[Endpoint]:
@@ -130,7 +155,7 @@ def _anthropic_endpoint() -> list[Endpoint]:
     is_alone = urlsplit(settings.OPENAI_BASE_URL or OPENAI_URL).hostname == urlsplit(OPENAI_URL).hostname
     return [
         Endpoint(
-            base_url=_with_version(url or ANTHROPIC_URL),
+            base_url=with_version(url or ANTHROPIC_URL),
             api_key=key or NO_KEY,
             dialect="anthropic",
             models=CLAUDE_MODELS if is_alone else (),
@@ -140,70 +165,8 @@ def _anthropic_endpoint() -> list[Endpoint]:
     ]
 
 
-def _with_version(url: str) -> str:
-    """Return the address with /v1, which users of Anthropic's own client leave out."""
-    return f"{url.rstrip('/').removesuffix('/v1')}/v1"
-
-
-@lru_cache(maxsize=8)
-def read_endpoints(setting: str) -> tuple[Endpoint, ...]:
-    """Read COPILOT_ENDPOINTS: a JSON list, or the path of a file that holds one; once per process.
-
-    Raise BadModelRequest with what is wrong, never with a key.
-    """
-    if not setting.strip():
-        return ()
-    try:
-        rows = json.loads(setting if setting.lstrip().startswith("[") else Path(setting).read_text())
-    except OSError as error:
-        raise _wrong(f"cannot be read ({error.strerror})") from None
-    except ValueError:
-        raise _wrong("is not JSON") from None
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise _wrong("is not a list of objects")
-    found = tuple(_read_endpoint(row, number) for number, row in enumerate(rows, 1))
-    if len({endpoint.name for endpoint in found}) < len(found):
-        raise _wrong("has two endpoints of the same name")
-    return found
-
-
-def _read_endpoint(row: Mapping[str, Any], number: int) -> Endpoint:
-    name, url, dialect = row.get("name"), row.get("url"), row.get("dialect", "chat")
-    if not isinstance(name, str) or not name or "/" in name:
-        raise _wrong(f"needs a name without / for endpoint {number}")
-    if unknown := row.keys() - FIELDS:
-        raise _wrong(f"has an unknown field in {name}: {min(unknown)}")
-    if dialect not in DIALECT_NAMES:
-        raise _wrong(f"needs one of {', '.join(DIALECT_NAMES)} as the dialect of {name}")
-    url = url or (ANTHROPIC_URL if dialect == "anthropic" else OPENAI_URL)
-    _check_address(str(url), f"The url of {name} in COPILOT_ENDPOINTS")
-    try:
-        return Endpoint(
-            name=name,
-            base_url=_with_version(url) if dialect == "anthropic" else url,
-            api_key=str(row.get("key") or NO_KEY),
-            dialect=dialect,
-            models=tuple(str(model) for model in row.get("models", ())),
-            prices=tuple(
-                (model.lower(), read_price(price)) for model, price in row.get("prices", {}).items()
-            ),
-            window=None if row.get("window") is None else int(row["window"]),
-            vision=None if row.get("vision") is None else bool(row["vision"]),
-            key_setting=f"the key of {name} in COPILOT_ENDPOINTS",
-            url_setting=f"the url of {name} in COPILOT_ENDPOINTS",
-        )
-    except (ValueError, TypeError, KeyError, AttributeError, ArithmeticError):
-        raise _wrong(f"has a value in {name} that cannot be used") from None
-
-
-def _wrong(what: str) -> BadModelRequest:
-    return BadModelRequest(
-        f"COPILOT_ENDPOINTS {what}. An operator should correct it; see docs/explanation/models.md."
-    )
-
-
 def _check_address(url: str, setting: str) -> None:
-    if urlsplit(url).scheme not in ("http", "https"):
+    if not is_address(url):
         raise BadModelRequest(
             f"{setting} is not an http:// or https:// address. An operator should correct it."
         )

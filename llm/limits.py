@@ -19,3 +19,5 @@ MODEL_MAX_RETRY_AFTER_SECONDS = 7 * 86_400.0
 MAX_CARRY_CHARACTERS = 1024 * 1024  # what a model wants back with one answer, as JSON in ASCII
 MAX_CARRY_DEPTH = 32
 MODEL_LIST_SECONDS = 10.0
+ENDPOINTS_FRESH_SECONDS = 2.0  # how old what a process knows of the endpoints in the admin may be
+HEALTH_NOTE_SECONDS = 5.0  # how often a process reports an endpoint that keeps answering

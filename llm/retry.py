@@ -69,21 +69,23 @@ class Again:
 
 @dataclass(frozen=True, kw_only=True)
 class GiveUp:
-    """Raise the error, unless another model may be asked first."""
+    """Raise the error, unless another model may be asked first: any of the chain, or only one of another endpoint."""
 
     error: LLMError
     may_fall_back: bool
+    may_ask_elsewhere: bool = False
 
 
 def decide(
     failure: Failure, tries: Tries, policy: Policy, *, uniform: Callable[[float, float], float]
 ) -> Again | GiveUp:
-    """Return whether to retry: a FINAL failure ends it, a long pause frees the worker, the rest is retried."""
+    """Return whether to retry: a FINAL failure ends it, a long pause leads to another endpoint or frees the worker,
+    the rest is retried."""
     if failure.kind is Kind.FINAL:
         assert failure.error is not None
         return GiveUp(error=failure.error, may_fall_back=False)
     if failure.retry_after is not None and failure.retry_after > policy.inline_retry_after_seconds:
-        return GiveUp(error=_rate_limited(failure, policy), may_fall_back=False)
+        return GiveUp(error=_rate_limited(failure, policy), may_fall_back=False, may_ask_elsewhere=True)
     tries = _count(failure, tries)
     if tries.failed >= policy.tries or tries.cut > policy.cut_tries:
         return GiveUp(error=_error(failure, policy), may_fall_back=True)

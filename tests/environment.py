@@ -12,7 +12,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -53,6 +53,16 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files that take minutes come first: begun last, one of them would hold up the end while other cores are idle."""
     items.sort(key=lambda item: SLOW.isdisjoint(item.path.parts))
+
+
+@pytest.fixture(autouse=True)
+def _no_endpoint_rows() -> Iterator[None]:
+    """Every test begins without model endpoints of the admin; a row that it saves is read, as in the product."""
+    from llm import endpoint_rows
+
+    endpoint_rows.remember(endpoint_rows.EndpointRows())
+    yield
+    endpoint_rows.remember(endpoint_rows.EndpointRows())
 
 
 @pytest.hookimpl(wrapper=True)

@@ -12,6 +12,7 @@ from django.db.models import Model
 
 from accounts.encryption import CannotUnseal, reseal
 from executions.models import StoredCredential, Trigger
+from llm.models import ModelEndpoint
 from webhooks.models import WebhookEndpoint
 
 # Apps in higher layers append their models when they are ready.
@@ -19,6 +20,7 @@ SEALED: list[tuple[type[Model], Sequence[str]]] = [
     (StoredCredential, ("secret",)),
     (Trigger, ("secret", "old_secret")),
     (WebhookEndpoint, ("sealed_secret", "sealed_old_secret")),
+    (ModelEndpoint, ("sealed_key",)),
 ]
 
 

@@ -21,4 +21,6 @@ DIALECTS: Mapping[str, type[Dialect]] = {
 @lru_cache(maxsize=256)
 def dialect_for(endpoint: Endpoint, model: str) -> Dialect:
     """Return the dialect of one model at one endpoint: one object per process, because it learns."""
-    return DIALECTS[endpoint.dialect](origin=origin_of(endpoint, model), is_openai=endpoint.is_openai)
+    return DIALECTS[endpoint.dialect](
+        origin=origin_of(endpoint, model), is_openai=endpoint.is_openai, effort=endpoint.effort
+    )

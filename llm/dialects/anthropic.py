@@ -52,8 +52,8 @@ class AnthropicDialect(Dialect):
     path = "/messages"
     optional = ("temperature", "thinking", "metadata", "output_config")
 
-    def __init__(self, *, origin: str = "", is_openai: bool = False) -> None:
-        super().__init__(origin=origin, is_openai=is_openai)
+    def __init__(self, *, origin: str = "", is_openai: bool = False, effort: str = "") -> None:
+        super().__init__(origin=origin, is_openai=is_openai, effort=effort)
         self._most_tokens: int | None = None
 
     @staticmethod
@@ -92,9 +92,12 @@ class AnthropicDialect(Dialect):
             options["thinking"] = {"type": "adaptive", "display": "summarized"}
         if request.user:
             options["metadata"] = {"user_id": request.user}
+        output: dict[str, Any] = {}
         if schema := _schema(request.response_format):
-            options["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
-        return options
+            output["format"] = {"type": "json_schema", "schema": schema}
+        if self._effort and "effort" not in self._refused:
+            output["effort"] = self._effort
+        return options | ({"output_config": output} if output else {})
 
     def _turns(self, messages: Sequence[Message], *, marks: list[list[Block]]) -> list[Block]:
         """Return the messages as alternating turns of content blocks, with the marks of the prompt cache.
@@ -122,6 +125,9 @@ class AnthropicDialect(Dialect):
             return True
         if "cache_control" in text and UNWANTED.search(text) and "cache_control" not in self._refused:
             self._refused |= {"cache_control"}
+            return True
+        if "effort" in sent.get("output_config", {}) and "effort" in text:
+            self._refused |= {"effort"}  # and not the format, which is in the same object
             return True
         if text.lstrip().startswith("messages."):  # about thinking that came back, not about the option
             return False

@@ -35,8 +35,9 @@ class Dialect(ABC):
     path: ClassVar[str]  # below the address of the endpoint
     optional: ClassVar[tuple[str, ...]]  # fields of a request that a server may refuse and do without
 
-    def __init__(self, *, origin: str = "", is_openai: bool = False) -> None:
+    def __init__(self, *, origin: str = "", is_openai: bool = False, effort: str = "") -> None:
         self._origin = origin
+        self._effort = effort
         self._refused: frozenset[str] = frozenset()
 
     @staticmethod

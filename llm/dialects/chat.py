@@ -18,10 +18,10 @@ class ChatDialect(Dialect):
     """Writes chat completion requests; the carry is put into the fields of messages and calls it came in."""
 
     path = "/chat/completions"
-    optional = ("stream_options", "temperature", "user", "response_format")
+    optional = ("stream_options", "temperature", "user", "response_format", "reasoning_effort")
 
-    def __init__(self, *, origin: str = "", is_openai: bool = False) -> None:
-        super().__init__(origin=origin, is_openai=is_openai)
+    def __init__(self, *, origin: str = "", is_openai: bool = False, effort: str = "") -> None:
+        super().__init__(origin=origin, is_openai=is_openai, effort=effort)
         self._cap_field = TOKEN_CAP_FIELDS[0] if is_openai else TOKEN_CAP_FIELDS[1]
 
     def body(self, request: Request, model: str) -> dict[str, Any]:
@@ -44,6 +44,8 @@ class ChatDialect(Dialect):
             body["user"] = request.user
         if request.response_format is not None:
             body["response_format"] = request.response_format
+        if self._effort:
+            body["reasoning_effort"] = self._effort
         return body
 
     def answer(self, on_delta: Callable[[Delta], None]) -> AnswerCollector:

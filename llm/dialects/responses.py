@@ -48,7 +48,7 @@ class ResponsesDialect(Dialect):
             "stream": True,
             "store": False,
             "include": [ENCRYPTED],
-            "reasoning": {"summary": "auto"},
+            "reasoning": {"summary": "auto"} | ({"effort": self._effort} if self._effort else {}),
         }
         if opening:
             body["instructions"] = "\n\n".join(message["content"] for message in opening)

@@ -18,7 +18,8 @@ from durable.models import WorkerBeat
 from durable.redis import RedisError, client
 from llm import found_models
 from llm.endpoint import Endpoint
-from llm.endpoints import endpoints
+from llm.endpoint_rows import known_rows
+from llm.endpoints import endpoints, row_problems
 from llm.errors import BadModelAnswer, BadModelRequest, LLMError
 
 SHOWN_MODELS = 8
@@ -99,23 +100,29 @@ def worker_is_alive(pid: int) -> bool:
 
 
 def model() -> Check:
-    if settings.ENV.offline_model:
-        return offline_model()
+    offline = offline_model() if settings.ENV.offline_model else None
+    if offline is not None and not offline.ok:
+        return offline
     try:
-        known = endpoints()
+        known = list(known_rows().endpoints) if offline else endpoints()
+        told = row_problems()
     except BadModelRequest as error:
         return broken("model", error.user_message, "Correct the setting it names")
-    told = []
+    told += [offline.message] if offline else [str(settings.COPILOT_MODEL or "default model")]
     for endpoint in known:
         try:
-            told.append(f"{endpoint.shown_url} has {in_short(found_models(endpoint))}")
+            told.append(f"{named(endpoint)} has {in_short(found_models(endpoint))}")
         except LLMError as error:
             if not may_lack_a_list(error):
                 return broken(
-                    "model", f"{endpoint.shown_url}: {error.user_message}", f"Check {settings_of(endpoint)}"
+                    "model", f"{named(endpoint)}: {error.user_message}", f"Check {settings_of(endpoint)}"
                 )
-            told.append(f"{endpoint.shown_url} lists no models")
-    return well("model", f"{settings.COPILOT_MODEL or 'default model'}; {'; '.join(told)}")
+            told.append(f"{named(endpoint)} lists no models")
+    return well("model", "; ".join(told))
+
+
+def named(endpoint: Endpoint) -> str:
+    return f"{endpoint.name} at {endpoint.shown_url}" if endpoint.name else endpoint.shown_url
 
 
 def in_short(names: list[str]) -> str:

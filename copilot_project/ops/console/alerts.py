@@ -10,6 +10,7 @@ from copilot_project.ops.console.dashboard import Dashboard, JobKindRow, WorkerR
 from copilot_project.ops.console.formatting import counted, joined, span, wait
 from durable import worker_state
 from durable.models import Pause, WorkerBeat
+from llm.models import ModelEndpoint
 from llm.retry import Kind
 
 LONG_WAIT_SECONDS = 60
@@ -41,6 +42,7 @@ def find_alerts(board: Dashboard) -> list[Alert]:
         *stuck(board),
         *silent_workers(board),
         *model(board),
+        *endpoints(board),
         *parked(board),
         *queues(board),
         *notes(board),
@@ -137,6 +139,22 @@ def model(board: Dashboard) -> Iterator[Alert]:
             text=f"Some requests to the model failed. {asked}",
             todo="Every turn was answered all the same. If this continues, check the key, the quota and the provider.",
             is_note=True,
+        )
+
+
+def endpoints(board: Dashboard) -> Iterator[Alert]:
+    for endpoint in board.endpoints:
+        if endpoint.state == "failing":
+            yield Alert(
+                text=f"The model endpoint {endpoint.name} has been failing for {span(endpoint.failing_seconds)}: "
+                f"{endpoint.health.error}",
+                todo="Requests go to the fallback models, if there are any. Check its key, its quota and its server.",
+                url=endpoint.url,
+                link="Show it",
+            )
+    for problem in board.endpoint_problems:
+        yield Alert(
+            text=problem, todo="Rename or correct it.", url=listing(ModelEndpoint), link="Show the endpoints"
         )
 
 

@@ -24,6 +24,12 @@ from durable.counters import CounterBuffer
 from durable.lifecycle import lifecycle_of
 from durable.models import Job, ParkedEntry, Pause, WorkerBeat
 from durable.pauses import Pauses, has_user
+from durable.service_health import ServiceHealth
+from llm.endpoint_health import read_health
+from llm.endpoint_rows import known_rows, refresh_if_old
+from llm.endpoints import endpoints, row_problems
+from llm.errors import BadModelRequest
+from llm.models import ModelEndpoint
 
 MODEL_TROUBLE = (Turn.EndReason.MODEL_ERROR, Turn.EndReason.MODEL_REFUSED, Turn.EndReason.IDLE)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -96,6 +102,25 @@ class ModelState:
 
 
 @dataclass(frozen=True, kw_only=True)
+class EndpointRow:
+    """One model server, and how the last requests to it went."""
+
+    name: str
+    address: str
+    dialect: str
+    models: str
+    source: str  # settings or admin
+    state: str
+    health: ServiceHealth
+    url: str
+
+    @property
+    def failing_seconds(self) -> float:
+        since = self.health.failing_since
+        return max((timezone.now() - since).total_seconds(), 0.0) if since else 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
 class Dashboard:
     at: datetime
     servers: Servers
@@ -103,6 +128,8 @@ class Dashboard:
     stuck: Sequence[StuckJob]
     workers: Sequence[WorkerRow]
     model: ModelState
+    endpoints: Sequence[EndpointRow]
+    endpoint_problems: Sequence[str]
     parked: Number
     paused_people: int
     spent_today: float
@@ -129,6 +156,8 @@ def read_dashboard() -> Dashboard:
         stuck=stuck_jobs(),
         workers=worker_rows(),
         model=model_state(recent),
+        endpoints=endpoint_rows(),
+        endpoint_problems=problems_of_endpoints(),
         parked=Number(count=parked, url=listing(ParkedEntry, state__exact=ParkedEntry.State.PARKED)),
         paused_people=Pause.objects.filter(kind=Pause.Kind.USER).count(),
         spent_today=float(spent or 0),
@@ -253,6 +282,49 @@ def model_state(recent: dict[datetime, counters.Counts] | None) -> ModelState:
         failed_turns=Number(count=failed, url=url),
         errors=errors,
     )
+
+
+def endpoint_rows() -> list[EndpointRow]:
+    """Return every endpoint that is used, with its health from the requests of all workers."""
+    refresh_if_old()
+    try:
+        known = endpoints()
+    except BadModelRequest:
+        return []
+    found = read_health(known)
+    rows = {row.name: row.pk for row in ModelEndpoint.objects.only("name")}
+    shown = []
+    for endpoint in known:
+        health = ServiceHealth() if found is None else found[endpoint.label]
+        of_admin = endpoint in known_rows().endpoints
+        shown.append(
+            EndpointRow(
+                name=endpoint.name or endpoint.host,
+                address=endpoint.shown_url,
+                dialect=endpoint.dialect,
+                models=", ".join(endpoint.models),
+                source="admin" if of_admin else "settings",
+                state="unknown" if found is None else state_of_endpoint(health),
+                health=health,
+                url=reverse("admin:llm_modelendpoint_change", args=[rows[endpoint.name]])
+                if of_admin and endpoint.name in rows
+                else "",
+            )
+        )
+    return shown
+
+
+def state_of_endpoint(health: ServiceHealth) -> str:
+    if health.failing_since is not None:
+        return "failing"
+    return "ok" if health.answered_at is not None else "not asked"
+
+
+def problems_of_endpoints() -> list[str]:
+    try:
+        return row_problems()
+    except BadModelRequest as error:
+        return [error.user_message]
 
 
 def charts(recent: dict[datetime, counters.Counts] | None) -> list[Chart]:
