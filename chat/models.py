@@ -10,7 +10,6 @@ from django.db import models, transaction
 from django.db.models import F, Q
 
 from chat import fold
-from durable import event_log
 from durable.clock import CreatedAtField
 from durable.ids import new_id
 from durable.models import Cause, Job
@@ -268,9 +267,6 @@ class Turn(Job):
     def joins_trace(self) -> bool:
         """Whether it continues its parent's trace; a continuation turn starts its own."""
         return self.kind != self.Kind.CONTINUATION
-
-    def last_event(self) -> str:
-        return str(event_log.last_stored(self.pk))
 
 
 class TurnWait(models.Model):

@@ -93,19 +93,3 @@ class CreatedAtField(models.DateTimeField):  # type: ignore[type-arg]
     def pre_save(self, model_instance: Model, add: bool) -> Any:
         value = super().pre_save(model_instance, add)
         return Now() if add and connection.vendor == "postgresql" else value
-
-
-class FixedClock:
-    """A clock that moves only on request, for tests of leases and sweeps."""
-
-    def __init__(self, start: datetime) -> None:
-        self.time = start
-
-    def now(self) -> Combinable:
-        return Value(self.time, output_field=DateTimeField())
-
-    def after(self, seconds: float) -> Combinable:
-        return Value(self.time + timedelta(seconds=seconds), output_field=DateTimeField())
-
-    def advance(self, seconds: float) -> None:
-        self.time += timedelta(seconds=seconds)

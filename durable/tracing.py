@@ -99,10 +99,6 @@ def use(tracer: Tracer | None) -> None:
     _tracer = tracer
 
 
-def is_on() -> bool:
-    return _tracer is not None
-
-
 def span(
     name: str, attributes: Attributes = NO_ATTRIBUTES, *, kind: Kind = "internal"
 ) -> AbstractContextManager[TraceSpan]:

@@ -8,7 +8,6 @@ Refusal
     ├── FileTooLarge       413
     ├── BadRange           416
     ├── BadUpload          400
-    ├── BadArchive         400
     ├── BadImage           400
     └── QuotaExceeded      507
 """
@@ -66,12 +65,6 @@ class BadUpload(WorkspaceError):
     """The upload cannot be read."""
 
     code = "bad_upload"
-
-
-class BadArchive(WorkspaceError):
-    """The archive is damaged, too large when unpacked, or contains unsafe names."""
-
-    code = "bad_archive"
 
 
 class BadImage(WorkspaceError):

@@ -23,8 +23,6 @@ MAX_IMAGE_BYTES = 4 * 1024 * 1024
 MAX_IMAGES_PER_REQUEST = 10
 MAX_IMAGES_TOTAL_BYTES = 16 * 1024 * 1024
 MAX_DATA_URIS = 100
-MAX_ARCHIVE_FILES = 1_000
-MAX_ARCHIVE_BYTES = 200 * 1024 * 1024
 MAX_UPLOAD_REQUEST_BYTES = MAX_FILE_BYTES + 1024 * 1024
 
 # --- tools -----------------------------------------------------------------------------------------

@@ -141,8 +141,8 @@ proven_by(
     68,
     FILES,
     "An archive with entries outside its folder",
-    "refused, and nothing is kept",
-    "workspace/test_archives.py::test_case_68_zip_slip_is_refused_and_nothing_is_kept",
+    "kept as the one file it is; nothing unpacks it",
+    "workspace/test_files.py::test_case_68_an_archive_stays_one_file",
 )
 proven_by(
     69,

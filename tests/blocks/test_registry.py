@@ -12,10 +12,9 @@ import pytest
 from django.apps import apps
 from django.test import override_settings
 
-from blocks import registry
 from blocks.base import Block
 from blocks.errors import BadBlock, DuplicateBlock, UnknownBlock
-from blocks.registry import BlockRegistry, blocks_of, get_registry
+from blocks.registry import BlockRegistry, blocks_of, check_blocks, get_registry
 from blocks.schema import BlockOutputs, Text
 from tests.blocks.sample import SAMPLE_ID, make_block
 
@@ -78,7 +77,7 @@ def test_blocks_of_other_apps_are_found_like_admin_modules(other_app: Path) -> N
         registry = get_registry()
         block = registry.get(SAMPLE_ID)
         assert (block.name, registry.origin(block)) == ("Shout", "other_app_of_a_test.copilot_blocks")
-        assert registry.check_blocks() == []
+        assert check_blocks() == []
 
 
 def test_an_app_without_blocks_is_fine(other_app: Path) -> None:
@@ -94,7 +93,7 @@ def test_a_block_with_an_id_that_is_taken_is_refused_and_the_check_says_who(othe
             DuplicateBlock, match=r"other_app_of_a_test\.copilot_blocks has the id or the name of 'Calc"
         ):
             get_registry()
-        (problem,) = registry.check_blocks()
+        (problem,) = check_blocks()
         assert problem.id == "blocks.E001"
         assert "blocks.catalog.calculator" in str(problem.msg)
 
@@ -132,8 +131,8 @@ def test_an_unknown_block_is_named() -> None:
 def test_the_check_asks_for_examples_of_both_kinds(
     fresh_registry: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(registry, "get_registry", lambda: BlockRegistry([(make_block(), "somewhere")]))
-    (problem,) = registry.check_blocks()
+    monkeypatch.setattr("blocks.registry.get_registry", lambda: BlockRegistry([(make_block(), "somewhere")]))
+    (problem,) = check_blocks()
     assert problem.id == "blocks.E002"
     assert "somewhere" in str(problem.msg)
 

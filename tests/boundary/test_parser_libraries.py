@@ -72,8 +72,6 @@ BOUNDED = {
     ("blocks/adapters/mail.py", "email"): "writes messages, reads none",
     ("llm/retry.py", "email"): "the date in one header",
     ("llm/offline/smalltalk.py", "ast"): "the built-in model, a process of its own",
-    ("workspace/archives.py", "zipfile"): "a list of at most a megabyte, then stored or deflated blocks",
-    ("workspace/archives.py", "zlib"): "the name of an error",
     ("workspace/media_types.py", "puremagic"): "the first 8 kB of a file against a table",
     ("durable/events.py", "zlib"): "what we packed ourselves",
     ("copilot_project/limits_page.py", "ast"): "our own source, in a command of its own",

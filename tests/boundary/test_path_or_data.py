@@ -8,7 +8,6 @@ interpreter sees (and stops) every attempt to open one of them.
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import os
 import sys
@@ -42,7 +41,6 @@ from tests.blocks.doubles import ScriptedWeb, make_context, make_ports
 from tests.blocks.test_tables import repack, workbook
 from tests.boundary.servers import LocalServer, reply, serve
 from workspace import files
-from workspace.archives import unpack
 from workspace.data_uris import DataUris
 from workspace.errors import WorkspaceError
 from workspace.media_types import detect
@@ -202,10 +200,6 @@ def keep_file(named: str) -> Any:
     return detect(named.encode(), named), detect(b"\0" + named.encode(), named)
 
 
-def unpack_archive(named: str) -> Any:
-    return unpack(get_user_model().objects.create_user("ada"), io.BytesIO(named.encode()), folder="all")
-
-
 def move_data_uri(named: str) -> Any:
     return DataUris(user=get_user_model().objects.create_user("ada")).move(
         [named, f"data:{named};base64,AAAA"]
@@ -228,7 +222,6 @@ READERS: dict[str, Callable[[str], Any]] = {
     "xlrd": lambda named: list(read_xls(named.encode())),
     "csv": read_spreadsheet,
     "pillow": show_picture,
-    "zipfile": unpack_archive,
     "puremagic and mimetypes": keep_file,
     "mimetypes, a data URI": move_data_uri,
     "youtube-transcript-api": read_captions,

@@ -17,8 +17,8 @@ from redis.exceptions import RedisError
 from redis.retry import Retry
 
 from copilot_project.launcher.redis import start_server
-from durable.clock import FixedClock
 from durable.redis import client
+from tests.durable.fixed_clock import FixedClock
 from tests.durable.testjobs.models import Chore
 
 START = datetime(2030, 1, 1, tzinfo=UTC)

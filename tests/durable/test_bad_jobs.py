@@ -9,10 +9,10 @@ from django.db import DataError, OperationalError
 from django.utils import timezone
 
 from durable import jobs, limits
-from durable.clock import FixedClock
 from durable.lease import NOT_CLOSED, NOT_SAVED, Lease
 from durable.lifecycle import NewAttempt
 from durable.runtime import Runtime
+from tests.durable.fixed_clock import FixedClock
 from tests.durable.testjobs.lifecycle import ChoreLifecycle
 from tests.durable.testjobs.models import Chore, Tick
 

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from durable import jobs, limits
-from durable.clock import FixedClock
 from durable.errors import LeaseLost
 from durable.lease import Lease
 from tests.durable.conftest import START
+from tests.durable.fixed_clock import FixedClock
 from tests.durable.testjobs.models import Chore, Tick
 from tests.tiers import examples
 

@@ -11,7 +11,6 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 
 from durable import event_log, jobs, limits
-from durable.clock import FixedClock
 from durable.errors import HandOver, JobCancelled, JobTimedOut, LeaseLost
 from durable.events import START
 from durable.lease import Lease
@@ -19,6 +18,7 @@ from durable.lifecycle import NewAttempt
 from durable.models import EventPage
 from durable.redis import client
 from durable.stop_signal import StopReason
+from tests.durable.fixed_clock import FixedClock
 from tests.durable.testjobs.events import Mark, Word
 from tests.durable.testjobs.lifecycle import ChoreLifecycle
 from tests.durable.testjobs.models import Chore, HookCall, Tick

@@ -21,7 +21,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from durable import crashpoints, limits
-from durable.clock import DatabaseClock, FixedClock
+from durable.clock import DatabaseClock
 from durable.errors import DurableError, IllegalMove, LeaseLost
 from durable.event_loop import background_loop, run, submit
 from durable.fork_safe import PerProcess
@@ -29,6 +29,7 @@ from durable.ids import new_id
 from durable.poke import poke
 from durable.stop_signal import StopReason, StopSignal
 from tests.durable.conftest import START, OwnRedis, eventually
+from tests.durable.fixed_clock import FixedClock
 from tests.durable.testjobs.models import Chore
 
 SECONDS = 20.0

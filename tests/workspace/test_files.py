@@ -6,6 +6,7 @@ import hashlib
 import io
 import threading
 import uuid
+import zipfile
 from collections.abc import Iterator
 from typing import Any
 
@@ -46,6 +47,17 @@ def own_storage(settings: Any, tmp_path: Any) -> None:
             "OPTIONS": {"location": tmp_path / "files"},
         },
     }
+
+
+def test_case_68_an_archive_stays_one_file(ada: AbstractBaseUser) -> None:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        archive.writestr("../../etc/cron.d/x", b"evil")
+    file = files.save(ada, "all.zip", content.getvalue())
+    assert [(one.path, one.media_type) for one in WorkspaceFile.objects.all()] == [
+        ("all.zip", "application/zip")
+    ]
+    assert files.read_range(file) == content.getvalue()
 
 
 @pytest.mark.django_db(transaction=True)
