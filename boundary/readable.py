@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from boundary import limits
 from boundary.errors import ParserError, UnreadableContent, UnreadablePage
-from boundary.isolated import parse_isolated
+from boundary.parser_process import parse_isolated
 
 HTML_PARSER, CHARSET_PARSER = "boundary.parsers.html", "boundary.parsers.charset"
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})

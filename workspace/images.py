@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from boundary.errors import ParserError
-from boundary.isolated import parse_isolated
+from boundary.parser_process import parse_isolated
 from workspace import limits
 from workspace.errors import BadImage, WorkspaceError
 from workspace.files import open_file

@@ -19,7 +19,7 @@ from blocks.examples import World
 from blocks.registry import get_registry
 from blocks.run import run_block
 from boundary.errors import ParserBusy, ParserCrashed, ParserStopped, UnreadableContent
-from boundary.isolated import parse_isolated
+from boundary.parser_process import parse_isolated
 from durable.stop_signal import StopSignal
 from llm.types import Completion, Request, ToolCallRequest
 from tests.blocks.doubles import ScriptedModel, make_context, make_ports

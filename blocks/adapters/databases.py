@@ -19,8 +19,8 @@ import certifi
 from blocks import limits
 from blocks.adapters.network import NetworkAccess
 from blocks.adapters.sqlite_child import show, take, unique
-from blocks.isolation import IsolatedFailed, run_isolated
 from blocks.ports import JSON, DatabaseAnswer, DatabaseQuery, PortError
+from blocks.script_process import ScriptStopped, run_script
 from blocks.support.statements import first_word
 from durable.connections import outside_wait
 from durable.stop_signal import StopSignal
@@ -191,14 +191,14 @@ def run_sqlite(query: DatabaseQuery) -> DatabaseAnswer:
         "max_characters": limits.MAX_BLOCK_TEXT_CHARACTERS,
     }
     try:
-        answer = run_isolated(
+        answer = run_script(
             SQLITE_CHILD,
             job,
             seconds=query.timeout_seconds,
             memory_bytes=limits.SQLITE_MEMORY_BYTES,
             file_bytes=limits.MAX_SPREADSHEET_BYTES,
         )
-    except IsolatedFailed as error:
+    except ScriptStopped as error:
         raise PortError(f"The query was stopped: {error}.") from None
     if "error" in answer:
         raise PortError(f"The database returned an error: {answer['error']}")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from blocks.ports import HttpPort, PortError
 from boundary.errors import FetchError, ParserError
-from boundary.isolated import parse_isolated
+from boundary.parser_process import parse_isolated
 
 if TYPE_CHECKING:
     from youtube_transcript_api import Transcript

@@ -12,7 +12,7 @@ from blocks.examples import Example, ExamplePage, World
 from blocks.schema import BlockInputs, BlockOutputs, Boolean, Integer, Object, Objects, Text, pin
 from boundary.errors import FetchError
 from boundary.http import OutboundRequest
-from boundary.isolated import parse_isolated
+from boundary.parser_process import parse_isolated
 
 SHORTEST_PAUSE_SECONDS = 1
 LONGEST_PAUSE_SECONDS = 86_400

@@ -6,7 +6,7 @@ from blocks.context import BlockContext
 from blocks.errors import BlockFailed
 from blocks.examples import Example
 from blocks.schema import BlockInputs, BlockOutputs, Object, Text, pin
-from boundary.isolated import parse_isolated
+from boundary.parser_process import parse_isolated
 
 PARSER = "boundary.parsers.tagged_text"
 

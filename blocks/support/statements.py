@@ -9,7 +9,7 @@ import sqlparse
 from sqlparse.tokens import Comment
 
 from blocks.errors import BlockFailed
-from boundary.isolated import parse_isolated
+from boundary.parser_process import parse_isolated
 
 PARSER = "boundary.parsers.sql"
 MAX_QUERY_CHARACTERS = 100_000

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from blocks import limits
 from blocks.errors import BlockFailed
 from blocks.schema import JSON
-from boundary.isolated import parse_isolated
+from boundary.parser_process import parse_isolated
 
 PARSER = "boundary.parsers.tables"
 ZIP_MAGIC = b"PK\x03\x04"

@@ -14,8 +14,8 @@ from jinja2 import Template, nodes
 
 from blocks import limits
 from blocks.errors import BlockFailed
-from blocks.isolation import IsolatedFailed, run_isolated
 from blocks.schema import JSON
+from blocks.script_process import ScriptStopped, run_script
 from blocks.templates.isolated import WRONG_TEMPLATE, TemplateEnvironment, explain
 from blocks.templates.safe import MAX_SOURCE_CHARACTERS, is_safe
 
@@ -83,14 +83,14 @@ def render_isolated(source: str, values: Mapping[str, JSON], escape_html: bool) 
         "max_characters": limits.MAX_TEMPLATE_OUTPUT_CHARACTERS,
     }
     try:
-        answer = run_isolated(
+        answer = run_script(
             CHILD,
             job,
             seconds=limits.TEMPLATE_SECONDS,
             memory_bytes=limits.TEMPLATE_MEMORY_BYTES,
             file_bytes=0,
         )
-    except IsolatedFailed as error:
+    except ScriptStopped as error:
         raise render_error(str(error)) from None
     if "error" in answer:
         raise render_error(answer["error"])

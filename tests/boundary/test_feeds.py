@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from boundary.errors import UnreadableContent
-from boundary.isolated import parse_isolated
+from boundary.parser_process import parse_isolated
 
 FEED = b"<rss version='2.0'><channel><item><title>news</title></item></channel></rss>"
 

@@ -14,7 +14,7 @@ import pytest
 
 from boundary import limits as boundary_limits
 from boundary.errors import ParserBusy, ParserCrashed, ParserStopped, UnreadableContent
-from boundary.isolated import ParserServer, parse_isolated, parser_server
+from boundary.parser_process import ParserServer, parse_isolated, parser_server
 from boundary.readable import make_readable
 from durable.current_owner import acting_for
 from tools import limits as tools_limits

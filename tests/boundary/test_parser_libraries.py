@@ -136,7 +136,7 @@ def test_parsers_are_imported_in_isolated_processes_only() -> None:
     }
     assert not found, (
         f"{sorted(found)}: put what parses strangers' bytes into boundary/parsers and call it through "
-        "boundary.isolated, or list it here with the bound that keeps it harmless."
+        "boundary.parser_process, or list it here with the bound that keeps it harmless."
     )
 
 

@@ -24,19 +24,19 @@ LIBRARIES = {
 WAITING = frozenset(
     [
         "boundary/http.py",
-        "boundary/isolated.py",
+        "boundary/parser_process.py",
         "boundary/resolver.py",
         "boundary/sandbox/workdirs.py",
         "boundary/sandbox/process.py",
         "blocks/adapters/databases.py",
         "blocks/adapters/mail.py",
-        "blocks/isolation.py",
+        "blocks/script_process.py",
     ]
 )
 REACHED_THROUGH_THEM = {
     "boundary/addresses.py": "names of address families only",
     "boundary/pinned_connections.py": "boundary.http",
-    "boundary/parsers/server.py": "the other end of boundary.isolated, a process of its own",
+    "boundary/parsers/server.py": "the other end of boundary.parser_process, a process of its own",
     "blocks/adapters/guarded_requests.py": "the port for HTTP, that is boundary.http",
     "blocks/adapters/network.py": "says how TLS is checked, connects to nobody",
     "llm/asking.py": "llm.client, on the background loop",

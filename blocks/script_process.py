@@ -24,7 +24,7 @@ runpy.run_path(sys.argv[4], run_name="__main__")
 """
 
 
-class IsolatedFailed(Exception):
+class ScriptStopped(Exception):
     """The script exceeded a limit on time or memory."""
 
     def __init__(self, message: str = "it takes too much time or memory") -> None:
@@ -32,8 +32,8 @@ class IsolatedFailed(Exception):
 
 
 @outside_wait()
-def run_isolated(script: Path, job: JSON, *, seconds: float, memory_bytes: int, file_bytes: int) -> Object:
-    """Pass the script a job as JSON and return its answer; raise IsolatedFailed if it was stopped."""
+def run_script(script: Path, job: JSON, *, seconds: float, memory_bytes: int, file_bytes: int) -> Object:
+    """Pass the script a job as JSON and return its answer; raise ScriptStopped if it was stopped."""
     numbers = [str(memory_bytes), str(max(int(seconds), 1)), str(file_bytes)]
     try:
         child = subprocess.run(  # noqa: S603 - our own interpreter and script
@@ -45,11 +45,11 @@ def run_isolated(script: Path, job: JSON, *, seconds: float, memory_bytes: int, 
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise IsolatedFailed("it takes too long") from None
+        raise ScriptStopped("it takes too long") from None
     try:
         answer = json.loads(child.stdout)
     except (json.JSONDecodeError, UnicodeDecodeError):
-        raise IsolatedFailed from None
+        raise ScriptStopped from None
     if not isinstance(answer, dict):
-        raise IsolatedFailed
+        raise ScriptStopped
     return answer
