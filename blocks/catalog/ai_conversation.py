@@ -55,7 +55,6 @@ EXAMPLES = [
 @ai_block(
     id="32a87eab-381e-4dd4-bdb8-4c47151be35a",
     name="AI Conversation",
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

@@ -69,7 +69,6 @@ EXAMPLES = [
     id="a0a4b1c2-d3e4-4f56-a7b8-c9d0e1f2a3b4",
     name="MCP Tool",
     category=Category.DEVELOPER_TOOLS,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
     type=BlockType.MCP_TOOL,

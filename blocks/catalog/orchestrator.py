@@ -158,7 +158,6 @@ EXAMPLES = [
     id="3b191d9f-356f-482d-8238-ba04b6d18381",
     name="Orchestrator",
     category=Category.AI,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
     type=BlockType.AI,
