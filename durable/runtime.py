@@ -21,11 +21,9 @@ from django.db.models import Q
 
 from durable import cancellation, counters, fault_isolation, jobs, limits, liveness, process_identity, tracing
 from durable.connections import use_own_connection
-from durable.current_owner import acting_for
 from durable.errors import HandOver, LeaseLost
 from durable.fork_safe import PerProcess
 from durable.lease import Lease
-from durable.log_context import working_on
 from durable.models import Job, WorkerBeat
 from durable.pauses import Pauses, has_user
 from durable.poke import leave_to_sweep, poke, send_poke
@@ -33,6 +31,7 @@ from durable.publisher import Delivery, senders
 from durable.signals import swept
 from durable.stop_signal import StopReason
 from durable.transactions import bounded, in_transaction
+from durable.work_context import acting_for, working_on
 
 logger = logging.getLogger(__name__)
 

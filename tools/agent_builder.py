@@ -36,7 +36,7 @@ from executions.generator.model import ConfiguredModel
 from executions.generator.requests import AgentRequest, BetterGoal, Built, ClarifyingQuestions, Result, Steps
 from executions.graph import Graph, graph_to_json
 from executions.models import Agent, AgentVersion
-from tools.base import Effect, ToolArgs
+from tools.base import Effect, OutsideAnswer, ToolArgs
 from tools.builder_results import (
     AgentPreview,
     AgentSaved,
@@ -49,7 +49,6 @@ from tools.builder_results import (
 )
 from tools.context import ToolContext
 from tools.errors import AcceptedElsewhere, ModelRetry, ToolCancelled, ToolError, as_tool_errors
-from tools.external_results import OutsideAnswer
 from tools.operations.context import OperationContext
 from tools.permissions import block_rule
 

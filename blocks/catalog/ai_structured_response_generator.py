@@ -30,8 +30,8 @@ from blocks.support.ai import (
     model_pin,
     ollama_pin,
     show_json,
+    usable_messages,
 )
-from blocks.support.conversations import usable_messages
 
 
 class Inputs(BlockInputs):

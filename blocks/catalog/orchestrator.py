@@ -23,8 +23,15 @@ from blocks.schema import (
     credentials_pin,
     pin,
 )
-from blocks.support.ai import LEGACY_KEYS, LLM, fill_prompt, model_pin, ollama_pin
-from blocks.support.conversations import pending_calls, usable_messages
+from blocks.support.ai import (
+    LEGACY_KEYS,
+    LLM,
+    fill_prompt,
+    model_pin,
+    ollama_pin,
+    pending_calls,
+    usable_messages,
+)
 from blocks.support.orchestration import (
     AnswerCarries,
     OrchestratorModel,
