@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, TypeAlias, TypeVar
+from inspect import signature
+from typing import Any, TypeAlias, TypeVar, get_type_hints
 from uuid import UUID
 
 from pydantic import TypeAdapter
@@ -214,12 +215,12 @@ def block(
     id: str,
     name: str,
     category: Category,
-    inputs: type[Inputs],
     outputs: type[BlockOutputs],
     examples: Sequence[Example],
+    inputs: type[BlockInputs] | None = None,
     **facts: Any,
 ) -> Callable[[Callable[[Inputs, BlockContext], Emissions]], Block]:
-    """Turn a function into a block; its docstring becomes the description."""
+    """Turn a function into a block; its docstring becomes the description, its first argument's type the inputs."""
 
     def make(run: Callable[[Inputs, BlockContext], Emissions]) -> Block:
         made = Block(
@@ -227,7 +228,7 @@ def block(
             name=name,
             category=category,
             description=" ".join((run.__doc__ or "").split()),
-            inputs=inputs,
+            inputs=inputs or inputs_of(run),
             outputs=outputs,
             run=run,
             examples=tuple(examples),
@@ -237,6 +238,12 @@ def block(
         return made
 
     return make
+
+
+def inputs_of(run: Callable[..., Emissions]) -> type[BlockInputs]:
+    """Return the type of a block function's first argument."""
+    found: type[BlockInputs] = get_type_hints(run)[next(iter(signature(run).parameters))]
+    return found
 
 
 def check_declaration(made: Block) -> None:

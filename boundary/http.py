@@ -19,6 +19,7 @@ import httpx
 import structlog
 
 from boundary import limits
+from boundary.addresses import Resolver, SystemResolver
 from boundary.content_encoding import decode_body
 from boundary.errors import (
     BadAnswer,
@@ -31,7 +32,6 @@ from boundary.errors import (
 )
 from boundary.pinned_connections import Deadline, PinnedBackend
 from boundary.policy import NetworkPolicy, policy_from_settings
-from boundary.resolver import Resolver, SystemResolver
 from boundary.urls import Target, join_url, parse_url
 from durable.connections import outside_wait
 

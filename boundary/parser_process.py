@@ -23,8 +23,8 @@ from boundary import limits
 from boundary.errors import ParserBusy, ParserCrashed, ParserStopped, UnreadableContent
 from boundary.parsers.server import CHUNK, ORDER
 from durable.connections import outside_wait
-from durable.current_owner import current_owner
 from durable.fork_safe import PerProcess
+from durable.work_context import current_owner
 
 log = logging.getLogger(__name__)
 ROOT = Path(__file__).resolve().parent.parent

@@ -129,7 +129,7 @@ class SessionAdmin(PermanentRows, ActionsMixin, admin.ModelAdmin):  # type: igno
 
 
 @admin.register(Turn)
-class TurnAdmin(JobActions, PermanentRows, admin.ModelAdmin):  # type: ignore[type-arg]
+class TurnAdmin(PermanentRows, JobActions, admin.ModelAdmin):  # type: ignore[type-arg]
     list_display = (
         "short_id",
         "story",

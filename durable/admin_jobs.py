@@ -122,7 +122,7 @@ class JobActions(ActionsMixin):
             return not row.is_terminal
         return action != "release" or row.status == row.RUNNING
 
-    def stop(self, job: Job) -> bool:
+    def stop(self, job: Any) -> bool:
         """Ask a job to stop; return False if it had ended."""
         return cancellation.stop(type(job), job.pk)
 

@@ -44,13 +44,3 @@ def submit(coroutine: Coroutine[Any, Any, T]) -> Future[T]:
     thread.futures.add(future)
     future.add_done_callback(thread.futures.discard)
     return future
-
-
-def run(coroutine: Coroutine[Any, Any, T], *, timeout: float) -> T:
-    """Wait for a coroutine on the background loop, at most `timeout` seconds."""
-    future = submit(coroutine)
-    try:
-        return future.result(timeout)
-    except TimeoutError:
-        future.cancel()
-        raise

@@ -31,11 +31,9 @@ from durable import (
     tracing,
 )
 from durable.connections import use_own_connection
-from durable.current_owner import acting_for
 from durable.errors import HandOver, LeaseLost
 from durable.fork_safe import PerProcess
 from durable.lease import Lease
-from durable.log_context import working_on
 from durable.models import Job, WorkerBeat
 from durable.pauses import Pauses, has_user
 from durable.poke import leave_to_sweep, poke, send_poke
@@ -45,6 +43,7 @@ from durable.stop_signal import StopReason
 from durable.sweep_pace import SweepPace
 from durable.sweep_state import SweepState, WorkerSeen
 from durable.transactions import bounded, in_transaction
+from durable.work_context import acting_for, working_on
 
 logger = logging.getLogger(__name__)
 

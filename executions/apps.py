@@ -9,7 +9,7 @@ class ExecutionsConfig(AppConfig):
 
     def ready(self) -> None:
         from durable.lifecycle import register as register_lifecycle
-        from executions import signal_handlers, sweep
+        from executions import signal_handlers
         from executions.credentials.oauth.providers import check_providers
         from executions.lifecycle import ExecutionLifecycle
         from executions.models import BlockRun, Execution
@@ -19,4 +19,3 @@ class ExecutionsConfig(AppConfig):
         register_lifecycle(Execution, ExecutionLifecycle())
         register_lifecycle(BlockRun, BlockRunLifecycle())
         signal_handlers.connect()
-        sweep.connect()

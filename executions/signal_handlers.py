@@ -1,22 +1,33 @@
-"""Receivers of the package's signals; connected once when Django is set up."""
+"""Receivers of signals, and the package's part of the sweep; connected once when Django is set up."""
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable, Collection
 from typing import Any
 
+from django.db import DatabaseError, InterfaceError, connection
 from django.db.models.signals import post_delete
 
+from durable import fault_isolation
 from durable.after_commit import after_commit
+from durable.signals import swept
 from executions.cancellation import stop_children
 from executions.models import Agent, Execution, Review, Schedule, Trigger
-from executions.reviews.decisions import withdraw
+from executions.reviews.decisions import expire_due, withdraw
 from executions.schedules import actions as schedules
-from executions.schedules.celery_beat import stop_ticking
+from executions.schedules.actions import stop_ticking
+from executions.schedules.run_due import run_late
 from executions.signals import agent_removed, execution_ended, review_decided
+from executions.triggers.dispatch import start_late
 from executions.wait import wake
+
+logger = logging.getLogger(__name__)
+WORK: tuple[Callable[[], object], ...] = (expire_due, start_late, run_late)  # each second, in every worker
 
 
 def connect() -> None:
+    swept.connect(sweep, dispatch_uid="executions.sweep")
     review_decided.connect(wake_execution, dispatch_uid="executions.wake_execution")
     execution_ended.connect(wake_parent_and_stop_children, dispatch_uid="executions.family")
     execution_ended.connect(withdraw_reviews, dispatch_uid="executions.withdraw_reviews")
@@ -47,3 +58,16 @@ def disable_starts(sender: Any, agent: Agent, **kwargs: Any) -> None:
     for schedule in Schedule.objects.filter(agent=agent, enabled=True):
         schedules.change(schedule, enabled=False)
     Trigger.objects.filter(agent=agent, enabled=True).update(enabled=False)
+
+
+def sweep(queues: Collection[str], **kwargs: Any) -> None:
+    """Do all of it; one that fails does not stop the others and is tried again by the next sweep."""
+    if Execution.queue not in queues:
+        return
+    for work in WORK:
+        try:
+            fault_isolation.try_one(work, what=f"The sweep {work.__name__}")
+        except (DatabaseError, InterfaceError) as error:
+            logger.warning("The sweep %s could not reach the database: %s", work.__name__, error)
+            if not connection.in_atomic_block:
+                connection.close()

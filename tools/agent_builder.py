@@ -36,6 +36,7 @@ from executions.generator.model import ConfiguredModel
 from executions.generator.requests import AgentRequest, BetterGoal, Built, ClarifyingQuestions, Result, Steps
 from executions.graph import Graph, graph_to_json
 from executions.models import Agent, AgentVersion
+from tools.base import Effect, OutsideAnswer, ToolArgs
 from tools.builder_results import (
     AgentPreview,
     AgentSaved,
@@ -48,7 +49,6 @@ from tools.builder_results import (
 )
 from tools.context import ToolContext
 from tools.errors import AcceptedElsewhere, ModelRetry, ToolCancelled, ToolError, as_tool_errors
-from tools.external_results import OutsideAnswer
 from tools.operations.context import OperationContext
 from tools.permissions import block_rule
 
@@ -69,6 +69,24 @@ class BuildRequest:
     agent: Agent | None = None  # the agent that gets a new version
     source: str = Agent.Source.GENERATED
     notes: tuple[str, ...] = ()
+
+
+def building(request: Callable[[Any, OperationContext], BuildRequest]) -> dict[str, Any]:
+    """Return the declaration that tools which build agents share; `request` makes one of their arguments."""
+
+    def receive(args: ToolArgs, answer: OutsideAnswer, context: OperationContext) -> BuildResult:
+        return build_from_answer(request(args, context), answer, context)
+
+    def lookup(args: ToolArgs, context: OperationContext) -> AgentSaved | None:
+        return find_saved(context)
+
+    return {
+        "effect": Effect.EFFECTFUL,
+        "long_running": True,
+        "lookup": lookup,
+        "receive": receive,
+        "holds": False,
+    }
 
 
 def build_agent(order: BuildRequest, context: OperationContext) -> BuildResult:

@@ -9,7 +9,6 @@ from typing import Any
 from django.contrib.auth.models import AbstractBaseUser
 
 from workspace import limits
-from workspace.errors import FileMissing
 from workspace.models import WorkspaceFile
 from workspace.nested_values import strings_in
 
@@ -40,12 +39,3 @@ def resolve(user: AbstractBaseUser, value: Any) -> list[WorkspaceFile]:
     ids = parse_references(value)
     files = WorkspaceFile.objects.filter(user_id=user.pk).in_bulk(ids) if ids else {}
     return [files[file_id] for file_id in ids if file_id in files]
-
-
-def require(user: AbstractBaseUser, value: Any) -> list[WorkspaceFile]:
-    """Do the same, but raise FileMissing if a reference is not one of the user's files."""
-    files = resolve(user, value)
-    if missing := set(parse_references(value)) - {file.id for file in files}:
-        names = ", ".join(sorted(format_reference(file_id) for file_id in missing))
-        raise FileMissing(f"There is no such file in your workspace: {names}.")
-    return files

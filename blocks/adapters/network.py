@@ -9,9 +9,9 @@ import certifi
 
 from blocks.ports import PortError
 from boundary import limits
+from boundary.addresses import Resolver, SystemResolver
 from boundary.errors import FetchError
 from boundary.policy import Destination, NetworkPolicy, bracketed, policy_from_settings
-from boundary.resolver import Resolver, SystemResolver
 from boundary.urls import parse_url
 
 

@@ -40,7 +40,6 @@ EXAMPLES = [
     id="31d1064e-7446-4693-a7d4-65e5ca1180d1",
     name="Add To Dictionary",
     category=Category.BASIC,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

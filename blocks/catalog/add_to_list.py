@@ -40,7 +40,6 @@ EXAMPLES = [
     id="aeb08fc1-2fc1-4141-bc8e-f758f183a822",
     name="Add To List",
     category=Category.BASIC,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

@@ -29,7 +29,6 @@ EXAMPLES = [
 @agent_input(
     id="7e198b09-4994-47db-8b4d-952d98241817",
     name="Agent Date Input",
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

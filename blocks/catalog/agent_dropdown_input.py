@@ -39,7 +39,6 @@ EXAMPLES = [
 @agent_input(
     id="655d6fdf-a334-421c-b733-520549c07cd1",
     name="Agent Dropdown Input",
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
     aliases={"placeholder_values": "options"},

@@ -67,7 +67,6 @@ EXAMPLES = [
     id="e189baac-8c20-45a1-94a7-55177ea42565",
     name="Agent Executor",
     category=Category.AGENT,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
     type=BlockType.AGENT,

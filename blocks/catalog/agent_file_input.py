@@ -49,7 +49,6 @@ EXAMPLES = [
 @agent_input(
     id="95ead23f-8283-4654-aef3-10c053b74a31",
     name="Agent File Input",
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
     effects=Effects.EFFECTFUL,

@@ -27,7 +27,6 @@ EXAMPLES = [
 @agent_input(
     id="90a56ffb-7024-4b2b-ab50-e26c5e5ab8ba",
     name="Agent Long Text Input",
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

@@ -32,7 +32,6 @@ EXAMPLES = [
 @agent_input(
     id="96dae2bb-97a2-41c2-bd2f-13a3b5a8ea98",
     name="Agent Number Input",
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

@@ -56,7 +56,6 @@ EXAMPLES = [
     id="363ae599-353e-4804-937e-b2ee3cef3da4",
     name="Agent Output",
     category=Category.OUTPUT,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
     type=BlockType.OUTPUT,

@@ -29,7 +29,6 @@ EXAMPLES = [
 @agent_input(
     id="7fcd3bcb-8e1b-4e69-903d-32d3d4a92158",
     name="Agent Short Text Input",
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

@@ -36,7 +36,6 @@ EXAMPLES = [
 @agent_input(
     id="5603b273-f41e-4020-af7d-fbc9c6a8d928",
     name="Agent Table Input",
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

@@ -33,7 +33,6 @@ EXAMPLES = [
 @agent_input(
     id="2a1c757e-86cf-4c7e-aacf-060dc382e434",
     name="Agent Time Input",
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

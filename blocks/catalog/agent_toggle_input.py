@@ -26,7 +26,6 @@ EXAMPLES = [
 @agent_input(
     id="cbf36ab5-df4a-43b6-8a7f-f7ed8652116e",
     name="Agent Toggle Input",
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

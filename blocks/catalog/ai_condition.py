@@ -69,7 +69,6 @@ EXAMPLES = [
 @ai_block(
     id="553ec5b8-6c45-4299-8d75-b394d05f72ff",
     name="AI Condition",
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

@@ -15,8 +15,7 @@ from blocks.schema import (
     credentials_pin,
     pin,
 )
-from blocks.support.ai import ai_block, ask, make_messages, model_pin, ollama_pin
-from blocks.support.conversations import usable_messages
+from blocks.support.ai import ai_block, ask, make_messages, model_pin, ollama_pin, usable_messages
 
 TRIES = 3
 
@@ -55,7 +54,6 @@ EXAMPLES = [
 @ai_block(
     id="32a87eab-381e-4dd4-bdb8-4c47151be35a",
     name="AI Conversation",
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

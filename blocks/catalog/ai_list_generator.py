@@ -81,7 +81,6 @@ EXAMPLES = [
 @ai_block(
     id="9c0b0450-d199-458b-a731-072189dd6593",
     name="AI List Generator",
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
     repeats=("list_item",),

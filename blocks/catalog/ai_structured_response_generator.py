@@ -30,8 +30,8 @@ from blocks.support.ai import (
     model_pin,
     ollama_pin,
     show_json,
+    usable_messages,
 )
-from blocks.support.conversations import usable_messages
 
 
 class Inputs(BlockInputs):
@@ -112,7 +112,6 @@ EXAMPLES = [
 @ai_block(
     id="ed55ac19-356e-4243-a6cb-bc599e9b716f",
     name="AI Structured Response Generator",
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

@@ -77,7 +77,6 @@ EXAMPLES = [
 @ai_block(
     id="1f292d4a-41a4-4977-9684-7c8d560b9f91",
     name="AI Text Generator",
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

@@ -84,7 +84,6 @@ EXAMPLES = [
 @ai_block(
     id="a0a69be1-4528-491c-a85a-a4ab6873e3f0",
     name="AI Text Summarizer",
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

@@ -89,7 +89,6 @@ EXAMPLES = [
     id="c069dc6b-c3ed-4c12-b6e5-d47361e64ce6",
     name="AutoPilot",
     category=Category.AI,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
     effects=Effects.EFFECTFUL,

@@ -53,7 +53,6 @@ EXAMPLES = [
     id="b1ab9b19-67a6-406d-abf5-2dba76d00c79",
     name="Calculator",
     category=Category.LOGIC,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

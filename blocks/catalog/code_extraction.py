@@ -80,7 +80,6 @@ EXAMPLES = [
     id="d3a7d896-3b78-4f44-8b4b-48fbf4f0bcd8",
     name="Code Extraction",
     category=Category.TEXT,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

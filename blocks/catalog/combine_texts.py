@@ -40,7 +40,6 @@ EXAMPLES = [
     id="e30a4d42-7b7d-4e6a-b36e-1f9b8e3b7d85",
     name="Combine Texts",
     category=Category.TEXT,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
     aliases={"input1": "input_$_0", "input2": "input_$_1"},

@@ -39,7 +39,6 @@ EXAMPLES = [
     id="3cf9298b-5817-4141-9d80-7c2cc5199c8e",
     name="Concatenate Lists",
     category=Category.BASIC,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

@@ -66,7 +66,6 @@ EXAMPLES = [
     id="715696a0-e1da-45c8-b209-c2fa9c3b0be6",
     name="Condition",
     category=Category.LOGIC,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

@@ -27,7 +27,6 @@ EXAMPLES = [
     id="3c9c2f42-b0c3-435f-ba35-05f7a25c772a",
     name="Count Items",
     category=Category.LOGIC,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

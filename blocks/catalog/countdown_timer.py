@@ -51,7 +51,6 @@ EXAMPLES = [
     id="d67a9c52-5e4e-11e2-bcfd-0800200c9a71",
     name="Countdown Timer",
     category=Category.TEXT,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
     nondeterministic=True,

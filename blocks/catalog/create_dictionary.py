@@ -29,7 +29,6 @@ EXAMPLES = [
     id="b924ddf4-de4f-4b56-9a85-358930dcbc91",
     name="Create Dictionary",
     category=Category.DATA,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

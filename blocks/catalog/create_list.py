@@ -40,7 +40,6 @@ EXAMPLES = [
     id="a912d5c7-6e00-4542-b2a9-8034136930e4",
     name="Create List",
     category=Category.DATA,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
     repeats=("list",),

@@ -88,7 +88,6 @@ EXAMPLES = [
     id="4a448883-71fa-49cf-91cf-70d793bd7d87",
     name="Data Sampling",
     category=Category.LOGIC,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
     nondeterministic=True,

@@ -25,7 +25,6 @@ EXAMPLES = [
     id="a3cf3f64-6bb9-4cc6-9900-608a0b3359b0",
     name="Dictionary Is Empty",
     category=Category.BASIC,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

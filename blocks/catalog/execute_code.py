@@ -119,7 +119,6 @@ EXAMPLES = [
     id="0b02b072-abe7-11ef-8372-fb5d162dd712",
     name="Execute Code",
     category=Category.DEVELOPER_TOOLS,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
     effects=Effects.EFFECTFUL,

@@ -56,7 +56,6 @@ EXAMPLES = [
     id="3146e4fe-2cdd-4f29-bd12-0c9d5bb4deb0",
     name="Extract Text Information",
     category=Category.TEXT,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
     repeats=("positive",),

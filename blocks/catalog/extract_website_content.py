@@ -49,7 +49,6 @@ EXAMPLES = [
     id="436c3984-57fd-4b85-8e9a-459b356883bd",
     name="Extract Website Content",
     category=Category.SEARCH,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
     effects=Effects.NETWORK,

@@ -71,7 +71,6 @@ EXAMPLES = [
     id="3735a31f-7e18-4aca-9e90-08a7120674bc",
     name="File Read",
     category=Category.TEXT,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
     effects=Effects.NETWORK,

@@ -49,7 +49,6 @@ EXAMPLES = [
     id="cbb50872-625b-42f0-8203-a2ae78242d8a",
     name="File Store",
     category=Category.BASIC,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
     effects=Effects.EFFECTFUL,

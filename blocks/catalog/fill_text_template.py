@@ -63,7 +63,6 @@ EXAMPLES = [
     id="db7d8f02-2f44-4c55-ab7a-eae0941f0c30",
     name="Fill Text Template",
     category=Category.TEXT,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

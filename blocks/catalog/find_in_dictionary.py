@@ -42,7 +42,6 @@ EXAMPLES = [
     id="0e50422c-6dee-4145-83d6-3a5a392f65de",
     name="Find In Dictionary",
     category=Category.BASIC,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

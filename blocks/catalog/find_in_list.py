@@ -34,7 +34,6 @@ EXAMPLES = [
     id="5e2c6d0a-1e37-489f-b1d0-8e1812b23333",
     name="Find In List",
     category=Category.BASIC,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

@@ -39,7 +39,6 @@ EXAMPLES = [
     id="cc45bb0f-d035-4756-96a7-fe3e36254b4d",
     name="Flatten List",
     category=Category.BASIC,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

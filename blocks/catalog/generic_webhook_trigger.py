@@ -32,7 +32,6 @@ EXAMPLES = [
     id="8fa8c167-2002-47ce-aba8-97572fc5d387",
     name="Generic Webhook Trigger",
     category=Category.INPUT,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
     type=BlockType.WEBHOOK_MANUAL,

@@ -46,7 +46,6 @@ EXAMPLES = [
     id="b29c1b50-5d0e-4d9f-8f9d-1b0e6fcbf0b1",
     name="Get Current Date",
     category=Category.TEXT,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
     nondeterministic=True,

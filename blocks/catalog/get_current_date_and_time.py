@@ -35,7 +35,6 @@ EXAMPLES = [
     id="716a67b3-6760-42e7-86dc-18645c6e00fc",
     name="Get Current Date And Time",
     category=Category.TEXT,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
     nondeterministic=True,

@@ -41,7 +41,6 @@ EXAMPLES = [
     id="a892b8d9-3e4e-4e9c-9c1e-75f8efcf1bfa",
     name="Get Current Time",
     category=Category.TEXT,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
     nondeterministic=True,

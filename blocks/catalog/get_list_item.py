@@ -27,7 +27,6 @@ EXAMPLES = [
     id="262ca24c-1025-43cf-a578-534e23234e97",
     name="Get List Item",
     category=Category.BASIC,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

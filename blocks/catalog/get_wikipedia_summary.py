@@ -48,7 +48,6 @@ EXAMPLES = [
     id="f5b0f5d0-1862-4d61-94be-3ad0fa772760",
     name="Get Wikipedia Summary",
     category=Category.SEARCH,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
     effects=Effects.NETWORK,

@@ -54,7 +54,6 @@ EXAMPLES = [
     id="8b2a7b3c-6e9d-4a5f-8c1b-2e3f4a5b6c7d",
     name="Human In The Loop",
     category=Category.BASIC,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
     type=BlockType.HITL,

@@ -45,7 +45,6 @@ EXAMPLES = [
     id="6dbbc4b3-ca6c-42b6-b508-da52d23e13f2",
     name="If Input Matches",
     category=Category.LOGIC,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

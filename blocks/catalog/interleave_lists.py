@@ -29,7 +29,6 @@ EXAMPLES = [
     id="9f616084-1d9f-4f8e-bc00-5b9d2a75cd75",
     name="Interleave Lists",
     category=Category.BASIC,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

@@ -30,7 +30,6 @@ EXAMPLES = [
     id="2b935639-65bc-48fd-9f88-823cd706fcd9",
     name="JSON Decoder",
     category=Category.DATA,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

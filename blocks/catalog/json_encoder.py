@@ -28,7 +28,6 @@ EXAMPLES = [
     id="9a9d20c5-5b4d-4e94-8022-83b6cb72648a",
     name="JSON Encoder",
     category=Category.DATA,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

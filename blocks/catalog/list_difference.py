@@ -38,7 +38,6 @@ EXAMPLES = [
     id="05309873-9d61-447e-96b5-b804e2511829",
     name="List Difference",
     category=Category.BASIC,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

@@ -34,7 +34,6 @@ EXAMPLES = [
     id="b6eb08b6-dbe3-411b-b9b4-2508cb311a1f",
     name="List Intersection",
     category=Category.BASIC,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

@@ -25,7 +25,6 @@ EXAMPLES = [
     id="896ed73b-27d0-41be-813c-c1c1dc856c03",
     name="List Is Empty",
     category=Category.BASIC,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

@@ -44,7 +44,6 @@ EXAMPLES = [
     id="3060088f-6ed9-4928-9ba7-9c92823a7ccd",
     name="Match Text Pattern",
     category=Category.TEXT,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

@@ -1,17 +1,25 @@
 """MCP Tool: call a tool of an MCP server."""
 
+from __future__ import annotations
+
 import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from blocks.base import BlockType, Category, CredentialsNeed, DynamicInputs, Effects, Emissions, Leaves, block
+from blocks.coercion import parse_json
 from blocks.context import BlockContext
 from blocks.errors import BlockFailed
 from blocks.examples import Example, ExamplePage, World
 from blocks.schema import JSON, BlockInputs, BlockOutputs, Credentials, Object, Text, pin
 from blocks.support.credentials import find_credential_for_url
-from blocks.support.mcp import McpServer
 from blocks.support.schemas import fit_values
+from boundary import limits
+from boundary.http import OutboundRequest, OutboundResponse
 
 PROVIDER = "mcp"
+PROTOCOL_VERSION = "2025-06-18"
+ACCEPT = "application/json, text/event-stream"
 
 
 class Inputs(BlockInputs):
@@ -69,7 +77,6 @@ EXAMPLES = [
     id="a0a4b1c2-d3e4-4f56-a7b8-c9d0e1f2a3b4",
     name="MCP Tool",
     category=Category.DEVELOPER_TOOLS,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
     type=BlockType.MCP_TOOL,
@@ -90,3 +97,98 @@ def mcp_tool(inputs: Inputs, context: BlockContext) -> Emissions:
     credential = find_credential_for_url(PROVIDER, inputs.credentials, url, context)
     server = McpServer(url=url, token=credential.api_key if credential else "")
     yield "result", server.call_tool(inputs.selected_tool, arguments, context)
+
+
+@dataclass(kw_only=True)
+class McpServer:
+    """One session with a server."""
+
+    url: str
+    token: str = field(default="", repr=False)
+    session_id: str = ""
+
+    def call_tool(self, name: str, arguments: Object, context: BlockContext) -> JSON:
+        """Initialize, call the tool and return its result; raise BlockFailed."""
+        client = {"name": "ratchet", "version": "1"}
+        hello = {"protocolVersion": PROTOCOL_VERSION, "capabilities": {}, "clientInfo": client}
+        self._ask("initialize", hello, 1, context)
+        self._post({"jsonrpc": "2.0", "method": "notifications/initialized"}, context)
+        result = self._ask("tools/call", {"name": name, "arguments": arguments}, 2, context)
+        content = read_content(result)
+        if result.get("isError"):
+            raise BlockFailed(f"The tool {name} failed: {str(content)[:1000]}")
+        return content
+
+    def _ask(self, method: str, params: Object, request_id: int, context: BlockContext) -> Object:
+        message = {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
+        response = self._post(message, context)
+        self.session_id = response.header("mcp-session-id") or self.session_id
+        for answer in read_messages(response):
+            if answer.get("id") != request_id:
+                continue
+            if isinstance(answer.get("error"), dict):
+                raise BlockFailed(
+                    f"The MCP server returned an error: {str(answer['error'].get('message', ''))[:1000]}"
+                )
+            if isinstance(answer.get("result"), dict):
+                return dict(answer["result"])
+        raise BlockFailed("The MCP server did not return a valid response.")
+
+    def _post(self, message: Object, context: BlockContext) -> OutboundResponse:
+        headers = {"Accept": ACCEPT, "MCP-Protocol-Version": PROTOCOL_VERSION}
+        if self.token:
+            headers["Authorization"] = f"Bearer {self.token}"
+        if self.session_id:
+            headers["Mcp-Session-Id"] = self.session_id
+        request = OutboundRequest(
+            url=self.url, method="POST", headers=headers, json=message, timeout=limits.MAX_FETCH_SECONDS
+        )
+        context.check()
+        response = context.ports.http.fetch(request)
+        if response.status >= 400:
+            raise BlockFailed(f"The MCP server returned status {response.status}.")
+        return response
+
+
+def read_messages(response: OutboundResponse) -> Iterator[Object]:
+    """Yield the JSON-RPC messages of a response: one JSON document or an event stream."""
+    text = response.body.decode("utf-8", "replace")
+    documents = read_events(text) if response.media_type == "text/event-stream" else [text]
+    for document in documents:
+        try:
+            parsed = parse_json(document)
+        except ValueError:
+            continue
+        yield from (
+            part for part in (parsed if isinstance(parsed, list) else [parsed]) if isinstance(part, dict)
+        )
+
+
+def read_events(text: str) -> list[str]:
+    """Return the data of each server-sent event."""
+    events = text.replace("\r\n", "\n").replace("\r", "\n").split("\n\n")
+    return [
+        "\n".join(line[5:].removeprefix(" ") for line in event.split("\n") if line.startswith("data:"))
+        for event in events
+    ]
+
+
+def read_content(result: Object) -> JSON:
+    """Return the structured content, else the parts with JSON parsed; a single part is unwrapped."""
+    if isinstance(result.get("structuredContent"), dict):
+        return result["structuredContent"]
+    content = result.get("content")
+    parts = (
+        [read_part(part) for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+    )
+    return parts[0] if len(parts) == 1 else parts
+
+
+def read_part(part: Object) -> JSON:
+    if part.get("type") != "text":
+        return part
+    text = str(part.get("text", ""))
+    try:
+        return parse_json(text)
+    except ValueError:
+        return text

@@ -24,7 +24,6 @@ EXAMPLES = [
     id="cc10ff7b-7753-4ff2-9af6-9399b1a7eddc",
     name="Note",
     category=Category.BASIC,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
     type=BlockType.NOTE,

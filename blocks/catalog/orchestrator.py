@@ -23,8 +23,15 @@ from blocks.schema import (
     credentials_pin,
     pin,
 )
-from blocks.support.ai import LEGACY_KEYS, LLM, fill_prompt, model_pin, ollama_pin
-from blocks.support.conversations import pending_calls, usable_messages
+from blocks.support.ai import (
+    LEGACY_KEYS,
+    LLM,
+    fill_prompt,
+    model_pin,
+    ollama_pin,
+    pending_calls,
+    usable_messages,
+)
 from blocks.support.orchestration import (
     AnswerCarries,
     OrchestratorModel,
@@ -158,7 +165,6 @@ EXAMPLES = [
     id="3b191d9f-356f-482d-8238-ba04b6d18381",
     name="Orchestrator",
     category=Category.AI,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
     type=BlockType.AI,

@@ -37,7 +37,6 @@ EXAMPLES = [
     id="1d055e55-a2b9-4547-8311-907d05b0304d",
     name="Persist Information",
     category=Category.DATA,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
     effects=Effects.EFFECTFUL,

@@ -25,7 +25,6 @@ EXAMPLES = [
     id="f3b1c1b2-4c4f-4f0d-8d2f-4c4f0d8d2f4c",
     name="Print To Console",
     category=Category.BASIC,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
     sensitive=True,

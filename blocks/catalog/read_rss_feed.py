@@ -80,7 +80,6 @@ EXAMPLES = [
     id="5ebe6768-8e5d-41e3-9134-1c7bd89a8d52",
     name="Read RSS Feed",
     category=Category.INPUT,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
     effects=Effects.NETWORK,

@@ -81,7 +81,6 @@ EXAMPLES = [
     id="acf7625e-d2cb-4941-bfeb-2819fc6fc015",
     name="Read Spreadsheet",
     category=Category.TEXT,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
     effects=Effects.NETWORK,

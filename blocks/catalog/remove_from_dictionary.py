@@ -32,7 +32,6 @@ EXAMPLES = [
     id="46afe2ea-c613-43f8-95ff-6692c3ef6876",
     name="Remove From Dictionary",
     category=Category.BASIC,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

@@ -40,7 +40,6 @@ EXAMPLES = [
     id="d93c5a93-ac7e-41c1-ae5c-ef67e6e9b826",
     name="Remove From List",
     category=Category.BASIC,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

@@ -31,7 +31,6 @@ EXAMPLES = [
     id="27e31876-18b6-44f3-ab97-f6226d8b3889",
     name="Replace Dictionary Value",
     category=Category.BASIC,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

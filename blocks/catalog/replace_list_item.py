@@ -31,7 +31,6 @@ EXAMPLES = [
     id="fbf62922-bea1-4a3d-8bac-23587f810b38",
     name="Replace List Item",
     category=Category.BASIC,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

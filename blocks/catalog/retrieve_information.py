@@ -39,7 +39,6 @@ EXAMPLES = [
     id="d8710fc9-6e29-481e-a7d5-165eb16f8471",
     name="Retrieve Information",
     category=Category.DATA,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
     nondeterministic=True,

@@ -30,7 +30,6 @@ EXAMPLES = [
     id="422cb708-3109-4277-bfe3-bc2ae5812777",
     name="Reverse List Order",
     category=Category.BASIC,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

@@ -43,7 +43,6 @@ EXAMPLES = [
     id="87840993-2053-44b7-8da4-187ad4ee518c",
     name="Search The Web",
     category=Category.SEARCH,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
     effects=Effects.NETWORK,

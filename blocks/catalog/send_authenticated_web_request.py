@@ -41,7 +41,6 @@ EXAMPLES = [
     id="fff86bcd-e001-4bad-a7f6-2eae4720c8dc",
     name="Send Authenticated Web Request",
     category=Category.OUTPUT,
-    inputs=Inputs,
     outputs=AnswerPins,
     examples=EXAMPLES,
     effects=Effects.EFFECTFUL,

@@ -77,7 +77,6 @@ EXAMPLES = [
     id="4335878a-394e-4e67-adf2-919877ff49ae",
     name="Send Email",
     category=Category.OUTPUT,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
     effects=Effects.EFFECTFUL,

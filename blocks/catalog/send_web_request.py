@@ -44,7 +44,6 @@ EXAMPLES = [
     id="6595ae1f-b924-42cb-9a41-551a0611c4b4",
     name="Send Web Request",
     category=Category.OUTPUT,
-    inputs=RequestFields,
     outputs=AnswerPins,
     examples=EXAMPLES,
     effects=Effects.EFFECTFUL,

@@ -108,7 +108,6 @@ def leaves_by_statement(inputs: Inputs) -> Leaves:
     id="4dc35c0f-4fd8-465e-9616-5a216f1ba2bc",
     name="SQL Query",
     category=Category.DATA,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
     effects=Effects.EFFECTFUL,

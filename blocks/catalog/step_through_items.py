@@ -42,7 +42,6 @@ EXAMPLES = [
     id="f66a3543-28d3-4ab5-8945-9b336371e2ce",
     name="Step Through Items",
     category=Category.LOGIC,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
     repeats=("item", "key"),

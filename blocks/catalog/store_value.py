@@ -31,7 +31,6 @@ EXAMPLES = [
     id="1ff065e9-88e8-4358-9d82-8dc91f622ba9",
     name="Store Value",
     category=Category.BASIC,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
     static_output=True,

@@ -47,7 +47,6 @@ EXAMPLES = [
     id="2570e8fe-8447-43ed-84c7-70d657923231",
     name="Text Decoder",
     category=Category.TEXT,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

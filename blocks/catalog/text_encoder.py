@@ -29,7 +29,6 @@ EXAMPLES = [
     id="5185f32e-4b65-4ecf-8fbb-873f003f09d6",
     name="Text Encoder",
     category=Category.TEXT,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

@@ -38,7 +38,6 @@ EXAMPLES = [
     id="7e7c87ab-3469-4bcc-9abe-67705091b713",
     name="Text Replace",
     category=Category.TEXT,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

@@ -29,7 +29,6 @@ EXAMPLES = [
     id="d5ea33c8-a575-477a-b42f-2fe3be5055ec",
     name="Text Split",
     category=Category.TEXT,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

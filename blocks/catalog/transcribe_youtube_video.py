@@ -52,7 +52,6 @@ EXAMPLES = [
     id="f3a8f7e1-4b1d-4e5f-9f2a-7c3d5a2e6b4c",
     name="Transcribe YouTube Video",
     category=Category.SOCIAL,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
     effects=Effects.NETWORK,

@@ -56,7 +56,6 @@ EXAMPLES = [
     id="95d1b990-ce13-4d88-9737-ba5c2070c97b",
     name="Universal Type Converter",
     category=Category.BASIC,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

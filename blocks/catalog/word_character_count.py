@@ -26,7 +26,6 @@ EXAMPLES = [
     id="ab2a782d-22cf-4587-8a70-55b59b3f9f90",
     name="Word Character Count",
     category=Category.TEXT,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

@@ -57,7 +57,6 @@ EXAMPLES = [
     id="286380af-9529-4b55-8be0-1d7c854abdb5",
     name="XML Parser",
     category=Category.TEXT,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

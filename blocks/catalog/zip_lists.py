@@ -44,7 +44,6 @@ EXAMPLES = [
     id="0d0e684f-5cb9-4c4b-b8d1-47a0860e0c07",
     name="Zip Lists",
     category=Category.BASIC,
-    inputs=Inputs,
     outputs=Outputs,
     examples=EXAMPLES,
 )

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from blocks.base import Block, Category, CredentialsNeed, Effects, Emissions, Leaves, block
-from blocks.coercion import parse_json
+from blocks.coercion import as_text, parse_json
 from blocks.context import BlockContext
 from blocks.errors import BlockCancelled, BlockFailed
 from blocks.schema import JSON, ModelName, Object, Objects, pin
@@ -30,6 +30,7 @@ FENCED = re.compile(r"```(?:json)?[ \t]*\n(?P<body>.*?)\n?```", re.DOTALL)
 OPENING_TAG, CLOSING_TAG = "<json_output", "</json_output>"
 MAX_TAG_CHARACTERS = 100  # attributes of the opening tag
 MODEL_NOTE = "Model name; mapped to a model of the platform. Empty means the default."
+ROLES = frozenset({"system", "user", "assistant", "tool"})
 
 
 def ai_block(**facts: Any) -> Callable[[Callable[[Any, BlockContext], Emissions]], Block]:
@@ -152,3 +153,38 @@ def find_tagged(text: str) -> str | None:
 def show_json(value: JSON) -> str:
     """Format a value for a prompt."""
     return json.dumps(value, ensure_ascii=False, indent=2, default=str)
+
+
+def usable_messages(messages: list[JSON] | None) -> Objects:
+    """Return the valid messages in the form a model accepts; others are dropped."""
+    usable: Objects = []
+    for message in messages or []:
+        if isinstance(message, dict) and message.get("role") in ROLES:
+            cleaned = clean(message)
+            if cleaned is not None:
+                usable.append(cleaned)
+    return usable
+
+
+def clean(message: Object) -> Object | None:
+    content = message.get("content")
+    text = as_text(content) if content is not None else ""
+    role = message["role"]
+    if role == "assistant" and isinstance(message.get("tool_calls"), list) and message["tool_calls"]:
+        return {"role": role, "content": text, "tool_calls": message["tool_calls"]}
+    if role == "tool":
+        call_id = message.get("tool_call_id")
+        return {"role": role, "content": text, "tool_call_id": str(call_id)} if call_id else None
+    return {"role": role, "content": text} if text else None
+
+
+def pending_calls(messages: Objects) -> list[str]:
+    """Return the ids of tool calls without a result, in order."""
+    asked: dict[str, None] = {}
+    for message in messages:
+        for call in message.get("tool_calls") or []:
+            if isinstance(call, dict) and call.get("id"):
+                asked[str(call["id"])] = None
+        if message["role"] == "tool":
+            asked.pop(str(message["tool_call_id"]), None)
+    return list(asked)

@@ -1,7 +1,6 @@
 """Run untrusted code with bubblewrap: no network, no host files, limited memory, disk, processes and time."""
 
-from boundary.sandbox.probes import SandboxCheck, SandboxReport
-from boundary.sandbox.readiness import self_test
+from boundary.sandbox.readiness import SandboxCheck, SandboxReport, self_test
 from boundary.sandbox.run import (
     available,
     mode,

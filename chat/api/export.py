@@ -19,7 +19,6 @@ from rest_framework.request import Request
 
 from chat import limits
 from chat.api.messages import UIMessage, ui_messages
-from chat.api.passive_markdown import PassiveMarkdown
 from chat.api.sessions import shape
 from chat.api.view import ChatView
 from chat.models import Message, Session
@@ -31,6 +30,14 @@ AS = OpenApiParameter("as", str, enum=list(FORMS), default="json", description="
 WRITTEN = {(200, "application/json"): OpenApiTypes.OBJECT, (200, "text/markdown"): OpenApiTypes.STR}
 
 YOU, ANSWER = "You", "Answer"  # headings in Markdown
+MARKS = " \t>*+-0123456789.)"  # of quotes and lists
+BEFORE = r"^[ \t>*+\-0-9.)]*"
+BLANK = re.compile(r"(\n[ \t]*\n)")
+PICTURE = re.compile(r"!+(?=\[)")
+DEFINITION = re.compile(BEFORE + r"(?=\[)", re.MULTILINE)
+ELEMENT_LINE = re.compile(r"(" + BEFORE + r")<(?=[A-Za-z/!?])(?!https?://|mailto:)", re.MULTILINE)
+ELEMENT = re.compile(r"<(?=(?:style|script)\b|[A-Za-z][A-Za-z0-9-]*\s[\sA-Za-z_:])", re.IGNORECASE)
+SHORTEST_FENCE = 3
 
 
 class ExportSession(ChatView):
@@ -120,3 +127,77 @@ def outcome(part: dict[str, Any]) -> str:
 
 def one_line(text: str) -> str:
     return " ".join(text.split())
+
+
+class PassiveMarkdown:
+    """Converts the pieces of one document in order: whether a piece is code depends on those before it."""
+
+    def __init__(self) -> None:
+        self._fence = ""  # that opened the current block of code
+        self._certain = True  # no fence so far that another Markdown parser might read differently
+
+    def add(self, text: str) -> str:
+        """Return the next piece converted; close a block of code that it leaves open."""
+        lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        pieces = [
+            "\n".join(piece) if is_code else disarm("\n".join(piece)) for is_code, piece in self._parts(lines)
+        ]
+        if self._fence:
+            pieces.append(self._fence)
+            self._fence = ""
+        return "\n".join(pieces)
+
+    def _parts(self, lines: list[str]) -> Iterator[tuple[bool, list[str]]]:
+        """Yield groups of lines, and whether they are code."""
+        part: list[str] = []
+        was_code = False
+        for line in lines:
+            is_code = self._is_code(line)
+            if part and is_code != was_code:
+                yield was_code, part
+                part = []
+            part.append(line)
+            was_code = is_code
+        yield was_code, part
+
+    def _is_code(self, line: str) -> bool:
+        """Follow the fences; return whether the line is code or a fence."""
+        sign, rest = fence_in(line)
+        if self._fence:
+            is_end = sign.startswith(self._fence) and not rest.strip()
+            if is_end and line.startswith(sign):
+                self._fence = ""
+            elif is_end:
+                self._certain = False
+            return self._certain
+        if sign and not line.startswith(sign):
+            self._certain = False
+        elif sign and (sign[0] == "~" or "`" not in rest):
+            self._fence = sign if self._certain else ""
+        return bool(self._fence)
+
+
+def fence_in(line: str) -> tuple[str, str]:
+    """Return a line's fence, also inside quotes and lists, and what follows it; an empty string if it has none."""
+    bare = line.lstrip(MARKS)
+    rest = bare.lstrip(bare[:1]) if bare.startswith(("`", "~")) else bare
+    sign = bare[: len(bare) - len(rest)]
+    return (sign, rest) if len(sign) >= SHORTEST_FENCE else ("", line)
+
+
+def disarm(text: str) -> str:
+    """Turn images into links, and link definitions and HTML elements into text."""
+    text = "".join(escape_definitions(unlink_images(block)) for block in BLANK.split(text))
+    return ELEMENT.sub("&lt;", ELEMENT_LINE.sub(r"\1&lt;", text))
+
+
+def unlink_images(block: str) -> str:
+    """Turn images into links; only what precedes the last `](` of a block can be one."""
+    end = block.rfind("](")
+    return PICTURE.sub("", block[: end + 1]) + block[end + 1 :] if end >= 0 else block
+
+
+def escape_definitions(block: str) -> str:
+    """Escape link definitions; only a line that starts before the last `]:` of a block can be one."""
+    end = block.rfind("]:")
+    return DEFINITION.sub(lambda found: found[0] + "\\", block[:end]) + block[end:] if end >= 0 else block

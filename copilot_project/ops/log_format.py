@@ -15,8 +15,8 @@ from django.core.exceptions import ImproperlyConfigured
 from copilot_project.ops import tracebacks
 from copilot_project.web.request_id import current_request_id
 from durable import tracing
-from durable.log_context import current_ids
 from durable.redaction import redact
+from durable.work_context import current_ids
 
 KNOWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "request_id", "taskName", "ids"}
 MAX_MESSAGE_CHARACTERS = 10_000

@@ -1,8 +1,9 @@
-"""/api/schema/: the OpenAPI document, built once per process and form."""
+"""/api/schema/, built once per process and form, and the schemas from which the types of the chat UI are generated."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import threading
 from typing import Any
 
@@ -14,7 +15,11 @@ from drf_spectacular.views import SpectacularAPIView
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
+from copilot_project.env import ROOT
 from durable.fork_safe import PerProcess
+
+GENERATED = ROOT / "frontend" / "src" / "api" / "schema.ts"
+PROSE = {"description", "title", "example"}
 
 
 class Documents:
@@ -52,3 +57,30 @@ def build(renderer: BaseRenderer) -> bytes:
     schema = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
     rendered = renderer.render(schema, renderer_context={})
     return rendered.encode() if isinstance(rendered, str) else rendered
+
+
+def document() -> str:
+    """Return the schema's components as a canonical OpenAPI document."""
+    whole = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
+    schemas = _without_prose(whole["components"]["schemas"])
+    info = {"title": "Ratchet", "version": "0"}
+    shapes = {"openapi": whole["openapi"], "info": info, "paths": {}, "components": {"schemas": schemas}}
+    return json.dumps(shapes, sort_keys=True, indent=1, default=str)
+
+
+def digest() -> str:
+    """Return the hash that an up-to-date generated file contains."""
+    return hashlib.sha256(document().encode()).hexdigest()
+
+
+def _without_prose(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_prose(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    # A property may be called `description`: then its value is a schema, not a text.
+    return {
+        name: _without_prose(item)
+        for name, item in value.items()
+        if not (name in PROSE and isinstance(item, str))
+    }

@@ -17,8 +17,8 @@ from durable.clock import current_time
 from durable.connections import give_way, release
 from durable.errors import HandOver, JobTimedOut, LeaseLost
 from durable.lease import Lease
-from durable.log_context import carried
 from durable.stop_signal import StopReason
+from durable.work_context import carried
 from executions import limits
 from executions.engine import deadlines, node_rows
 from executions.engine.commit_batch import CommitBatch, OutputPace
@@ -28,7 +28,7 @@ from executions.engine.errors import NodeFailed, OutOfMoney, Woken
 from executions.engine.node_rows import History, NodeUpdate, run_id
 from executions.engine.node_run import DriverInbox, NodeRun, NodeToolCall, RunOutcome
 from executions.engine.plan import Plan
-from executions.engine.ports.database import persist
+from executions.engine.ports.store import persist
 from executions.engine.progress import ProgressReporter
 from executions.engine.ready_queue import ReadyQueue, is_quick
 from executions.engine.scope import ExecutionScope

@@ -20,10 +20,9 @@ from executions.credentials.lookup import StoredCredentials
 from executions.engine.large_values import LargeValues
 from executions.engine.node_run import DriverInbox, NodeRun
 from executions.engine.plan import Plan
-from executions.engine.ports.database import persist
 from executions.engine.ports.files import WorkspaceFiles
 from executions.engine.ports.model import RecordingModel
-from executions.engine.ports.store import StoredValues
+from executions.engine.ports.store import StoredValues, persist
 from executions.engine.ports.sub_agents import SubAgents
 from executions.engine.ports.tools import NodeToolbox
 from executions.models import Execution

@@ -23,10 +23,10 @@ from blocks.pins import MISSING
 from blocks.ports import JSON, StoreScope
 from blocks.prepare import prepare
 from durable.connections import release
-from durable.current_owner import acting_for
 from durable.errors import LeaseLost
 from durable.stop_signal import StopReason, StopSignal
 from durable.transactions import in_transaction
+from durable.work_context import acting_for
 from executions import limits, permissions
 from executions.engine.commit_batch import price_of
 from executions.engine.dependencies import EngineDependencies

@@ -18,10 +18,9 @@ from boundary import taint
 from durable.stop_signal import StopSignal
 from executions.credentials.lookup import StoredCredentials
 from executions.engine.node_run import DriverInbox, NodeRun
-from executions.engine.ports.database import persist
 from executions.engine.ports.files import WorkspaceFiles
 from executions.engine.ports.model import RecordingModel
-from executions.engine.ports.store import StoredValues
+from executions.engine.ports.store import StoredValues, persist
 from executions.reviews.questions import PersonReviews, ReviewContext
 
 ALONE = "This only works inside an agent."

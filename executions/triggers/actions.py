@@ -21,7 +21,7 @@ from executions.errors import BadTrigger, TooManyTriggers
 from executions.inputs import fit_inputs
 from executions.models import Agent, Trigger
 from executions.start import find_version
-from executions.triggers.input_mapping import webhook_nodes
+from executions.triggers.dispatch import webhook_nodes
 from executions.triggers.signatures import Scheme, check_secret, new_secret
 
 HINT_CHARACTERS = 6

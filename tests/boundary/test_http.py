@@ -21,6 +21,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from django.core.exceptions import ImproperlyConfigured
 
 from boundary import limits
+from boundary.addresses import SystemResolver
 from boundary.errors import (
     BadAnswer,
     BlockedReason,
@@ -33,7 +34,6 @@ from boundary.errors import (
 )
 from boundary.http import OutboundRequest, Outside, UploadPart, fetch
 from boundary.policy import AllowList, NetworkPolicy
-from boundary.resolver import SystemResolver
 from tests.boundary.servers import ListedResolver, LocalServer, Received, Rerouted, listen, reply, serve
 
 PUBLIC = "93.184.216.34"

@@ -66,7 +66,7 @@ BOUNDED = {
     ("boundary/content_encoding.py", "zlib"): "block by block, in linear time, as far as the reader wants",
     ("boundary/http.py", "email"): "the parameters of one header, which has a limit of its own",
     (
-        "executions/triggers/payloads.py",
+        "executions/triggers/receive.py",
         "email",
     ): "the parameters of one header, which has a limit of its own",
     ("blocks/adapters/mail.py", "email"): "writes messages, reads none",

@@ -30,8 +30,8 @@ from boundary.sandbox import (
     collect,
     mode,
     open_workdir,
-    probes,
     process,
+    readiness,
     run_in_workdir,
     run_sandboxed,
     self_test,
@@ -604,7 +604,7 @@ SABOTAGE = {
 
 
 @pytest.mark.parametrize(
-    ("probe", "name"), [(probes.probe_secrets, "files"), (probes.probe_network, "network")]
+    ("probe", "name"), [(readiness.probe_secrets, "files"), (readiness.probe_network, "network")]
 )
 def test_the_self_test_notices_a_sandbox_with_a_hole(
     monkeypatch: pytest.MonkeyPatch, probe: Any, name: str
@@ -622,14 +622,14 @@ def test_the_self_test_notices_a_sandbox_with_a_hole(
 def test_the_self_test_notices_a_missing_filter(monkeypatch: pytest.MonkeyPatch) -> None:
     allow_all = b"\x06\x00\x00\x00\x00\x00\xff\x7f"  # one instruction: return ALLOW
     monkeypatch.setattr("boundary.sandbox.process.seccomp_filter", lambda: allow_all)
-    assert not probes.probe_kernel().passed
+    assert not readiness.probe_kernel().passed
 
 
 def test_the_self_test_notices_missing_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     hide_control_groups(monkeypatch)  # they limit processes too
     monkeypatch.setattr(command_module, "resource_limits", lambda caps, own_user: ([], []))
-    assert not probes.probe_processes().passed
-    assert not probes.probe_disk().passed
+    assert not readiness.probe_processes().passed
+    assert not readiness.probe_disk().passed
 
 
 @pytest.mark.parametrize("command", ["", [], ["no-such-program"], "exit 7", ["a\0b"], "x" * 3_000_000])

@@ -21,8 +21,7 @@ from boundary.sandbox import (
     self_test,
     wait_until_tested,
 )
-from boundary.sandbox.probes import broken
-from boundary.sandbox.readiness import SelfTest
+from boundary.sandbox.readiness import SelfTest, broken
 from boundary.sandbox.slots import claim_slot
 from boundary.sandbox.types import SandboxRequest
 from durable.fork_safe import PerProcess

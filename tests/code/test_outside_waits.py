@@ -25,7 +25,7 @@ WAITING = frozenset(
     [
         "boundary/http.py",
         "boundary/parser_process.py",
-        "boundary/resolver.py",
+        "boundary/addresses.py",
         "boundary/sandbox/workdirs.py",
         "boundary/sandbox/process.py",
         "blocks/adapters/databases.py",
@@ -34,7 +34,6 @@ WAITING = frozenset(
     ]
 )
 REACHED_THROUGH_THEM = {
-    "boundary/addresses.py": "names of address families only",
     "boundary/pinned_connections.py": "boundary.http",
     "boundary/parsers/server.py": "the other end of boundary.parser_process, a process of its own",
     "blocks/adapters/guarded_requests.py": "the port for HTTP, that is boundary.http",

@@ -15,7 +15,6 @@ from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
 from durable import cancellation, jobs, limits, process_identity
-from durable.current_owner import current_owner
 from durable.errors import HandOver, JobCancelled, LeaseLost
 from durable.lease import Lease
 from durable.models import Job, WorkerBeat
@@ -23,6 +22,7 @@ from durable.publisher import Delivery
 from durable.redis import client
 from durable.runtime import Runtime
 from durable.stop_signal import StopReason
+from durable.work_context import current_owner
 from tests.durable.conftest import eventually
 from tests.durable.testjobs import tasks
 from tests.durable.testjobs.models import Chore

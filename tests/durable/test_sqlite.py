@@ -13,8 +13,7 @@ import pytest
 from django.db import DatabaseError, transaction
 
 from durable import limits
-from durable.sqlite.base import DatabaseWrapper
-from durable.sqlite.pool import ConnectionPool
+from durable.sqlite.base import ConnectionPool, DatabaseWrapper
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from copilot_project.launcher import ui
-from copilot_project.web import api_types
+from copilot_project.web import openapi_page
 from llm.offline.conversation import OfflineConversation
 from llm.offline.rules import answer
 from tests.needs import INTERFACE_PACKAGES, NODE, require
@@ -48,7 +48,7 @@ def test_there_are_suggested_prompts() -> None:
 
 
 def test_generated_api_types_are_fresh() -> None:
-    written = api_types.GENERATED.read_text()
-    assert f"// schema: {api_types.digest()}\n" in written, (
+    written = openapi_page.GENERATED.read_text()
+    assert f"// schema: {openapi_page.digest()}\n" in written, (
         "run `npm run api-types` in frontend/ and commit the result"
     )

@@ -12,10 +12,9 @@ from django.db.models import F
 from pydantic import Field
 
 from tests.testtools.models import TestEffect
-from tools.base import Effect, Reads, ToolArgs, ToolResult, tool
+from tools.base import Effect, OutsideAnswer, Reads, ToolArgs, ToolResult, tool
 from tools.context import ToolContext
 from tools.errors import AcceptedElsewhere, ModelRetry, ToolError
-from tools.external_results import OutsideAnswer
 
 FOREIGN_FILE = "COPILOT_TEST_FOREIGN_FILE"
 

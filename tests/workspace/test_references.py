@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workspace import files, limits
-from workspace.errors import FileMissing
 from workspace.nested_values import map_strings, strings_in
-from workspace.references import format_reference, parse_references, require, resolve
+from workspace.references import format_reference, parse_references, resolve
 
 FIRST, SECOND = uuid.UUID(int=1), uuid.UUID(int=2)
 
@@ -47,10 +46,6 @@ def test_case_21_anothers_file_resolves_to_nothing(ada: AbstractBaseUser, bob: A
     value = {"text": f"{theirs.reference} {mine.reference} workspace://{uuid.uuid4()}"}
     assert resolve(ada, value) == [mine]
     assert resolve(bob, value) == [theirs]
-    assert require(ada, mine.reference) == [mine]
-    with pytest.raises(FileMissing) as caught:
-        require(ada, value)
-    assert str(theirs.id) in caught.value.message
     assert resolve(ada, "nothing") == []
 
 

@@ -13,16 +13,13 @@ from tools.agent_builder import (
     BuildRequest,
     BuildResult,
     build_agent,
-    build_from_answer,
     build_from_json,
+    building,
     decompose_and_generate,
-    find_saved,
     read_agent,
 )
 from tools.agent_lookup import find_parts
-from tools.base import Effect, Reads, ToolArgs, tool
-from tools.builder_results import AgentPreview, AgentSaved, ClarificationNeeded, SuggestedGoal
-from tools.external_results import OutsideAnswer
+from tools.base import Reads, ToolArgs, tool
 from tools.operations.context import OperationContext
 from tools.preconditions import guide_read, login_required
 
@@ -66,26 +63,8 @@ def build_request(args: Args, context: OperationContext) -> BuildRequest:
     )
 
 
-def receive(args: Args, answer: OutsideAnswer, context: OperationContext) -> BuildResult:
-    return build_from_answer(build_request(args, context), answer, context)
-
-
-def lookup(args: Args, context: OperationContext) -> AgentSaved | None:
-    return find_saved(context)
-
-
-@tool(
-    effect=Effect.EFFECTFUL,
-    long_running=True,
-    gates=[login_required, guide_read],
-    lookup=lookup,
-    receive=receive,
-    reads=Reads.PERHAPS,
-    holds=False,
-)
-def create_agent(
-    args: Args, context: OperationContext
-) -> AgentSaved | AgentPreview | ClarificationNeeded | SuggestedGoal:
+@tool(**building(build_request), gates=[login_required, guide_read], reads=Reads.PERHAPS)
+def create_agent(args: Args, context: OperationContext) -> BuildResult:
     """Build a new agent from a description, or save one given as JSON. The result may be questions to the user."""
     if args.agent_json:
         return build_from_json(build_request(args, context), read_agent(args.agent_json), context)

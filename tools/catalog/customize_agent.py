@@ -15,14 +15,11 @@ from tools.agent_builder import (
     BuildRequest,
     BuildResult,
     build_agent,
-    build_from_answer,
-    find_saved,
+    building,
     read_agent,
 )
 from tools.agent_lookup import listing_of
-from tools.base import Effect, Reads, ToolArgs, tool
-from tools.builder_results import AgentPreview, AgentSaved, ClarificationNeeded, SuggestedGoal
-from tools.external_results import OutsideAnswer
+from tools.base import Reads, ToolArgs, tool
 from tools.operations.context import OperationContext
 from tools.preconditions import login_required
 
@@ -60,25 +57,7 @@ def start_of(args: Args) -> Graph:
     return read_agent_json(export_version(version))
 
 
-def receive(args: Args, answer: OutsideAnswer, context: OperationContext) -> BuildResult:
-    return build_from_answer(build_request(args, context), answer, context)
-
-
-def lookup(args: Args, context: OperationContext) -> AgentSaved | None:
-    return find_saved(context)
-
-
-@tool(
-    effect=Effect.EFFECTFUL,
-    long_running=True,
-    gates=[login_required],
-    lookup=lookup,
-    receive=receive,
-    reads=Reads.ALWAYS,
-    holds=False,
-)
-def customize_agent(
-    args: Args, context: OperationContext
-) -> AgentSaved | AgentPreview | ClarificationNeeded | SuggestedGoal:
+@tool(**building(build_request), gates=[login_required], reads=Reads.ALWAYS)
+def customize_agent(args: Args, context: OperationContext) -> BuildResult:
     """Make a new agent for the user from one in the store, with the changes you describe."""
     return build_agent(build_request(args, context), context)

@@ -17,16 +17,13 @@ from tools.agent_builder import (
     BuildRequest,
     BuildResult,
     build_agent,
-    build_from_answer,
     build_from_json,
-    find_saved,
+    building,
     read_agent,
 )
 from tools.agent_lookup import by_library_id, find_parts
-from tools.base import Effect, Reads, ToolArgs, tool
-from tools.builder_results import AgentPreview, AgentSaved, ClarificationNeeded, SuggestedGoal
+from tools.base import Reads, ToolArgs, tool
 from tools.errors import as_tool_errors
-from tools.external_results import OutsideAnswer
 from tools.operations.context import OperationContext
 from tools.preconditions import guide_read, login_required
 
@@ -72,26 +69,8 @@ def build_request(args: Args, context: OperationContext) -> BuildRequest:
     )
 
 
-def receive(args: Args, answer: OutsideAnswer, context: OperationContext) -> BuildResult:
-    return build_from_answer(build_request(args, context), answer, context)
-
-
-def lookup(args: Args, context: OperationContext) -> AgentSaved | None:
-    return find_saved(context)
-
-
-@tool(
-    effect=Effect.EFFECTFUL,
-    long_running=True,
-    gates=[login_required, guide_read],
-    lookup=lookup,
-    receive=receive,
-    reads=Reads.PERHAPS,
-    holds=False,
-)
-def edit_agent(
-    args: Args, context: OperationContext
-) -> AgentSaved | AgentPreview | ClarificationNeeded | SuggestedGoal:
+@tool(**building(build_request), gates=[login_required, guide_read], reads=Reads.PERHAPS)
+def edit_agent(args: Args, context: OperationContext) -> BuildResult:
     """Save a new version of a library agent, from a description of the changes or from its whole JSON."""
     order = build_request(args, context)
     if args.agent_json:

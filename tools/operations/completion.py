@@ -14,8 +14,8 @@ from durable.after_commit import after_commit
 from durable.poke import poke
 from durable.transactions import in_transaction
 from tools import output, registry
+from tools.base import OutsideAnswer
 from tools.errors import UnknownOperation
-from tools.external_results import OutsideAnswer
 from tools.models import Operation, find_operation
 from tools.operations.lifecycle import notify_changed
 from workspace import limits

@@ -19,10 +19,9 @@ from durable.errors import DurableError, HandOver, LeaseLost
 from durable.lease import Lease
 from durable.stop_signal import StopReason
 from tools import arguments, limits, registry
-from tools.base import Effect, ToolResult
+from tools.base import Effect, OutsideAnswer, ToolResult
 from tools.context import WatchedExecution
 from tools.errors import AcceptedElsewhere, Interrupted, ToolCancelled, ToolError, ToolOutcome, ToolTimedOut
-from tools.external_results import OutsideAnswer
 from tools.journal import CallScope, FinishedCall
 from tools.models import Operation, ToolCall
 from tools.operations.context import OperationContext

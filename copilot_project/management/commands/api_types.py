@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from copilot_project.web.api_types import document
+from copilot_project.web.openapi_page import document
 
 
 class Command(BaseCommand):

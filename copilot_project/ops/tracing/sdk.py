@@ -7,8 +7,9 @@ import hashlib
 import logging
 import os
 import socket
+import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime
@@ -17,15 +18,15 @@ from types import TracebackType
 from opentelemetry import context as contexts
 from opentelemetry import trace
 from opentelemetry.context import Context
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 from opentelemetry.sdk.trace.id_generator import IdGenerator, RandomIdGenerator
 from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode, TraceFlags
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from copilot_project import limits
-from copilot_project.ops.tracing.exporter import exporter_to
 from durable import tracing
 from durable.errors import DurableError
 from durable.tracing import AttemptSpan, Attributes, Kind
@@ -39,6 +40,52 @@ KINDS = {
 }
 NOWHERE = Context()
 _chosen: ContextVar[tuple[int, int] | None] = ContextVar("chosen_ids", default=None)
+logger = logging.getLogger(__name__)
+
+
+def exporter_to(endpoint: str) -> SpanExporter:
+    """Return an exporter for OTLP over HTTP; the OTEL_EXPORTER_OTLP_* variables configure the rest."""
+    address = f"{endpoint.rstrip('/')}/v1/traces"
+    return PatientExporter(OTLPSpanExporter(endpoint=address, timeout=limits.TRACE_EXPORT_SECONDS))
+
+
+class PatientExporter(SpanExporter):
+    """Drops spans while the collector is unavailable, and retries after growing pauses."""
+
+    def __init__(self, inner: SpanExporter, clock: Callable[[], float] = time.monotonic) -> None:
+        self._inner = inner
+        self._clock = clock
+        self._pause = 0.0
+        self._again_at = 0.0
+        self._lost = 0
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        if self._clock() < self._again_at:
+            self._lost += len(spans)
+            return SpanExportResult.FAILURE
+        if self._inner.export(spans) is SpanExportResult.SUCCESS:
+            self._well()
+            return SpanExportResult.SUCCESS
+        self._lost += len(spans)
+        self._failed()
+        return SpanExportResult.FAILURE
+
+    def _well(self) -> None:
+        if self._pause:
+            logger.warning("The collector accepts traces again; %d spans were dropped meanwhile", self._lost)
+        self._pause, self._lost = 0.0, 0
+
+    def _failed(self) -> None:
+        if not self._pause:
+            logger.warning("The collector does not accept traces; spans are dropped until it does")
+        self._pause = min(max(2 * self._pause, limits.TRACE_FIRST_PAUSE_SECONDS), limits.TRACE_PAUSE_SECONDS)
+        self._again_at = self._clock() + self._pause
+
+    def shutdown(self) -> None:
+        self._inner.shutdown()
+
+    def force_flush(self, timeout_millis: int = 30_000) -> bool:
+        return self._inner.force_flush(timeout_millis)
 
 
 def start(endpoint: str) -> None:

@@ -9,7 +9,7 @@ from blocks import limits
 from blocks.ports import PortError, StoredFile
 from boundary import taint
 from durable.refusals import Refusal
-from executions.engine.ports.database import persist
+from executions.engine.ports.store import persist
 from workspace import files
 from workspace.errors import WorkspaceError
 from workspace.models import WorkspaceFile

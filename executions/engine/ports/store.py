@@ -1,16 +1,37 @@
-"""The store port: values that outlive a node run, in the database."""
+"""The store port: values that outlive a node run; and how ports reach the database through a short outage."""
 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
+
+from django.conf import settings
+from django.db import InterfaceError, OperationalError
 
 from blocks.pins import MISSING
 from blocks.ports import JSON, PortError, StoreScope
-from executions.engine.ports.database import persist
+from durable.connections import release
+from durable.errors import LeaseLost
+from durable.transactions import retry_database
 from executions.models import StoredValue
 
 MAX_KEY_CHARACTERS = 255
+T = TypeVar("T")
+
+
+def persist(work: Callable[[], T]) -> T:
+    """Run `work`, which may run twice; raises LeaseLost when the database is unavailable for the length of a lease.
+
+    The connection is released at once, because what the block does next may take long.
+    """
+    try:
+        return retry_database(work, seconds=float(settings.COPILOT_LEASE_SECONDS))
+    except (OperationalError, InterfaceError) as error:
+        raise LeaseLost from error
+    finally:
+        release()
 
 
 @dataclass(frozen=True, kw_only=True)

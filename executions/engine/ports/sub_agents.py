@@ -16,7 +16,7 @@ from durable.stop_signal import StopSignal
 from durable.wait import wait_for
 from executions import limits
 from executions.engine.node_run import NodeRun
-from executions.engine.ports.database import persist
+from executions.engine.ports.store import persist
 from executions.models import Agent, Execution, NodeExecution
 from executions.start import ExecutionRequest, start
 

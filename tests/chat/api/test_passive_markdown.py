@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from chat.api.passive_markdown import PassiveMarkdown
+from chat.api.export import PassiveMarkdown
 
 EVIL = "http://evil.example/?q=secret"
 

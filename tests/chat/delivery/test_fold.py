@@ -12,7 +12,7 @@ from chat import replay, turn_log
 from chat.fold import FoldedTurn, fold_turn
 from chat.models import Turn
 from chat.sub_sessions import outcome
-from chat.sub_sessions.wait import Activity
+from chat.sub_sessions.port import Activity
 from durable import event_log
 from durable.events import LoggedEvent, Position, standing
 from tests.chat.delivery.fake_worker import FakeWorker

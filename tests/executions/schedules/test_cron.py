@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pytest_django import Settings
 
 from executions.errors import BadCron
-from executions.schedules.celery_beat import tick_fields
+from executions.schedules.actions import tick_fields
 from executions.schedules.cron import Cron, parse_cron
 from tests.executions.schedules.conftest import utc
 from tests.tiers import examples

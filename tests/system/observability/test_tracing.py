@@ -16,8 +16,7 @@ from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from websockets.sync.client import connect
 
 from copilot_project import limits
-from copilot_project.ops.tracing.exporter import PatientExporter
-from copilot_project.ops.tracing.sdk import span_id_of
+from copilot_project.ops.tracing.sdk import PatientExporter, span_id_of
 from durable import tracing
 from tests.executions.engine.graphs import agent_json
 from tests.harness import ROOT, Client, Stack, eventually

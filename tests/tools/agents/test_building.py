@@ -25,8 +25,8 @@ from tests.offline_server import OfflineServer
 from tests.tools.agents.conftest import Caller, save_greeter
 from tests.tools.agents.outside_generator import Service, running_service
 from tools import registry
+from tools.base import OutsideAnswer
 from tools.errors import AcceptedElsewhere
-from tools.external_results import OutsideAnswer
 
 pytestmark = pytest.mark.django_db
 GREETER = graph_to_json(example_graph(get_registry()))

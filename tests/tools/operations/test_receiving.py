@@ -19,10 +19,9 @@ from tests.testtools.copilot_tools import FOREIGN_FILE
 from tests.testtools.models import TestEffect
 from tests.tools.conftest import Bench, Done, NoArgs, eventually
 from tests.tools.operations.conftest import run
-from tools.base import tool
+from tools.base import OutsideAnswer, tool
 from tools.context import ToolContext
 from tools.errors import BadTool
-from tools.external_results import OutsideAnswer
 from tools.models import Operation, ToolCall
 from tools.operations import cancellation
 from tools.operations.completion import CompletionResult, complete

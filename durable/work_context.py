@@ -1,4 +1,4 @@
-"""The job the current thread works on, for its log lines."""
+"""The context of the current thread's work: the fields of its log lines, and the user it works for."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 _current: ContextVar[Mapping[str, Any]] = ContextVar("log_context", default=NOTHING)
+_owner: ContextVar[str] = ContextVar("acting_for", default="")
 
 
 @contextmanager
@@ -30,3 +31,18 @@ def carried(work: Callable[[], None]) -> Callable[[], None]:
 
 def current_ids() -> Mapping[str, Any]:
     return _current.get()
+
+
+@contextmanager
+def acting_for(owner: str) -> Iterator[None]:
+    """Work on behalf of an owner inside the block, also in threads that copy the context; "" is nobody."""
+    token = _owner.set(owner)
+    try:
+        yield
+    finally:
+        _owner.reset(token)
+
+
+def current_owner() -> str:
+    """Return the owner the current thread works for, or ""."""
+    return _owner.get()
