@@ -1,4 +1,4 @@
-"""Which model servers there are, and which of them a model's name means."""
+"""The configured model servers, and the lookup of a model by name."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NOT_CONFIGURED = (
     "No model is configured. Set OPENAI_API_KEY, OPENAI_BASE_URL for any OpenAI-compatible server, or "
     "ANTHROPIC_API_KEY; `./copilot up` starts the built-in offline model when none of them is set."
 )
-NO_KEY = "not-needed"  # the client insists on one
+NO_KEY = "not-needed"  # the client requires a value
 DIALECT_NAMES = ("chat", "anthropic", "responses")
 FIELDS = {"name", "url", "key", "dialect", "models", "prices", "window", "vision"}
 

@@ -1,15 +1,15 @@
-"""Server-sent events, cut out of the bytes of a response as they arrive."""
+"""Parser for server-sent events, fed with bytes as they arrive."""
 
 from __future__ import annotations
 
 
 class EventSplitter:
-    """Feed it bytes, get the data of every event that is complete; comments and other fields are dropped."""
+    """Splits bytes into the data of complete events; comments and other fields are dropped."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []  # of a line that has not ended yet
         self._data: list[bytes] = []  # of an event that has not ended yet
-        self.strange = b""  # the first line that is no field of an event stream
+        self.strange = b""  # the first line that is not a field of an event stream
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """Return the events that this chunk completes."""

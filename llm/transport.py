@@ -1,6 +1,6 @@
-"""The wire to a model server: the `openai` client over aiohttp, with its retries off and its parsing unused.
+"""The connection to a model server: the `openai` client over aiohttp, without its retries and parsing.
 
-All dialects use it: an address, headers and a body are all that differs between them here.
+All dialects use it; here they differ only in path, headers and body.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from llm.endpoint import Endpoint
 from llm.failures import TryFailed
 from llm.retry import Failure, Kind, Policy
 
-MAX_CONNECTIONS = 10_000  # how many turns run at once is decided elsewhere
+MAX_CONNECTIONS = 10_000  # the number of concurrent turns is limited elsewhere
 DRAIN_SECONDS = 0.1
 CLOSE_SECONDS = 1.0
 
@@ -62,7 +62,7 @@ async def read_chunks(response: httpx2.Response, *, max_bytes: int) -> AsyncIter
                 )
             yield chunk
     except httpx2.ReadTimeout:
-        raise TryFailed(Failure(kind=Kind.IDLE, detail="The server went silent")) from None
+        raise TryFailed(Failure(kind=Kind.IDLE, detail="The server stopped responding")) from None
     except (httpx2.HTTPError, aiohttp.ClientError, OSError) as error:
         raise TryFailed(
             Failure(kind=Kind.CUT, detail=f"The connection broke ({type(error).__name__})")

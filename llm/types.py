@@ -1,4 +1,4 @@
-"""The values that travel between the model client and its callers."""
+"""The values exchanged between the model client and its callers."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ FinishReason: TypeAlias = Literal["stop", "length", "tool_calls", "content_filte
 
 
 class CancelSignal(Protocol):
-    """Tells a running request that nobody wants its answer any more."""
+    """Tells a running request that its answer is no longer wanted."""
 
     def is_set(self) -> bool: ...
 
     def add_callback(self, fn: Callable[[], None], /) -> Callable[[], None]:
-        """Call `fn` once when the signal is set, from any thread, at once when it already is; returns a remover."""
+        """Call `fn` once when the signal is set, at once if it already is; returns a function that removes it."""
         ...
 
 
@@ -43,7 +43,7 @@ class ToolCallRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class Usage:
-    """Tokens of one or more answers; `estimated` when the server did not say and characters were counted.
+    """Tokens of one or more answers; `estimated` from characters if the server did not report them.
 
     `cached_tokens` and `cache_write_tokens` are the parts of `input_tokens` that were read from and written to the
     provider's prompt cache, `reasoning_tokens` the part of `output_tokens` that nobody reads.
@@ -69,7 +69,7 @@ class Usage:
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """One question to the model; messages are in the OpenAI chat format, an empty model means the default one.
+    """One request to the model; messages are in the OpenAI chat format, an empty model means the default one.
 
     An answer among them may have its Carry under the key `carry`; a model is sent only what it gave itself. Messages
     with the key `volatile` stand last: what is before them can be cached by the provider.
@@ -131,14 +131,14 @@ class ToolCallDelta:
 
 @dataclass(frozen=True, kw_only=True)
 class StreamReset:
-    """What was streamed of this answer is void; a new try begins."""
+    """Discard what was streamed of this answer; a new try starts."""
 
     reason: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class RetryNote:
-    """The model will be asked again after a wait; the message is for the person."""
+    """The request will be retried after a wait; the message is for the user."""
 
     message: str
     seconds: float
@@ -146,7 +146,7 @@ class RetryNote:
 
 @dataclass(frozen=True, kw_only=True)
 class FailedTry:
-    """A try at the answer failed; `detail` is what the server said, without keys and without words of the person."""
+    """A try at the answer failed; `detail` is what the server said, without keys and without text of the user."""
 
     model: str
     kind: str
