@@ -31,7 +31,7 @@ ENDS = {
     "week": ("in the last week", timedelta(days=7)),
 }
 FAIL_QUESTION = "This ends them now as failed. What they have done stays, what they had not finished is lost."
-CANCEL_QUESTION = "This stops them for good. What they have done stays; whoever waits for them is told."
+CANCEL_QUESTION = "This stops them permanently. What they have done stays; what waits for them is notified."
 
 
 class StuckFilter(admin.SimpleListFilter):
