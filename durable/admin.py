@@ -66,7 +66,7 @@ class ParkedEntryAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg
         self.message_user(request, f"{count} replayed; entries that are not parked were left alone.")
 
     @admin.action(description="Drop: forget parked and replayed entries", permissions=["delete"])
-    @asks_first("These entries are forgotten. Whoever waits for their answer waits until its time is over.")
+    @asks_first("These entries are deleted. Jobs that wait for them continue to wait until their deadline.")
     def drop(self, request: HttpRequest, entries: QuerySet[ParkedEntry]) -> None:
         done = entries.exclude(state=ParkedEntry.State.RETRYING)
         self.log_deletions(request, done)

@@ -16,7 +16,7 @@ from durable import pauses, worker_state
 from durable.admin_actions import ActionsMixin, ago, asks_first
 from durable.models import Pause, WorkerBeat
 
-FORGET_QUESTION = "The line goes away. Should the worker live after all, it comes back by itself."
+FORGET_QUESTION = "The row is removed. If the worker is still alive, it appears again."
 
 
 @admin.register(WorkerBeat)
@@ -76,7 +76,7 @@ class WorkerAdmin(ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
             self.log_change(request, worker, "Taken up again.")
         self.message_user(request, f"{len(chosen)} take up work again.")
 
-    @admin.action(description="Forget: it is gone for good", permissions=["change"])
+    @admin.action(description="Forget: it will not come back", permissions=["change"])
     @asks_first(FORGET_QUESTION)
     def forget(self, request: HttpRequest, workers: QuerySet[WorkerBeat]) -> None:
         silent = list(workers.filter(seen_at__lte=worker_state.fresh_since()))

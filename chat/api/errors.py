@@ -1,4 +1,4 @@
-"""Errors raised outside of a view, worded as the API words them."""
+"""Errors raised outside of a view, with the API's texts."""
 
 from __future__ import annotations
 
