@@ -65,7 +65,7 @@ class Runtime:
         self._local_ids: set[uuid.UUID] = set()
         self._failed_claims: dict[uuid.UUID, int] = {}
         self.pauses = Pauses()
-        self._buried: set[str] = set()
+        self._known_dead: set[str] = set()
         self.asked_to_drain = False
         self.on_drain: Callable[[bool], None] = lambda drain: None
         self.free_threads: Callable[[], int] = lambda: limits.SWEEP_BATCH
@@ -199,7 +199,7 @@ class Runtime:
             lambda: float(settings.COPILOT_SWEEP_SECONDS),
             self._rest_until_freed,
         )
-        threading.Thread(target=self._give_signs, name="sign-of-life", daemon=True).start()
+        threading.Thread(target=self._report_liveness, name="liveness", daemon=True).start()
         cancel_broadcast.listen(self.cancel)
 
     def start_threads(self) -> None:
@@ -226,13 +226,13 @@ class Runtime:
                     logger.warning("The %s could not reach the database: %s", name, error)
                     connection.close()
                 except Exception:  # without this thread the worker would silently lose its jobs
-                    logger.exception("The %s stumbled and goes on", name)
+                    logger.exception("The %s failed and continues", name)
                     connection.close()
                 rest(pause() * random.uniform(0.8, 1.0))  # noqa: S311
 
         threading.Thread(target=forever, name=name, daemon=True).start()
 
-    def _give_signs(self) -> None:
+    def _report_liveness(self) -> None:
         """Signal that this process is not frozen, however long the database takes."""
         while True:
             if self._loops_turn():
@@ -251,7 +251,7 @@ class Runtime:
         close_old_connections()
         failures = [self._renew(model, leases) for model, leases in self._by_model().items()]
         if self.queues:  # a pool's child only holds jobs; its parent is the worker
-            self._sign_of_life()
+            self._record_heartbeat()
         for failure in filter(None, failures):
             raise failure
 
@@ -287,7 +287,7 @@ class Runtime:
         elif cancel_wanted:
             lease.stop.set(StopReason.CANCELLED)
 
-    def _sign_of_life(self) -> None:
+    def _record_heartbeat(self) -> None:
         kind = ",".join(sorted(self.queues))[:MAX_KIND_CHARACTERS]
         process = str(process_identity.own_identity() or "")
         values = {"kind": kind, "seen_at": Job.clock.now(), "jobs": len(self.held()), "process": process}
@@ -310,9 +310,9 @@ class Runtime:
         fault_isolation.run_each(
             self._by_model().items(), lambda held: self._look_at(*held), what="Looking at held jobs"
         )
-        fault_isolation.try_one(self._obey, what="Reading what operators want")
-        fault_isolation.try_one(self._bury_neighbours, what="Freeing the jobs of dead workers")
-        fault_isolation.try_one(self._bury_silent, what="Noting that a worker elsewhere is dead")
+        fault_isolation.try_one(self._apply_operator_requests, what="Reading the requests of operators")
+        fault_isolation.try_one(self._free_jobs_of_dead_processes, what="Freeing the jobs of dead workers")
+        fault_isolation.try_one(self._record_silent_workers, what="Recording that a worker elsewhere is dead")
         if not self.draining.is_set():
             self._poke_what_fits()
             swept.send_robust(sender=Runtime, queues=self.queues)
@@ -353,7 +353,7 @@ class Runtime:
         with self._lock:  # without a broker they run on threads beside the pool
             return max(free, LOCAL_JOBS - len(self._local_ids))
 
-    def _obey(self) -> None:
+    def _apply_operator_requests(self) -> None:
         """Read operators' requests: pauses, and whether this worker should drain."""
         self.pauses = Pauses.read()
         wanted = WorkerBeat.objects.filter(name=self.owner, drain_requested_at__isnull=False).exists()
@@ -366,9 +366,9 @@ class Runtime:
             self.draining.clear()
         self.on_drain(wanted)
 
-    def _bury_neighbours(self) -> None:
+    def _free_jobs_of_dead_processes(self) -> None:
         """Free the jobs of dead processes on this machine at once instead of when their leases expire."""
-        others = WorkerBeat.objects.exclude(name__in=[self.owner, *self._buried]).exclude(process="")
+        others = WorkerBeat.objects.exclude(name__in=[self.owner, *self._known_dead]).exclude(process="")
         rows = [
             (name, process_identity.ProcessIdentity.parse(process), process)
             for name, process in others.values_list("name", "process")
@@ -379,13 +379,13 @@ class Runtime:
             if other is not None and process_identity.is_dead(other)
         ]
         for name, process in dead:
-            freed = self._bury(name, process, together=len(dead) > 1)
-            self._buried.add(name)
+            freed = self._free_dead_worker(name, process, together=len(dead) > 1)
+            self._known_dead.add(name)
             if freed:  # other workers find nothing left to free
-                logger.warning("The worker %s is dead; %d of its jobs go on elsewhere", name, freed)
+                logger.warning("The worker %s is dead; %d of its jobs continue elsewhere", name, freed)
 
-    def _bury_silent(self) -> None:
-        """Record that a worker on another machine died, known by its silence; its leases expire by themselves.
+    def _record_silent_workers(self) -> None:
+        """Record that a worker on another machine died, known by its silence; its leases expire on their own.
 
         Workers that died together with it may have been seen one heartbeat later.
         """
@@ -397,19 +397,19 @@ class Runtime:
         beats = limits.OVERDUE_BEATS * float(settings.COPILOT_HEARTBEAT_SECONDS)
         together = others.filter(seen_at__lt=Job.clock.after(-beats)).count() > 1
         for name, process in silent:
-            if self._note_death(name, process, together=together):
+            if self._record_death(name, process, together=together):
                 logger.warning("The worker %s has been silent for the length of a lease", name)
 
     @in_transaction
-    def _bury(self, name: str, process: str, *, together: bool) -> int:
+    def _free_dead_worker(self, name: str, process: str, *, together: bool) -> int:
         """Free what a dead worker held; return how many. Other workers find it recorded and change nothing."""
-        if not self._note_death(name, process, together=together):
+        if not self._record_death(name, process, together=together):
             return 0
         return sum(jobs.free(model, owner=name) for model in jobs.job_models())
 
     @staticmethod
     @in_transaction
-    def _note_death(name: str, process: str, *, together: bool) -> bool:
+    def _record_death(name: str, process: str, *, together: bool) -> bool:
         """Clear the suspects that this death shows to be innocent, once per worker. A worker that was only frozen is
         registered again by its next heartbeat."""
         if not WorkerBeat.objects.filter(name=name, process=process).update(process=""):
@@ -429,7 +429,7 @@ class Runtime:
             connection.close()
             return 0
         except Exception:  # raised by the hooks of a job model
-            logger.exception("The sweep of %s failed; that of the others goes on", model.__name__)
+            logger.exception("The sweep of %s failed; the others continue", model.__name__)
             return 0
         return len(found)
 
@@ -447,7 +447,7 @@ class Runtime:
             elif sent is Delivery.ENOUGH:
                 leave_to_sweep(model, job_id)
 
-    def lend_place(self, model: type[Job], job_id: uuid.UUID) -> None:
+    def run_on_extra_thread(self, model: type[Job], job_id: uuid.UUID) -> None:
         """Run a job on an extra thread, for a job that only waits for it.
 
         Otherwise workers full of waiting jobs would never run what those wait for.

@@ -293,7 +293,7 @@ class Driver:
         changes = self.suspended.columns()
         asks = changes["asks_person"]
         try:
-            self.lease.put_aside(lambda: self._before_waiting(asks), **self.progress(), **changes)
+            self.lease.suspend(lambda: self._before_waiting(asks), **self.progress(), **changes)
         except Woken:
             self._check_wakes()
             return False

@@ -112,7 +112,9 @@ def test_a_login_is_not_handed_to_a_block_that_does_not_say_where_it_sends(ada: 
 def test_a_login_without_a_server_is_sent_nowhere_and_says_where_to_bind_it(ada: User) -> None:
     row = unbound_login(ada)
     for chosen in ("", str(row.pk)):
-        with pytest.raises(CredentialUnbound, match=r"Old mail is not bound to a server yet.* Open credentials"):
+        with pytest.raises(
+            CredentialUnbound, match=r"Old mail is not bound to a server yet.* Open credentials"
+        ):
             find(ada, "smtp", host="mail.example.com", port=587, credentials_id=chosen)
     with pytest.raises(CredentialUnbound):
         find(ada, "smtp", credentials_id=str(row.pk))

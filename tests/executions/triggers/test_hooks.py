@@ -95,7 +95,10 @@ def test_a_chosen_trigger_block_that_is_gone_fails_the_call_with_the_reason(call
     save_graph(called, greeter_graph())
     call(shown)
     delivery = TriggerDelivery.objects.get()
-    assert (delivery.state, "no longer has a trigger block with the id 'hook'" in delivery.error) == ("failed", True)
+    assert (delivery.state, "no longer has a trigger block with the id 'hook'" in delivery.error) == (
+        "failed",
+        True,
+    )
     assert not Execution.objects.exists()
 
 
