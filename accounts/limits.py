@@ -5,7 +5,7 @@ from __future__ import annotations
 # --- event log and delivery ------------------------------------------------------------------------
 TICKET_SECONDS = 30
 MAX_WAITS_PER_USER = 20  # requests that wait for an answer, such as `?wait=`
-WAIT_PLACE_GRACE_SECONDS = 60.0  # the place of a process that died is free again so long after its wait
+WAIT_PLACE_GRACE_SECONDS = 60.0  # the slot of a dead process is freed this long after its wait
 WAIT_THREADS = 8  # in which waiting requests of one process look at their rows
 
 # --- accounts --------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from chat.models import Session, Turn, TurnWait
 def may_start(turn_id: uuid.UUID) -> bool:
     """Return whether a turn heads its session's queue and its user has room. Locks the session and the user.
 
-    The session is locked before the turn, as by whoever writes an input; in the other order the two would deadlock.
+    The session is locked before the turn, as when an input is written; the other order could deadlock.
     """
     needed = ("status", "user_id", "session__user_id", "session__visitor_id")
     locked = Turn.objects.select_related("session").select_for_update(of=("session",), no_key=True)

@@ -27,7 +27,7 @@ def connect() -> None:
 def continue_session(sender: Any, operation: Operation, **kwargs: Any) -> None:
     """Queue the continuation turn of an operation, inside the transaction that ends it.
 
-    Once: its client_id names the operation. A cancelled operation gets none; whoever cancelled it knows.
+    Once: its client_id names the operation. A cancelled operation gets none.
     """
     if operation.status == Operation.CANCELLED:
         return

@@ -1,10 +1,10 @@
 """Refusals of the chat API.
 
 Refusal
-├── SessionBusy           409  the input said: reject while running
+├── SessionBusy           409  a turn is running, and the input says to reject then
 ├── TooManyTurns          429  over the in-flight limit
 ├── NotQueued             409  the turn has started or ended
-├── NothingToRetry        409  the session has no turn to answer anew
+├── NothingToRetry        409  the session has no turn to regenerate
 ├── NotAuthorised         401  neither the site's key nor the operation's signature
 ├── CompletionTooLarge    413  refused before the body is read
 └── NoKeyConfigured       503  INTERNAL_API_KEY is unset and nothing is signed
@@ -40,7 +40,7 @@ class NotQueued(Refusal):
 
 
 class NothingToRetry(Refusal):
-    """This session has no finished turn that could be answered anew."""
+    """This session has no finished turn to regenerate."""
 
     status = HTTPStatus.CONFLICT
     code = "nothing_to_retry"

@@ -22,7 +22,7 @@ class TurnStarted:
 
 @dataclass(frozen=True, slots=True)
 class AttemptStarted:
-    """A new attempt started, or a step is asked again: what was shown of this and later steps is void."""
+    """A new attempt started, or a step is requested again: discard what was shown of this and later steps."""
 
     attempt: int
     reset_to_step: int
@@ -113,7 +113,7 @@ class ToolFailed:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalAsked:
-    """A person must decide a review before the call can go on."""
+    """A person must decide a review before the call can continue."""
 
     call_id: str
     review_id: str
@@ -157,7 +157,7 @@ class ExecutionUpdate:
 
 @dataclass(frozen=True, slots=True)
 class StatusNote:
-    """What is happening now. Transient."""
+    """The current activity. Transient."""
 
     message: str
     detail: dict[str, Any]

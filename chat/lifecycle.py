@@ -25,7 +25,7 @@ class TurnLifecycle(Lifecycle[Turn]):
         return admission.startable(queued)
 
     def claimed(self, job: Turn, attempt: NewAttempt) -> None:
-        """Record the attempt and open its log: with `start` once per turn, else with where it goes on."""
+        """Record the attempt and open its log: with `start` once per turn, else with its position."""
         turn_log.open_attempt(job, attempt)
 
     def ended_unowned(self, job: Turn) -> None:

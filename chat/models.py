@@ -270,7 +270,7 @@ class Turn(Job):
 
 
 class TurnWait(models.Model):
-    """A tool call that only waits. The row survives a crash, so that whoever ends the turn knows what to stop."""
+    """A tool call that only waits. The row survives a crash, so that the end of the turn can stop what it waits for."""
 
     key = models.CharField(max_length=255, unique=True, help_text="Key of the tool call.")
     turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="waits")

@@ -37,7 +37,7 @@ FREE_READS = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Snapshot:
-    """The chunks of a turn up to its last commit; `at` is the position where the log goes on."""
+    """The chunks of a turn up to its last commit; `at` is the position where the log continues."""
 
     at: Position
     chunks: list[str]

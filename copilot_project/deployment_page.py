@@ -69,7 +69,7 @@ ROLES = {
 
 
 def deployment_page() -> str:
-    """Return the page with its tables generated anew."""
+    """Return the page with its tables regenerated."""
     return MARKED.sub(lambda found: found[1] + TABLES[found[2]]() + found[3], PAGE.read_text())
 
 

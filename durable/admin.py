@@ -19,7 +19,7 @@ from durable.after_commit import after_commit
 from durable.models import ParkedEntry, Pause, WorkerBeat
 from durable.redis import RedisError
 
-FORGET_QUESTION = "The line goes away. Should the worker live after all, it comes back by itself."
+FORGET_QUESTION = "The row is removed. If the worker is still alive, it appears again."
 
 
 @admin.register(ParkedEntry)
@@ -66,7 +66,7 @@ class ParkedEntryAdmin(GeneratedRows, ActionsMixin, admin.ModelAdmin):  # type: 
         self.message_user(request, f"{count} replayed; entries that are not parked were left alone.")
 
     @admin.action(description="Drop: forget parked and replayed entries", permissions=["delete"])
-    @asks_first("These entries are forgotten. Whoever waits for their answer waits until its time is over.")
+    @asks_first("These entries are deleted. Jobs that wait for them continue to wait until their deadline.")
     def drop(self, request: HttpRequest, entries: QuerySet[ParkedEntry]) -> None:
         done = entries.exclude(state=ParkedEntry.State.RETRYING)
         self.log_deletions(request, done)
@@ -130,7 +130,7 @@ class WorkerAdmin(PermanentRows, ActionsMixin, admin.ModelAdmin):  # type: ignor
         after_commit(sweep_broadcast.broadcast)
         self.message_user(request, f"{len(chosen)} take up work again.")
 
-    @admin.action(description="Forget: it is gone for good", permissions=["change"])
+    @admin.action(description="Forget: it will not come back", permissions=["change"])
     @asks_first(FORGET_QUESTION)
     def forget(self, request: HttpRequest, workers: QuerySet[WorkerBeat]) -> None:
         silent = list(workers.filter(seen_at__lte=worker_state.fresh_since()))

@@ -31,7 +31,7 @@ ENDS = {
     "week": ("in the last week", timedelta(days=7)),
 }
 FAIL_QUESTION = "This ends them now as failed. What they have done stays, what they had not finished is lost."
-CANCEL_QUESTION = "This stops them for good. What they have done stays; whoever waits for them is told."
+CANCEL_QUESTION = "This stops them permanently. What they have done stays; what waits for them is notified."
 
 
 class StuckFilter(admin.SimpleListFilter):
@@ -41,7 +41,7 @@ class StuckFilter(admin.SimpleListFilter):
     parameter_name = "stuck"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("yes", "over: nobody holds it")]
+        return [("yes", "lease expired")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         if self.value() != "yes":
@@ -85,7 +85,7 @@ class JobActions(ActionsMixin):
     def state(self, job: Job) -> SafeString:
         stuck = not job.is_terminal and is_stuck(job)
         name = "stuck" if stuck else job.status.lower()
-        text = f"{job.status}, nobody holds it" if stuck else job.status
+        text = f"{job.status}, lease expired" if stuck else job.status
         return format_html('<span class="state state-{}">{}</span>', name, text)
 
     @admin.display(description="queued", ordering="queued_at")
@@ -133,7 +133,7 @@ class JobActions(ActionsMixin):
         log_stops(self, request, [job for job in queryset if self.stop(job)])
 
     @admin.action(
-        description="Release: take it from its worker, for another to go on with", permissions=["change"]
+        description="Release: take it from its worker, so that another continues it", permissions=["change"]
     )
     def release(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         given = [job for job in queryset if jobs.release(type(job), job.pk)]
@@ -142,7 +142,7 @@ class JobActions(ActionsMixin):
             self.log_change(request, job, "Released.")
         self.message_user(request, f"{len(given)} released; only what runs can be.")
 
-    @admin.action(description="Mark failed: end it now, whatever it is at", permissions=["change"])
+    @admin.action(description="Mark failed: end it now, in any state", permissions=["change"])
     @asks_first(FAIL_QUESTION)
     def mark_failed(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         ended = [job for job in queryset if jobs.mark_failed(type(job), job.pk)]

@@ -1,4 +1,4 @@
-"""Time as the database tells it, so that hosts with wrong clocks agree on leases."""
+"""The database's time, so that hosts with different clocks agree on leases."""
 
 from __future__ import annotations
 

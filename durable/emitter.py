@@ -33,7 +33,7 @@ class UnsealedEvent:
         return self._body or ""
 
     def seal(self) -> str:
-        """Encode the event for good; only the body is kept, because open events may be many."""
+        """Encode the event once; only the body is kept, because there may be many open events."""
         body = self.body
         self.room = 0
         self.event = None

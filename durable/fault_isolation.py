@@ -43,7 +43,7 @@ def try_one(work: Callable[[], object], *, what: str, item: object = None) -> bo
     except Exception as error:  # one user's row must not stop the work for others
         if is_outage(error) or (connection.in_atomic_block and is_conflict(error)):
             raise
-        logger.exception("%s failed%s; the others go on", what, "" if item is None else f" for {item}")
+        logger.exception("%s failed%s; the others continue", what, "" if item is None else f" for {item}")
         return False
     return True
 

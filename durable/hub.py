@@ -30,7 +30,9 @@ class Subscription:
     def __init__(self) -> None:
         self.listeners: dict[object, News] = {}
         self.confirmed = asyncio.Event()
-        self.missed = False  # somebody listened while Redis was down: they check the state once it is back
+        self.missed = (
+            False  # a listener was added while Redis was down: it checks the state once Redis is back
+        )
 
     def tell(self, payload: str | None) -> None:
         for news in tuple(self.listeners.values()):
@@ -82,7 +84,7 @@ class Hub:
                 await subscription.confirmed.wait()
         except TimeoutError:
             subscription.missed = True
-            logger.warning("Redis did not confirm a subscription; listening goes on without it")
+            logger.warning("Redis did not confirm a subscription; continuing without it")
 
     def _release(self, channel: str, subscription: Subscription, token: object) -> None:
         """Unsubscribe without waiting, so that a cancelled listener cannot leave its subscription behind."""
@@ -109,7 +111,7 @@ class Hub:
             except (RedisError, OSError) as error:
                 logger.warning("The hub lost Redis: %s", error)
             except Exception:  # without this the hub would be silent for the life of the process
-                logger.exception("The hub stumbled and starts anew")
+                logger.exception("The hub failed and restarts")
             await self._disconnect()
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
@@ -181,7 +183,7 @@ class Hub:
     async def _unsubscribe(self, channel: str) -> None:
         async with self._sending:
             if self._connection is None or channel in self._subscriptions:
-                return  # somebody came back meanwhile
+                return  # a listener was added meanwhile
             try:
                 await self._say("UNSUBSCRIBE", channel)
             except (RedisError, OSError):
@@ -189,7 +191,7 @@ class Hub:
 
     async def _say(self, *words: str) -> None:
         if not self._connection.is_connected:
-            raise RedisAway("The connection was closed")  # sending would connect anew, without subscriptions
+            raise RedisAway("The connection was closed")  # sending would reconnect, without subscriptions
         await answer(self._connection.send_command(*words, check_health=False))
 
 

@@ -47,14 +47,14 @@ def claim(model: type[Job], job_id: uuid.UUID, *, owner: str) -> Lease | None:
         return None  # read before the transaction, which on SQLite would block all other writers
     try:
         lease = _take(model, job_id, owner, left, above=event_log.newest_attempt(job_id))
-    except NotToBeHad:
+    except ClaimConflict:
         return None
     if lease is not None:
         lease.emitter.release()
     return lease
 
 
-class NotToBeHad(Exception):
+class ClaimConflict(Exception):
     """Another claim won a constraint of this job model, such as one active turn per session."""
 
 
@@ -122,7 +122,7 @@ def _mark(model: type[Job], job_id: uuid.UUID, owner: str, left: LeftBy, above: 
             run_at=None,
         )  # fmt: skip
     except IntegrityError as error:
-        raise NotToBeHad from error  # leaves the transaction, which PostgreSQL has aborted
+        raise ClaimConflict from error  # leaves the transaction, which PostgreSQL has aborted
     return bool(taken)
 
 
@@ -325,11 +325,11 @@ def request_cancel(model: type[Job], job_id: uuid.UUID) -> bool:
 
 def end_if_cancelled(model: type[Job], job_id: uuid.UUID) -> bool:
     """End a suspended job that was asked to stop: no worker holds it that could do so."""
-    aside = Q(status=model.WAITING) | Q(status=model.RUNNING, owner="")
+    unheld = Q(status=model.WAITING) | Q(status=model.RUNNING, owner="")
     asked = Q(cancel_requested_at__isnull=False)
-    if not model._default_manager.filter(aside, asked, pk=job_id).exists():
+    if not model._default_manager.filter(unheld, asked, pk=job_id).exists():
         return False
-    return end_unowned(model, job_id, aside & asked, status=model.CANCELLED, reason="cancelled")
+    return end_unowned(model, job_id, unheld & asked, status=model.CANCELLED, reason="cancelled")
 
 
 def force_cancel(model: type[Job], job_id: uuid.UUID) -> bool:
@@ -370,7 +370,9 @@ def end_unowned(
     except Exception as fault:  # raised by lifecycle hooks, which read outside content
         if not fault_isolation.is_fault(fault):
             raise
-        logger.exception("A job could not be closed; it is ended as it is", extra={"job_id": str(job_id)})
+        logger.exception(
+            "A job could not be closed; it is ended without its closing", extra={"job_id": str(job_id)}
+        )
     return _end_row(model, job_id, condition, **columns, error=unclosed(error))
 
 

@@ -136,7 +136,7 @@ class Lease:
             except Exception:
                 if not once.committed:
                     raise
-                logger.exception("What was to happen after a commit failed; the commit itself stands")
+                logger.exception("A callback after a commit failed; the commit itself is unaffected")
             self.commits += 1
             self.renewed_at = asked_at
             if changes.get("status") in self.model.TERMINAL:
@@ -232,7 +232,7 @@ class Lease:
         self._end(lambda: None, (), status=status, end_reason=reason, error=NOT_SAVED)
 
     def _end(self, work: Callable[[], object], events: Sequence[Event], **columns: Any) -> None:
-        self.commit(work, events=events, **columns, ended_at=self.model.clock.now(), **given_back())
+        self.commit(work, events=events, **columns, ended_at=self.model.clock.now(), **released_columns())
         self.ended_as = (columns["status"], columns["end_reason"])
         self.unsaved_end = None
         self._is_over()
@@ -268,21 +268,21 @@ class Lease:
         """Release the job to wait in the database; a sweep pokes it when it is due."""
         self.emitter.abandon()
         due: dict[str, Any] = {"status": self.model.WAITING, "run_at": self.model.clock.after(seconds)}
-        self.commit(work, events=events, **changes, **due, **given_back())
+        self.commit(work, events=events, **changes, **due, **released_columns())
         self._is_over()
 
-    def put_aside(self, work: Callable[[], object], **changes: Any) -> None:
+    def suspend(self, work: Callable[[], object], **changes: Any) -> None:
         """Free this worker: the job waits until it is woken, or due at the `run_at` in `changes`.
 
         Nothing changes when `work` raises.
         """
-        self.commit(work, status=self.model.WAITING, **changes, **given_back())
+        self.commit(work, status=self.model.WAITING, **changes, **released_columns())
         self._is_over()
 
     def hand_over(self) -> None:
         """Release the job, still running, for another worker to claim at once."""
         self.emitter.abandon()
-        self.commit(lambda: None, **given_back())
+        self.commit(lambda: None, **released_columns())
         self._is_over()
 
     def _is_over(self) -> None:
@@ -337,7 +337,7 @@ class Transaction(Generic[T]):
         self.committed = True
 
 
-def given_back() -> dict[str, Any]:
+def released_columns() -> dict[str, Any]:
     return {"owner": "", "lease_until": None}
 
 

@@ -18,7 +18,7 @@ J = TypeVar("J", bound=Job)
 
 
 class NewAttempt(Protocol):
-    """The attempt that a claim begins; a Lease is one."""
+    """The attempt that a claim starts; a Lease is one."""
 
     @property
     def cause(self) -> Cause: ...

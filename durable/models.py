@@ -79,7 +79,7 @@ class Job(models.Model):
 
     @classmethod
     def live(cls) -> models.QuerySet[Self]:
-        """Return the jobs that have not ended. Queries that start here cost what is live, not what ever was."""
+        """Return the jobs that have not ended. Queries on it cost time proportional to the live jobs only."""
         return cls._default_manager.filter(status__in=cls.LIVE)
 
     def log_context(self) -> dict[str, Any]:

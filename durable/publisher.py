@@ -94,7 +94,7 @@ class Sender:
                 current_app.send_task(
                     task_name,
                     args=list(args),
-                    queue=queue,  # type: ignore[arg-type]  # a Queue is as good as its name
+                    queue=queue,  # type: ignore[arg-type]  # accepts a Queue as well as a name
                     producer=producer,
                     retry=False,
                     ignore_result=True,

@@ -1,4 +1,4 @@
-"""Secrets in what is shown: recognised by their names, and replaced."""
+"""Redaction of displayed values: secrets are recognised by their names, and replaced."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Errors that refuse a request, whichever way it came: HTTP, websocket, tool call, schedule or admin action.
+"""Errors that refuse a request, by any channel: HTTP, websocket, tool call, schedule or admin action.
 
 Refusal              400
 ├── NotFound         404  clients cannot tell what is missing from what belongs to someone else
-└── InvalidFields    400  with what is wrong with each field
+└── InvalidFields    400  with the problems of each field
 
 `copilot_project.errors` translates them for the HTTP API, `tools.errors` for the model.
 """
@@ -45,6 +45,6 @@ class InvalidFields(Refusal):
     code = "invalid"
 
     def __init__(self, fields: Mapping[str, Sequence[str]]) -> None:
-        """`fields` says what is wrong with each field, by its dotted path."""
+        """`fields` has the problem of each field, by its dotted path."""
         self.fields = {path: list(texts) for path, texts in fields.items()}
         super().__init__(" ".join(text for texts in self.fields.values() for text in texts))

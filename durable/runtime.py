@@ -67,7 +67,7 @@ class Runtime:
         self._local_ids: set[uuid.UUID] = set()
         self._failed_claims: dict[uuid.UUID, int] = {}
         self.pauses = Pauses()
-        self._buried: set[str] = set()
+        self._known_dead: set[str] = set()
         self.asked_to_drain = False
         self.on_drain: Callable[[bool], None] = lambda drain: None
         self.free_threads: Callable[[], int] = lambda: limits.SWEEP_BATCH
@@ -203,7 +203,7 @@ class Runtime:
             lambda: float(settings.COPILOT_SWEEP_SECONDS),
             self._rest_until_freed,
         )
-        threading.Thread(target=self._give_signs, name="sign-of-life", daemon=True).start()
+        threading.Thread(target=self._report_liveness, name="liveness", daemon=True).start()
         cancellation.listen(self.cancel)
         sweep_broadcast.listen(self._pace.hurry)
 
@@ -231,13 +231,13 @@ class Runtime:
                     logger.warning("The %s could not reach the database: %s", name, error)
                     connection.close()
                 except Exception:  # without this thread the worker would silently lose its jobs
-                    logger.exception("The %s stumbled and goes on", name)
+                    logger.exception("The %s failed and continues", name)
                     connection.close()
                 rest(pause() * random.uniform(0.8, 1.0))  # noqa: S311
 
         threading.Thread(target=forever, name=name, daemon=True).start()
 
-    def _give_signs(self) -> None:
+    def _report_liveness(self) -> None:
         """Signal that this process is not frozen, however long the database takes."""
         while True:
             if self._loops_turn():
@@ -256,7 +256,7 @@ class Runtime:
         close_old_connections()
         failures = [self._renew(model, leases) for model, leases in self._by_model().items()]
         if self.queues:  # a pool's child only holds jobs; its parent is the worker
-            self._sign_of_life()
+            self._record_heartbeat()
         for failure in filter(None, failures):
             raise failure
 
@@ -292,7 +292,7 @@ class Runtime:
         elif cancel_wanted:
             lease.stop.set(StopReason.CANCELLED)
 
-    def _sign_of_life(self) -> None:
+    def _record_heartbeat(self) -> None:
         kind = ",".join(sorted(self.queues))[:MAX_KIND_CHARACTERS]
         process = str(process_identity.own_identity() or "")
         values = {"kind": kind, "seen_at": Job.clock.now(), "jobs": len(self.held()), "process": process}
@@ -317,19 +317,21 @@ class Runtime:
             self._by_model().items(), lambda held: self._look_at(*held), what="Looking at held jobs"
         )
         self._seen = SweepState()
-        fault_isolation.try_one(self._look_around, what="Reading what there is to sweep")
-        fault_isolation.try_one(lambda: self._obey(self._seen), what="Reading what operators want")
+        fault_isolation.try_one(self._read_state, what="Reading what there is to sweep")
         fault_isolation.try_one(
-            lambda: self._bury_neighbours(self._seen), what="Freeing the jobs of dead workers"
+            lambda: self._apply_operator_requests(self._seen), what="Reading the requests of operators"
         )
         fault_isolation.try_one(
-            lambda: self._bury_silent(self._seen), what="Noting that a worker elsewhere is dead"
+            lambda: self._free_jobs_of_dead_processes(self._seen), what="Freeing the jobs of dead workers"
+        )
+        fault_isolation.try_one(
+            lambda: self._record_silent_workers(self._seen), what="Recording that a worker elsewhere is dead"
         )
         if not self.draining.is_set():
             self._poke_what_fits()
             swept.send_robust(sender=Runtime, queues=self.queues, idle_models=self._seen.idle_models)
 
-    def _look_around(self) -> None:
+    def _read_state(self) -> None:
         self._seen = SweepState.read()
 
     def _look_at(self, model: type[Job], leases: Sequence[Lease]) -> None:
@@ -357,13 +359,13 @@ class Runtime:
 
     def _misses_neighbour(self) -> bool:
         """Return whether a worker on this machine has died since the last sweep, without asking the database."""
-        return bool(self._dead_neighbours(self._seen))
+        return bool(self._dead_processes(self._seen))
 
-    def _dead_neighbours(self, seen: SweepState) -> list[WorkerSeen]:
+    def _dead_processes(self, seen: SweepState) -> list[WorkerSeen]:
         return [
             worker
-            for worker in seen.neighbours(self.owner)
-            if worker.name not in self._buried
+            for worker in seen.others(self.owner)
+            if worker.name not in self._known_dead
             and (identity := worker.identity) is not None
             and process_identity.is_dead(identity)
         ]
@@ -388,8 +390,8 @@ class Runtime:
         with self._lock:  # without a broker they run on threads beside the pool
             return max(free, LOCAL_JOBS - len(self._local_ids))
 
-    def _obey(self, seen: SweepState | None = None) -> None:
-        """Obey operators' requests: pauses, and whether this worker should drain."""
+    def _apply_operator_requests(self, seen: SweepState | None = None) -> None:
+        """Read operators' requests: pauses, and whether this worker should drain."""
         seen = seen or SweepState.read()
         self.pauses = Pauses.read() if seen.has_pauses else Pauses()
         wanted = any(worker.name == self.owner and worker.is_asked_to_drain for worker in seen.workers)
@@ -402,36 +404,36 @@ class Runtime:
             self.draining.clear()
         self.on_drain(wanted)
 
-    def _bury_neighbours(self, seen: SweepState | None = None) -> None:
+    def _free_jobs_of_dead_processes(self, seen: SweepState | None = None) -> None:
         """Free the jobs of dead processes on this machine at once instead of when their leases expire."""
-        dead = self._dead_neighbours(seen or SweepState.read())
+        dead = self._dead_processes(seen or SweepState.read())
         for worker in dead:
-            freed = self._bury(worker.name, worker.process, together=len(dead) > 1)
-            self._buried.add(worker.name)
+            freed = self._free_dead_worker(worker.name, worker.process, together=len(dead) > 1)
+            self._known_dead.add(worker.name)
             if freed:  # other workers find nothing left to free
-                logger.warning("The worker %s is dead; %d of its jobs go on elsewhere", worker.name, freed)
+                logger.warning("The worker %s is dead; %d of its jobs continue elsewhere", worker.name, freed)
 
-    def _bury_silent(self, seen: SweepState | None = None) -> None:
-        """Record that a worker on another machine died, known by its silence; its leases expire by themselves.
+    def _record_silent_workers(self, seen: SweepState | None = None) -> None:
+        """Record that a worker on another machine died, known by its silence; its leases expire on their own.
 
         Workers that died together with it may have been seen one heartbeat later.
         """
-        others = (seen or SweepState.read()).neighbours(self.owner)
+        others = (seen or SweepState.read()).others(self.owner)
         together = sum(worker.is_overdue for worker in others) > 1
         for worker in others:
-            if worker.is_silent and self._note_death(worker.name, worker.process, together=together):
+            if worker.is_silent and self._record_death(worker.name, worker.process, together=together):
                 logger.warning("The worker %s has been silent for the length of a lease", worker.name)
 
     @in_transaction
-    def _bury(self, name: str, process: str, *, together: bool) -> int:
+    def _free_dead_worker(self, name: str, process: str, *, together: bool) -> int:
         """Free what a dead worker held; return how many. Other workers find it recorded and change nothing."""
-        if not self._note_death(name, process, together=together):
+        if not self._record_death(name, process, together=together):
             return 0
         return sum(jobs.free(model, owner=name) for model in jobs.job_models())
 
     @staticmethod
     @in_transaction
-    def _note_death(name: str, process: str, *, together: bool) -> bool:
+    def _record_death(name: str, process: str, *, together: bool) -> bool:
         """Clear the suspects that this death shows to be innocent, once per worker. A worker that was only frozen is
         registered again by its next heartbeat."""
         if not WorkerBeat.objects.filter(name=name, process=process).update(process=""):
@@ -451,7 +453,7 @@ class Runtime:
             connection.close()
             return 0
         except Exception:  # raised by the hooks of a job model
-            logger.exception("The sweep of %s failed; that of the others goes on", model.__name__)
+            logger.exception("The sweep of %s failed; the others continue", model.__name__)
             return 0
         return len(found)
 
@@ -469,7 +471,7 @@ class Runtime:
             elif sent is Delivery.ENOUGH:
                 leave_to_sweep(model, job_id)
 
-    def lend_place(self, model: type[Job], job_id: uuid.UUID) -> None:
+    def run_on_extra_thread(self, model: type[Job], job_id: uuid.UUID) -> None:
         """Run a job on an extra thread, for a job that only waits for it.
 
         Otherwise workers full of waiting jobs would never run what those wait for.

@@ -53,7 +53,7 @@ class StatusField(StatusColumn):
 
 
 class Literal(lookups.Lookup):
-    """Write plain words into the SQL instead of binding them; anything else is bound as usual."""
+    """Write plain identifiers into the SQL instead of binding them; anything else is bound as usual."""
 
     def process_rhs(self, compiler: Any, connection: Any) -> Any:
         sql, params = super().process_rhs(compiler, connection)

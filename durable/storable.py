@@ -127,7 +127,7 @@ def _too_deep(levels: int) -> NotStorable:
 
 def _check_key(key: object) -> None:
     if type(key) is not str:
-        raise NotStorable(f"an object has the key {key!r}, which is no text")
+        raise NotStorable(f"an object has the key {key!r}, which is not text")
     if len(key) > limits.MAX_KEY_CHARACTERS:
         raise NotStorable(f"an object has a key of {len(key):,} characters")
 

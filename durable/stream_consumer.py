@@ -90,7 +90,7 @@ class Consumer:
             except (DatabaseError, InterfaceError) as error:
                 logger.warning("The database does not answer, trying again: %s", error)
             except Exception:  # the outermost loop of its process must not end silently
-                logger.exception("The consumer stumbled and goes on")
+                logger.exception("The consumer failed and continues")
             connection.close()
             self._retry_at = time.monotonic()
             stop.wait(pause)

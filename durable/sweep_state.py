@@ -64,7 +64,7 @@ class SweepState:
             at_rest=not any(moves),
         )
 
-    def neighbours(self, owner: str) -> list[WorkerSeen]:
+    def others(self, owner: str) -> list[WorkerSeen]:
         """Return the other workers whose death is not recorded yet."""
         return [worker for worker in self.workers if worker.process and worker.name != owner]
 

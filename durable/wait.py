@@ -107,5 +107,5 @@ async def _try(look: Callable[[], Awaitable[T | None]]) -> T | None:
     try:
         return await look()
     except (OperationalError, InterfaceError) as error:
-        logger.warning("Somebody waits for a job while the database is away: %s", error)
+        logger.warning("Waiting for a job while the database is unavailable: %s", error)
         return None

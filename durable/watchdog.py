@@ -53,7 +53,7 @@ def _forever(consumer: Any) -> None:
         try:
             _look(consumer)
         except Exception:  # a dead watchdog would guard nothing
-            logger.exception("The watchdog stumbled and goes on")
+            logger.exception("The watchdog failed and continues")
 
 
 def _look(consumer: Any) -> None:

@@ -243,7 +243,7 @@ class Writer:
         try:
             parcel.emitter.on_fenced()
         except Exception:  # the job's own fault; its commits are fenced anyway
-            logger.exception("A fenced job could not be told")
+            logger.exception("A fenced job could not be notified")
 
     # --- the connection -------------------------------------------------------------------------
 

@@ -41,32 +41,36 @@ MAX_EXECUTION_SECONDS = 24 * 3600.0  # of work; waiting for a person or a time d
 MAX_NODE_EXECUTIONS = 100_000
 MAX_AGENT_DEPTH = 5
 MAX_INPUT_BYTES = 4 * 1024 * 1024  # of one execution, all inputs together
-MAX_STORED_VALUE_BYTES = 256 * 1024  # larger ones are kept as a file
+MAX_STORED_VALUE_BYTES = 256 * 1024  # larger ones are stored as a file
 MAX_NODE_OUTPUT_BYTES = 64 * 1024 * 1024
-MAX_SHOWN_OUTPUT_CHARACTERS = 500  # in live news
+MAX_SHOWN_OUTPUT_CHARACTERS = 500  # in live updates
 PARALLEL_NODES = 64  # of one execution
 NODE_THREADS_PER_USER = 128
 NODE_THREAD_IDLE_SECONDS = 10.0
-NODE_PATIENCE_SECONDS = 0.005  # a run that no thread takes for so long gets more threads
-NODE_STOP_SECONDS = 1.0  # a block that does not listen is left behind after it
+NODE_PATIENCE_SECONDS = 0.005  # if no thread takes a run for this long, the pool gets more threads
+NODE_STOP_SECONDS = 1.0  # a block that has not stopped after it is abandoned
 EARLY_OUTPUT_SECONDS = 0.05  # outputs of a run that takes longer are passed on before its end
-WAVE_SECONDS = 0.006  # ends of quick runs are gathered for so long before they are committed
-WAVE_RUNS = 256
+COMMIT_BATCH_SECONDS = 0.006  # how long ends of quick runs are collected for one commit
+COMMIT_BATCH_RUNS = 256
 EXECUTION_TICK_SECONDS = 1.0
-OUTPUTS_GROWTH = 1.25  # outputs of a running execution are written again once there are so many times as many
-OUTPUTS_STALE_SECONDS = 30.0  # or after so long
-SUB_AGENT_PATIENCE_SECONDS = 2.0  # a parent waits so long with its worker, then without
+OUTPUTS_GROWTH = (
+    1.25  # outputs of a running execution are written again when their number has grown by this factor
+)
+OUTPUTS_STALE_SECONDS = 30.0  # or after this long
+SUB_AGENT_PATIENCE_SECONDS = 2.0  # a parent holds its worker for this long, then it is suspended
 INLINE_WAIT_SECONDS = 5.0  # longer waits of a block free the worker
-PARKED_LOOK_SECONDS = 600.0  # what waits for another job looks for itself, should its call have been lost
+PARKED_LOOK_SECONDS = (
+    600.0  # a run that waits for another job checks it this often, in case a wake-up was lost
+)
 EXECUTION_NEWS_GAP_SECONDS = 0.25
 MAX_NEWS_NODES = 50
 MAX_SHOWN_NODES = 1_000
 EXECUTION_CANCEL_SECONDS = 5.0
 MAX_BLOCK_WAIT_SECONDS = MAX_TOOL_WAIT_SECONDS
-MAX_LIVE_BLOCK_RUNS_PER_USER = 50  # blocks by themselves, over HTTP
+MAX_LIVE_BLOCK_RUNS_PER_USER = 50  # single blocks, over HTTP
 MAX_RUNNING_BLOCK_RUNS_PER_USER = 8
-BLOCK_QUEUE_SECONDS = 30.0  # a request waits so much longer than a block may take, for a worker to be free
-BLOCK_RUN_KEEP_SECONDS = 86_400.0  # the same sent again is answered from the row for so long
+BLOCK_QUEUE_SECONDS = 30.0  # a request waits this much longer than a block may take, for a free worker
+BLOCK_RUN_KEEP_SECONDS = 86_400.0  # how long a repeated request is answered from the row
 
 # --- operations ------------------------------------------------------------------------------------
 MAX_OPERATION_SECONDS = 3600.0
@@ -82,12 +86,10 @@ MAX_HOOK_BYTES = 1024 * 1024
 MAX_HOOK_HEADERS = 60
 MAX_HOOK_HEADER_CHARACTERS = 500
 HOOK_CALLS_PER_MINUTE = 300  # of one trigger
-HOOK_REFUSALS_PER_MINUTE = 10  # that are written down
+HOOK_REFUSALS_PER_MINUTE = 10  # that are logged
 HOOK_PATIENCE_SECONDS = 5.0  # a stored call that is not started by then is started by a worker's sweep
 HOOK_TRIES = 8
-HOOK_REPLAY_SECONDS = (
-    86_400.0  # the same body under a signature of the body alone is the same call for so long
-)
+HOOK_REPLAY_SECONDS = 86_400.0  # how long the same body counts as the same call, if only the body is signed
 HOOK_FIRST_PAUSE_SECONDS = 10.0
 HOOK_GRACE_SECONDS = 86_400.0  # of an old secret
 MAX_HOOK_GRACE_SECONDS = 7 * 86_400.0

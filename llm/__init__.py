@@ -1,4 +1,4 @@
-"""The language model behind one small interface; `openai` is imported at the first question, not with this package."""
+"""The language model behind one small interface; `openai` is imported at the first request, not with this package."""
 
 from llm.carry import CARRY, Carry
 from llm.catalog import ModelInfo

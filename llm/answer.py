@@ -1,4 +1,4 @@
-"""One answer as it grows: what a dialect reads becomes deltas on the way and a completion at the end."""
+"""One streamed answer: collects what a dialect reads into deltas, and into a completion at the end."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class GrowingCall:
 
 
 class AnswerCollector(ABC):
-    """Collects one stream; `take` raises TryFailed as soon as the stream makes no sense.
+    """Collects one stream; `take` raises TryFailed as soon as the stream is invalid.
 
     A dialect implements `_take_chunk`, which reads one event and calls the methods below it.
     """
@@ -84,16 +84,16 @@ class AnswerCollector(ABC):
         self.reported_cost: Decimal | None = None
 
     def take(self, events: list[bytes]) -> None:
-        """Read the events of one network read; neighbouring pieces of text go out as one delta."""
+        """Read the events of one network read; adjacent pieces of text become one delta."""
         try:
             for event in events:
                 self._take_event(event)
-        finally:  # also what came before a bad event: whether an answer had begun must not depend on the network
+        finally:  # also after a bad event: whether an answer has started must not depend on the size of reads
             self._flush()
             self._hand_out()
 
     def take_whole(self, body: bytes) -> None:
-        """Read an answer that came in one piece although a stream was asked for."""
+        """Read an answer that came in one piece although a stream was requested."""
         self.take([body, DONE])
 
     def text(self) -> str:
@@ -115,7 +115,7 @@ class AnswerCollector(ABC):
         return self._carry.carry(origin, [call.id for call in self._calls])
 
     def finish(self) -> FinishReason:
-        """Check that the answer is whole, and say how it ended."""
+        """Check that the answer is complete, and return how it ended."""
         for call in self._calls:
             self._announce(call)
         self._hand_out()
@@ -134,7 +134,7 @@ class AnswerCollector(ABC):
 
     @abstractmethod
     def _take_chunk(self, chunk: Mapping[str, Any]) -> None:
-        """Read one event; an error of NOT_A_CHUNK says that it is none of this dialect."""
+        """Read one event; raises one of NOT_A_CHUNK if it does not belong to this dialect."""
 
     def _layout(self) -> list[dict[str, Any]]:
         """Return the order of the answer's parts, if the model wants it back; see `llm.layout`."""
@@ -182,13 +182,13 @@ class AnswerCollector(ABC):
     def _set_usage(
         self, *, input: object, output: object, cached: object, written: object, reasoning: object
     ) -> bool:
-        """Keep a report of tokens; the newest stands, because servers report totals.
+        """Record reported tokens; the newest report counts, because servers report totals.
 
-        False for one that cannot be true: it is left out and the tokens are estimated; the answer itself stands.
+        Return False for an implausible report: it is ignored and the tokens are estimated; the answer is kept.
         """
         input_tokens, output_tokens = _tokens(input), _tokens(output)
         if input_tokens is None or output_tokens is None:
-            logger.warning("The model server reported a usage that cannot be true; it is estimated instead")
+            logger.warning("The model server reported an implausible usage; it is estimated instead")
             return False
         cached_tokens = min(_tokens(cached) or 0, input_tokens)
         self.usage = Usage(
@@ -214,7 +214,7 @@ class AnswerCollector(ABC):
             self._take_chunk(storable.loads(event))
         except NOT_A_CHUNK as error:
             if self._finish and self._finish != "error":
-                return  # the answer is whole and paid for: what was to follow is its usage, which is estimated then
+                return  # the answer is complete; only its usage was to follow, which is estimated then
             detail = f"Not a chunk of {len(event)} bytes ({type(error).__name__}: {error})"
             raise self._failed(Kind.NONSENSE, detail) from None
 
@@ -276,5 +276,5 @@ def _is_json(pieces: list[str]) -> bool:
     except ValueError:
         return False
     except RecursionError:
-        return True  # so deep that nobody reads it, which is for the tools to say
+        return True  # too deeply nested to parse; the tools report that
     return True

@@ -1,4 +1,4 @@
-"""What is known about models by name: how much they read at once, and whether they see pictures."""
+"""Known models by name: the size of their context window, and whether they accept pictures."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _blind(context_tokens: int) -> ModelInfo:
     return ModelInfo(context_tokens=context_tokens, sees_images=False)
 
 
-# By the beginning of the name; the longest beginning that fits wins.
+# By prefix of the name; the longest matching prefix counts.
 MODELS: Mapping[str, ModelInfo] = {
     "offline": _blind(128_000),
     "gpt-6": _sees(1_050_000),

@@ -1,4 +1,4 @@
-"""Asks the model: blocks the calling thread while the answer streams on the process's loop."""
+"""The model client: blocks the calling thread while the answer streams on the process's event loop."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from llm.types import Completion, Delta, Request
 
 T = TypeVar("T")
 
-# The protocol; who speaks it is the server's affair.
+# The protocol, not the provider: any server may speak it.
 PROVIDERS = {"chat": "openai", "responses": "openai", "anthropic": "anthropic"}
 NOT_FOR_CHAT = ("embed", "whisper", "tts", "rerank", "moderation")
 
@@ -40,13 +40,13 @@ def stream(
     """
     if cancelled.is_set():
         raise AnswerCancelled
-    from llm.asking import Asking  # lazy: `openai` takes about a second, and the web tier does not need it
+    from llm.model_call import ModelCall  # lazy: importing `openai` takes about a second
 
     policy = policy or Policy()
     request = replace(request, model=request.model or default_model())
-    asking = Asking(request=request, on_delta=on_delta, policy=policy)
+    call = ModelCall(request=request, on_delta=on_delta, policy=policy)
     with tracing.span(f"chat {request.model}", _asked(request), kind="client") as span:
-        completion = _wait(_until(cancelled, asking.run()), seconds=policy.answer_seconds)
+        completion = _wait(_until(cancelled, call.run()), seconds=policy.answer_seconds)
         span.set(_answered(completion))
     return completion
 
@@ -100,14 +100,14 @@ def carry_origin(model: str) -> str:
 
 def found_models(endpoint: Endpoint) -> list[str]:
     """Return the models that a server says it has; raise the error behind a failure."""
-    from llm.asking import list_models  # lazy, as above
+    from llm.model_call import list_models  # lazy, as above
 
     return _wait(list_models(endpoint, Policy()), seconds=limits.MODEL_LIST_SECONDS)
 
 
 def warm_up() -> None:
     """Import the `openai` client now, so that a worker's first turn does not wait for it."""
-    import llm.asking  # noqa: F401  # lazy, as above
+    import llm.model_call  # noqa: F401  # lazy, as above
 
 
 @lru_cache(maxsize=16)
@@ -122,7 +122,7 @@ def _first_model(endpoint: Endpoint) -> str:
 
 @outside_wait()
 def _wait(coroutine: Coroutine[Any, Any, T], *, seconds: float) -> T:
-    """Run a coroutine on the loop; whatever ends the wait here also ends the coroutine there."""
+    """Run a coroutine on the loop; it is cancelled when the wait ends early."""
     future = asyncio.run_coroutine_threadsafe(coroutine, background_loop())
     try:
         return future.result(seconds)

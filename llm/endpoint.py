@@ -1,4 +1,4 @@
-"""A model server: its address, its key, its dialect, and what is known about its models."""
+"""A model server: its address, key, dialect and known models."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class Endpoint:
     base_url: str
     api_key: str = field(repr=False)
     dialect: str = "chat"
-    name: str = ""  # by which a model at this endpoint can be named: `name/model`
-    models: tuple[str, ...] = ()  # that it is asked for where no endpoint is named; `*` stands for any ending
+    name: str = ""  # the prefix for models of this endpoint: `name/model`
+    models: tuple[str, ...] = ()  # served by this endpoint if none is named; may end in `*`
     prices: tuple[tuple[str, Price], ...] = ()
     window: int | None = None
     vision: bool | None = None
     effort: str = ""  # of reasoning; empty leaves it to the model
     groups: tuple[str, ...] = ()  # whose members may use it; empty means everybody
-    key_setting: str = "OPENAI_API_KEY"  # what an operator should look at when the key is refused
+    key_setting: str = "OPENAI_API_KEY"  # the setting to check when the key is refused
     url_setting: str = "OPENAI_BASE_URL"
 
     def serves(self, model: str) -> bool:
@@ -62,7 +62,7 @@ class Endpoint:
 
     @property
     def is_local(self) -> bool:
-        """On this machine or in its network: such a server costs nothing per token."""
+        """Whether it is on this machine or in its network, and so costs nothing per token."""
         if self.host == "localhost" or self.host.endswith((".local", ".internal")) or "." not in self.host:
             return True
         try:
@@ -79,6 +79,6 @@ class Endpoint:
 def origin_of(endpoint: Endpoint, model: str) -> str:
     """Return the name of a model at an endpoint, as a digest: an address may hold a password."""
     name = f"{endpoint.base_url.rstrip('/')}\n{model}"
-    if endpoint.dialect != "chat":  # the same server in another dialect gives its data in another form
+    if endpoint.dialect != "chat":  # in another dialect the same server returns its data in another form
         name += f"\n{endpoint.dialect}"
     return hashlib.sha256(name.encode()).hexdigest()[:32]

@@ -1,4 +1,4 @@
-"""Which model servers there are, and which of them a model's name means."""
+"""The configured model servers, and the lookup of a model by name."""
 
 from __future__ import annotations
 

@@ -1,15 +1,15 @@
-"""What can go wrong between us and a model server.
+"""Errors of the model client.
 
 LLMError
-├── Cancelled           nobody wants the answer any more
-├── RateLimited         the server wants a long pause: free the worker, come back after `retry_after`
+├── AnswerCancelled     the answer is no longer wanted
+├── RateLimited         the server asks for a long pause: free the worker, retry after `retry_after`
 ├── ModelUnavailable    no connection, or a server error, after all tries
 ├── ModelCut            the answer broke off mid-stream too often
 ├── ModelIdle           the server went silent too often
 ├── ModelRefused        the model or its filter declined, without an answer
 ├── BadModelRequest     the server refused the request: key, model name or parameters are wrong
 ├── ContextTooLong      the conversation does not fit the model's window: compact it
-└── BadModelAnswer      the server's answer made no sense
+└── BadModelAnswer      the server's answer is invalid
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class AnswerCancelled(LLMError):
 
 
 class RateLimited(LLMError):
-    """The model is rate limited right now; the next try comes by itself."""
+    """The model is rate limited right now; it is retried automatically."""
 
     def __init__(self, message: str = "", *, retry_after: float, detail: str = "") -> None:
         super().__init__(message, detail=detail)
@@ -46,7 +46,7 @@ class ModelCut(LLMError):
 
 
 class ModelIdle(LLMError):
-    """The model server accepted the question and then went silent. Please try again."""
+    """The model server accepted the request and then stopped responding. Please try again."""
 
 
 class ModelRefused(LLMError):
@@ -62,4 +62,4 @@ class ContextTooLong(LLMError):
 
 
 class BadModelAnswer(LLMError):
-    """The model server answered with something that is no answer. Is OPENAI_BASE_URL the address of a model server?"""
+    """The model server sent an invalid answer. Check that OPENAI_BASE_URL is the address of a model server."""

@@ -1,4 +1,4 @@
-"""What a server's refusal means: an HTTP status, its headers and its error body become a Failure."""
+"""Classification of error responses: an HTTP status, headers and an error body become a Failure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_DETAIL_CHARACTERS = 500
 MAX_STATUS = 999
 PASSING_STATUSES = {408, 409, 425}
 WORD = re.compile(r"[^\s\"'`,;:()\[\]{}]{6,}")
-OPAQUE = re.compile(r"[\w+/=-]{6,}")  # also the beginning of a signature, before the dots of whoever cut it
+OPAQUE = re.compile(r"[\w+/=-]{6,}")  # also the beginning of a signature that was cut
 TOO_LONG = re.compile(
     r"context[ _-]?(length|size|window)|maximum[ a-z]* context|too many (input )?tokens|"
     r"(prompt|input|request|conversation) (is )?too (long|large)|exceeds? .{0,40}(context|token limit)|"

@@ -1,7 +1,7 @@
 """The order of an answer's parts, for protocols whose answers are lists of blocks (Anthropic) or items (Responses).
 
-Such a provider wants what it signed or encrypted back unchanged and in its place. A layout is the carry of one answer:
-one entry per part. Text and arguments stand in the message already and are not kept twice:
+Such a provider wants the parts it signed or encrypted back unchanged and in order. A layout is the carry of one answer:
+one entry per part. Text and arguments are in the message already and are not stored twice:
 
     {"given": {...}}              an opaque part, sent back as it came
     {"text": 12, "as": {...}}     the next 12 characters of the text, with what else the part had

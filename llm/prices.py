@@ -1,4 +1,4 @@
-"""What an answer costs: USD per million tokens, by the beginning of the model's name."""
+"""Prices of models: USD per million tokens, by prefix of the model's name."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def cost_of(
 ) -> Decimal:
     """Return the cost in USD; 0 for local servers and `:free` models, 0 with one warning for a model without a price.
 
-    `own` are the prices of the endpoint, which come before all others.
+    `own` are the prices of the endpoint, which take precedence.
     """
     if model.endswith(":free"):
         return Decimal(0)
@@ -151,7 +151,7 @@ def _overrides() -> Mapping[str, Price]:
 
 
 def read_price(row: Mapping[str, object]) -> Price:
-    """Read one entry of a file of prices; raise KeyError or ArithmeticError where it is none."""
+    """Read one entry of a price file; raises KeyError or ArithmeticError if it is malformed."""
     return _price(
         str(row["input"]),
         str(row["output"]),
@@ -162,7 +162,7 @@ def read_price(row: Mapping[str, object]) -> Price:
 
 @lru_cache(maxsize=8)
 def _read_prices(path: str) -> Mapping[str, Price]:
-    """`{"model": {"input": 1, "output": 2, "cached": 0.1, "cache_write": 1.25}}`, USD per million tokens.
+    """Read `{"model": {"input": 1, "output": 2, "cached": 0.1, "cache_write": 1.25}}`, USD per million tokens.
 
     Read once per process; without a price of their own, tokens read from or written to the cache cost what others do.
     """
@@ -172,7 +172,9 @@ def _read_prices(path: str) -> Mapping[str, Price]:
         rows = json.loads(Path(path).read_text())
         return {name.lower(): read_price(row) for name, row in rows.items()}
     except (OSError, ValueError, ArithmeticError, KeyError, TypeError, AttributeError):
-        logger.exception("COPILOT_PRICES_FILE cannot be read; the built-in prices hold", extra={"path": path})
+        logger.exception(
+            "COPILOT_PRICES_FILE cannot be read; the built-in prices are used", extra={"path": path}
+        )
         return {}
 
 

@@ -1,4 +1,4 @@
-"""What to do after a failed try: pure functions over a frozen policy; the client does the waiting."""
+"""The retry policy: pure functions that decide what to do after a failed try; the client does the waiting."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from llm.errors import BadModelAnswer, LLMError, ModelCut, ModelIdle, ModelUnava
 
 @dataclass(frozen=True, kw_only=True)
 class Policy:
-    """Every number of the retry policy; the defaults are the product's, tests bring shorter ones."""
+    """The numbers of the retry policy; tests pass shorter ones."""
 
     tries: int = limits.MODEL_TRIES
     cut_tries: int = limits.MODEL_CUT_TRIES
@@ -36,7 +36,7 @@ class Kind(Enum):
     CUT = "cut off"
     IDLE = "silent"
     NONSENSE = "not making sense"
-    FINAL = "refused"  # asking again would give the same
+    FINAL = "refused"  # a retry would give the same
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +52,7 @@ class Failure:
 
 @dataclass(frozen=True, kw_only=True)
 class Tries:
-    """What has been used up: requests that failed before their first token, and answers cut after it."""
+    """The tries used up: requests that failed before their first token, and answers cut after it."""
 
     failed: int = 0
     cut: int = 0
@@ -96,13 +96,13 @@ def decide(
 
 
 def backoff(failures: int, policy: Policy, *, uniform: Callable[[float, float], float]) -> float:
-    """Full jitter between the shortest wait and a ceiling that doubles with each failure."""
+    """Return a wait with full jitter, between the shortest wait and a ceiling that doubles with each failure."""
     ceiling = min(policy.backoff_cap_seconds, policy.backoff_seconds * 2**failures)
     return uniform(policy.backoff_seconds, ceiling)
 
 
 def read_retry_after(headers: Mapping[str, str], *, now: float) -> float | None:
-    """Seconds the server asks us to wait: retry-after-ms, or Retry-After as seconds or as a date."""
+    """Return the seconds the server asks us to wait: retry-after-ms, or Retry-After as seconds or as a date."""
     milliseconds = _number(headers.get("retry-after-ms", ""))
     if milliseconds is not None:
         return max(0.0, milliseconds / 1000)
@@ -152,8 +152,8 @@ def _note(failure: Failure, seconds: float) -> str:
     what = {
         Kind.RATE_LIMITED: "The model is rate limited",
         Kind.CUT: "The answer broke off",
-        Kind.IDLE: "The model went silent",
-        Kind.NONSENSE: "The model server sent nonsense",
+        Kind.IDLE: "The model stopped responding",
+        Kind.NONSENSE: "The model server sent an invalid answer",
     }.get(failure.kind, "The model server is not answering")
     return f"{what}, next try in {seconds:.0f} s" if seconds >= 1 else f"{what}, trying again"
 

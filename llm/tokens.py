@@ -1,4 +1,4 @@
-"""A cheap estimate of how many tokens a text is: no tokenizer is shipped, and none is needed for limits."""
+"""Token estimates, without a tokenizer: good enough for limits."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The wire to a model server: the `openai` client over aiohttp, with its retries off and its parsing unused.
+"""The connection to a model server: the `openai` client over aiohttp, without its retries and parsing.
 
-All dialects use it: an address, headers and a body are all that differs between them here.
+All dialects use it; here they differ only in path, headers and body.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from llm.endpoint import Endpoint
 from llm.failures import TryFailed
 from llm.retry import Failure, Kind, Policy
 
-MAX_CONNECTIONS = 10_000  # how many turns run at once is decided elsewhere
+MAX_CONNECTIONS = 10_000  # the number of concurrent turns is limited elsewhere
 DRAIN_SECONDS = 0.1
 CLOSE_SECONDS = 1.0
 
@@ -62,7 +62,7 @@ async def read_chunks(response: httpx2.Response, *, max_bytes: int) -> AsyncIter
                 )
             yield chunk
     except httpx2.ReadTimeout:
-        raise TryFailed(Failure(kind=Kind.IDLE, detail="The server went silent")) from None
+        raise TryFailed(Failure(kind=Kind.IDLE, detail="The server stopped responding")) from None
     except (httpx2.HTTPError, aiohttp.ClientError, OSError) as error:
         raise TryFailed(
             Failure(kind=Kind.CUT, detail=f"The connection broke ({type(error).__name__})")
@@ -169,12 +169,12 @@ _clients: dict[tuple[asyncio.AbstractEventLoop, Endpoint], openai.AsyncOpenAI] =
 
 
 class EventSplitter:
-    """Feed it bytes, get the data of every event that is complete; comments and other fields are dropped."""
+    """Splits bytes into the data of complete events; comments and other fields are dropped."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []  # of a line that has not ended yet
         self._data: list[bytes] = []  # of an event that has not ended yet
-        self.strange = b""  # the first line that is no field of an event stream
+        self.strange = b""  # the first line that is not a field of an event stream
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """Return the events that this chunk completes."""

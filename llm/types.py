@@ -1,4 +1,4 @@
-"""The values that travel between the model client and its callers."""
+"""The values exchanged between the model client and its callers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ToolCallRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class Usage:
-    """Tokens of one or more answers; `estimated` when the server did not say and characters were counted.
+    """Tokens of one or more answers; `estimated` from characters if the server did not report them.
 
     `cached_tokens` and `cache_write_tokens` are the parts of `input_tokens` that were read from and written to the
     provider's prompt cache, `reasoning_tokens` the part of `output_tokens` that nobody reads.
@@ -59,7 +59,7 @@ class Usage:
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """One question to the model; messages are in the OpenAI chat format, an empty model means the default one.
+    """One request to the model; messages are in the OpenAI chat format, an empty model means the default one.
 
     An answer among them may have its Carry under the key `carry`; a model is sent only what it gave itself. Messages
     with the key `volatile` stand last: what is before them can be cached by the provider.
@@ -121,14 +121,14 @@ class ToolCallDelta:
 
 @dataclass(frozen=True, kw_only=True)
 class StreamReset:
-    """What was streamed of this answer is void; a new try begins."""
+    """Discard what was streamed of this answer; a new try starts."""
 
     reason: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class RetryNote:
-    """The model will be asked again after a wait; the message is for the person."""
+    """The request will be retried after a wait; the message is for the user."""
 
     message: str
     seconds: float
@@ -136,7 +136,7 @@ class RetryNote:
 
 @dataclass(frozen=True, kw_only=True)
 class FailedTry:
-    """A try at the answer failed; `detail` is what the server said, without keys and without words of the person."""
+    """A try at the answer failed; `detail` is what the server said, without keys and without text of the user."""
 
     model: str
     kind: str

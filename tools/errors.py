@@ -2,7 +2,7 @@
 
 ToolOutcome              raised inside a tool or a gate; the model gets it as a typed result
 ├── ModelRetry           the call was wrong: correct it and try again
-├── ToolError            the call failed for good: adapt
+├── ToolError            the call failed; repeating it unchanged will not help
 │   ├── NotPermitted     this session may not use the tool
 │   ├── ToolTimedOut     the tool ran into its time cap
 │   ├── ToolCancelled    the call was cancelled

@@ -1,4 +1,4 @@
-"""Executions in tool results: what is shown of one, and waiting for one."""
+"""Executions in tool results: how they are shown, and how tools wait for them."""
 
 from __future__ import annotations
 

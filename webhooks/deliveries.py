@@ -23,7 +23,7 @@ from workspace import limits as workspace_limits
 def announce(
     *, user_id: int | None, event_type: EventType, subject_id: uuid.UUID, describe: Callable[[], Data]
 ) -> None:
-    """Queue a delivery for each endpoint of the user that wants the event; call it in the transaction of the event.
+    """Queue a delivery for each endpoint of the user that subscribed to the event; call it in the event's transaction.
 
     Once per endpoint, event type and subject. `describe` is called only if there is such an endpoint.
     """

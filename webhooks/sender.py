@@ -40,7 +40,7 @@ class DeliveryOutcome:
     error: str = ""
     excerpt: str = ""
     reason: str = ""
-    asked_for: float = 0.0  # the pause that the receiver wants
+    asked_for: float = 0.0  # the pause that the receiver asks for
 
 
 def run(lease: Lease) -> None:

@@ -18,7 +18,7 @@ from accounts.models import ApiKey
 class KeySerializer(serializers.ModelSerializer[ApiKey]):
     """A key without its secret."""
 
-    prefix = serializers.SerializerMethodField(help_text="How the key begins.")
+    prefix = serializers.SerializerMethodField(help_text="The first characters of the key.")
 
     class Meta:
         model = ApiKey
@@ -71,6 +71,6 @@ class Key(OwnKeys):
 
     @extend_schema(summary="Revoke an API key", responses={204: None})
     def delete(self, request: Request, **kwargs: Any) -> Response:
-        """Revoke the key at once, for good."""
+        """Revoke the key at once. This cannot be undone."""
         revoke_key(self.get_object())
         return Response(status=status.HTTP_204_NO_CONTENT)

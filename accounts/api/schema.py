@@ -19,6 +19,6 @@ class ApiKeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-c
 
 
 class CookieScheme(SessionScheme):  # type: ignore[no-untyped-call]
-    """The session cookie; X-CSRFToken as well on whatever changes something."""
+    """The session cookie; requests that change something also need X-CSRFToken."""
 
     target_class = "accounts.api.authentication.CookieAuthentication"

@@ -31,7 +31,7 @@ class DaySerializer(UsageSerializer):
 
 
 class AllowanceSerializer(serializers.Serializer[Allowance]):
-    """A limit in US dollars (null: none), what is spent of it, and when it starts again."""
+    """A limit in US dollars (null: none), the amount spent, and when it resets."""
 
     limit = serializers.FloatField(allow_null=True)
     spent = serializers.FloatField()

@@ -1,4 +1,4 @@
-"""An error of the API in plain words, for clients that show its text as it is."""
+"""Errors of the API as plain text, for clients that show it unchanged."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ UNKNOWN = "Something went wrong. Try again."
 
 
 class RequestRefused(Exception):
-    """A request could not be done, in words for the person who made it."""
+    """A request was refused; the text is for the user."""
 
 
 def plain_words(body: Any) -> str:
@@ -26,7 +26,7 @@ def plain_words(body: Any) -> str:
 
 
 def in_words(work: Callable[[], T]) -> T:
-    """Do something outside of a view; whatever it raises goes through the API's handler and comes out as Refused."""
+    """Run the block outside of a view; the API's exception handler turns its errors into Refused."""
     try:
         return work()
     except RequestRefused:

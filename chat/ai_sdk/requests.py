@@ -1,4 +1,4 @@
-"""Requests of AI SDK clients, by HTTP or websocket: answer a message, answer it again, go on after an approval."""
+"""Requests of AI SDK clients, by HTTP or websocket: answer a message, regenerate, continue after an approval."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ ASKING_RESULTS = (  # types of tool results that ask the person something
 
 
 class Sessions(ChatView, GenericAPIView[Session]):
-    """The conversations of the person asking."""
+    """Base of views on the user's own conversations."""
 
     queryset = Session.objects.none()
     serializer_class = SessionShape

@@ -70,7 +70,7 @@ class CancelToolCall(ChatView):
 
     @extend_schema(summary="Cancel a tool call", request=None, responses=Cancelled)
     def post(self, request: Request, turn_id: uuid.UUID, call_id: str) -> Response:
-        """Stop one tool call; its turn goes on."""
+        """Stop one tool call; its turn continues."""
         call = calls_of(self.turn(turn_id).pk).filter(call_id=call_id).last()
         if call is None:
             raise Http404

@@ -1,4 +1,4 @@
-"""/ws/events/: push changes to all devices of a person. Frames are hints; the database has the truth."""
+"""/ws/events/: push changes to all devices of a person. Frames are hints; the database is authoritative."""
 
 from __future__ import annotations
 

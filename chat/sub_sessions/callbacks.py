@@ -60,7 +60,7 @@ def after_execution(sender: Any, execution: Execution, **kwargs: Any) -> None:
     if not (execution.tell_session and execution.session_id):
         return
     if execution.status == Execution.CANCELLED:
-        call_back_if_over(execution.session_id)  # whoever cancelled it knows
+        call_back_if_over(execution.session_id)  # no turn about the cancelled execution itself
         return
     queue_turn(
         execution.session_id,
@@ -129,7 +129,7 @@ def call_back_if_over(session_id: uuid.UUID) -> None:
         Turn.objects.filter(pk=turn.pk).update(told_at=Turn.clock.now())
         update_call_result(turn.pk)
         assert turn.tell_session_id is not None
-        if progress.status == "cancelled":  # whoever cancelled it knows; no turn is spent on it
+        if progress.status == "cancelled":  # no turn is spent on it
             call_back_if_over(turn.tell_session_id)
             continue
         note = task_note(turn, progress.status)

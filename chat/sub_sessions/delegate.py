@@ -1,4 +1,4 @@
-"""Starting a task in a session of its own, as a message like any other."""
+"""Start a task in a new session, as an ordinary message."""
 
 from __future__ import annotations
 

@@ -145,13 +145,13 @@ class _Watch:
         self.activity = Activity()
         self._turn_id = turn_id
         self._tell = tell
-        self._lend_at = time.monotonic() + limits.LEND_PLACE_SECONDS
+        self._run_after = time.monotonic() + limits.EXTRA_THREAD_SECONDS
 
     def check(self) -> bool | None:
         progress = progress_of(self._turn_id)
         if progress.is_over:
             return True
-        self._lend_place(progress.live)
+        self._run_if_unclaimed(progress.live)
         self._tell(self._activity(progress))
         return None
 
@@ -162,10 +162,10 @@ class _Watch:
             return activity_of(progress, replayed(live or progress.turns[-1]))
         return self.activity.text
 
-    def _lend_place(self, live: Turn | None) -> None:
+    def _run_if_unclaimed(self, live: Turn | None) -> None:
         """Run the turn in this process if no worker has taken it: perhaps all of them wait, as this one does."""
-        if live is not None and time.monotonic() >= self._lend_at and jobs.left_by(Turn, live.pk):
-            runtime().lend_place(Turn, live.pk)
+        if live is not None and time.monotonic() >= self._run_after and jobs.left_by(Turn, live.pk):
+            runtime().run_on_extra_thread(Turn, live.pk)
 
 
 class Activity:

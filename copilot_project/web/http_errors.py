@@ -1,4 +1,4 @@
-"""Errors of the site itself, whichever view was asked, and how a package's Refusal looks to DRF.
+"""Errors of the site that concern all views, and the translation of a package's Refusal for DRF.
 
 APIException
 ├── RefusedRequest    as the Refusal says

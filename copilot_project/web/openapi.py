@@ -1,4 +1,4 @@
-"""What the OpenAPI document says of all operations alike: how they fail, and what each tag is about."""
+"""The parts of the OpenAPI document that all operations share: error responses and tags."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ERROR = {
                 "fields": {
                     "type": "object",
                     "additionalProperties": {"type": "array", "items": {"type": "string"}},
-                    "description": "What is wrong with each field, by its path.",
+                    "description": "The problems of each field, by its path.",
                 },
             },
         }
@@ -27,7 +27,7 @@ ERROR = {
 }
 TAGS = {
     "agents": "Agents of your library: import, export, versions, validation, runs.",
-    "blocks": "The blocks agents are made of, and running one by itself.",
+    "blocks": "The blocks that agents consist of, and single block runs.",
     "chat": "The endpoint of AI SDK clients: one request per message, answered as a stream.",
     "config": "What a client needs to know about this site.",
     "credentials": "Keys, logins and OAuth2 sign-ins that agents use for you.",
@@ -44,7 +44,7 @@ TAGS = {
     "triggers": "The addresses under /api/hooks/, their secrets and their log.",
     "turns": "Single answers: progress, stream, cancellation.",
     "usage": "Tokens and money you used.",
-    "webhooks": "Endpoints of yours that are told what ended, and the delivery log.",
+    "webhooks": "Your endpoints that receive events about ended jobs, and the delivery log.",
     "ws-ticket": "Access to websockets for clients without cookies.",
 }
 IN_WORDS = {"text/plain": {"schema": {"type": "string"}}}

@@ -1,4 +1,4 @@
-"""Lists in pages: {"results": [...], "next": cursor or null}, at an exact place whatever is added meanwhile."""
+"""Lists in pages: {"results": [...], "next": cursor or null}, stable while rows are added."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from executions.agents import versions
 from executions.agents.diff import compare
-from executions.api.agent_shapes import (
+from executions.api.agent_serializers import (
     AgentDetail,
     DifferenceShape,
     RollBack,

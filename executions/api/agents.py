@@ -24,7 +24,7 @@ from executions.agents.agent_export import export_version
 from executions.agents.agent_import import import_agent
 from executions.agents.repair import fix_graph
 from executions.agents.save import Storing
-from executions.api.agent_shapes import (
+from executions.api.agent_serializers import (
     AgentChange,
     AgentDetail,
     AgentShape,

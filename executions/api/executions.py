@@ -22,7 +22,7 @@ from accounts.api.long_poll import LongPollView, PendingResponse
 from accounts.api.throttling import WriteRate
 from executions import limits
 from executions.agents.library import get_agent
-from executions.api.execution_shapes import (
+from executions.api.execution_serializers import (
     ExecutionCancelled,
     ExecutionDetail,
     ExecutionOrder,

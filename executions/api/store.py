@@ -13,7 +13,7 @@ from accounts.api.authentication import current_user
 from accounts.api.throttling import WriteRate
 from executions import limits
 from executions.agents import library, store
-from executions.api.agent_shapes import AgentShape, ListingShape, Publication
+from executions.api.agent_serializers import AgentShape, ListingShape, Publication
 from executions.api.agents import read_form, shown
 from executions.models import StoreListing
 

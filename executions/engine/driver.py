@@ -166,9 +166,9 @@ class Driver:
             release()
             due = self._ticked_at + limits.EXECUTION_TICK_SECONDS - time.monotonic()
             self.inbox.wait(deadlines.seconds_left(self.at_work.values(), due))
-        enough = min(len(self.at_work), limits.WAVE_RUNS)
+        enough = min(len(self.at_work), limits.COMMIT_BATCH_RUNS)
         if len(self.inbox) < enough:
-            self.inbox.wait(limits.WAVE_SECONDS, enough=enough)
+            self.inbox.wait(limits.COMMIT_BATCH_SECONDS, enough=enough)
 
     # --- batches ----------------------------------------------------------------------------------
 
@@ -292,7 +292,7 @@ class Driver:
         changes = self.suspended.columns()
         asks = changes["asks_person"]
         try:
-            self.lease.put_aside(lambda: self._before_waiting(asks), **self.progress(), **changes)
+            self.lease.suspend(lambda: self._before_waiting(asks), **self.progress(), **changes)
         except Woken:
             self._check_wakes()
             return False

@@ -21,7 +21,7 @@ class ReadyQueue:
     def take(self, at_work: Collection[NodeRun]) -> list[ReadyRun]:
         """Return the runs to start. Quick ones only queue for a thread, so more of them may be active."""
         quick = sum(is_quick(run) for run in at_work)
-        room = {True: limits.WAVE_RUNS - quick, False: limits.PARALLEL_NODES - len(at_work) + quick}
+        room = {True: limits.COMMIT_BATCH_RUNS - quick, False: limits.PARALLEL_NODES - len(at_work) + quick}
         taken: list[ReadyRun] = []
         for key, run in list(self._state.ready.items()):
             block = self._state.plan.nodes[key.node_id].block

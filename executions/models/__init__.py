@@ -4,9 +4,9 @@ from executions.models.agent import Agent, AgentVersion, StoreListing
 from executions.models.block_run import BlockRun
 from executions.models.credential import StoredCredential
 from executions.models.execution import Execution, NodeExecution
-from executions.models.memory import StoredValue
 from executions.models.review import Review
 from executions.models.schedule import Schedule
+from executions.models.stored_value import StoredValue
 from executions.models.trigger import Trigger, TriggerDelivery
 
 __all__ = [

@@ -32,7 +32,7 @@ class Review(models.Model):
         null=True,
         blank=True,
         related_name="reviews",
-        db_constraint=False,  # a run asks while it works, and its row is written when it is put aside
+        db_constraint=False,  # a run may ask before its row is written, which happens when it is suspended
     )
     session_id = models.UUIDField(null=True, blank=True, help_text="The conversation a block is run from.")
     block_id = models.CharField(max_length=200, blank=True, default="")

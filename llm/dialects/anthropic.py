@@ -21,8 +21,8 @@ MARK = {
 }  # of the prompt cache; a request may have four: tools, system, and two of messages
 MARKED_MESSAGES = 2
 MARKABLE = frozenset({"text", "image", "tool_use", "tool_result"})
-USUAL_OUTPUT_TOKENS = 32_000  # the protocol asks for a cap; a model that allows less says so, and is believed
-LEAST_OUTPUT_TOKENS = 1_024  # thinking counts as output: with less there may be no word after it
+USUAL_OUTPUT_TOKENS = 32_000  # the protocol requires a cap; a model that allows less says so in its error
+LEAST_OUTPUT_TOKENS = 1_024  # thinking counts as output: with less there may be no text after it
 # Claude 4.6 and later decide for themselves how much to think; earlier ones do not think unless given a budget.
 ADAPTIVE = re.compile(r"claude-[a-z]+-(4[-.][6-9]|[5-9]\b|\d\d)", re.IGNORECASE)
 MOST_TOKENS = re.compile(r"max_tokens.{0,40}?> ?(\d+)")
@@ -203,7 +203,7 @@ class AnthropicAnswer(AnswerCollector):
         self._take_usage(mapping(message.get("usage")))
 
     def _take_usage(self, usage: Mapping[str, Any]) -> None:
-        """Input is what was neither read from the cache nor written to it; later reports add to the first."""
+        """Record the usage; `input_tokens` excludes the cache, and later reports add to the first."""
         self._tokens.update({name: value for name, value in usage.items() if value is not None})
         counts = [
             self._tokens.get(name, 0)
@@ -258,7 +258,7 @@ class _OpenBlock:
 
 
 def _blocks(message: Message) -> tuple[str, list[Block]]:
-    """Whose side a message is on, and its blocks."""
+    """Return the role of a message, and its blocks."""
     match message["role"]:
         case "assistant":
             return "assistant", _said(message)
@@ -272,7 +272,7 @@ def _blocks(message: Message) -> tuple[str, list[Block]]:
 
 
 def _append(turns: list[Block], role: str, blocks: list[Block]) -> None:
-    """Add blocks to the last turn of that side: all results of a step must stand in one message."""
+    """Add blocks to the last turn of that role: all results of a step must be in one message."""
     if not blocks:
         return
     if turns and turns[-1]["role"] == role:

@@ -1,7 +1,7 @@
-"""What a dialect is: everything that differs between the protocols of model servers, and nothing else.
+"""The interface of dialects: everything that differs between the protocols of model servers, and nothing else.
 
 A dialect says where a request goes and with which headers, writes its body, and reads the stream that answers it.
-Tries, waits, silence, sizes, cancelling and costs are the same for all of them and stand in `llm.asking`.
+Retries, timeouts, size limits, cancellation and costs are the same for all of them: see `llm.model_call`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from llm.failures import error_object
 from llm.types import Delta, Request
 
 COMMON_WORDS = ("include", "metadata", "reasoning", "signature", "text", "thinking", "user")
-UNWANTED = re.compile(  # said of a field that was sent, and not of one that is missing
+UNWANTED = re.compile(  # about a field that was sent, not about one that is missing
     r"extra[ _](inputs?|fields?|forbidden)|not (permitted|allowed|supported)|does not support|unsupported|unknown|"
     r"unrecogni[sz]ed|unexpected|please remove",
     re.IGNORECASE,
@@ -30,10 +30,10 @@ MAX_ID_CHARACTERS = 64
 
 
 class Dialect(ABC):
-    """One model of one server, in its protocol, minus what it has refused; learned from its own 400 answers."""
+    """The protocol of one model at one server, without the fields it refused; learned from its 400 responses."""
 
     path: ClassVar[str]  # below the address of the endpoint
-    optional: ClassVar[tuple[str, ...]]  # fields of a request that a server may refuse and do without
+    optional: ClassVar[tuple[str, ...]]  # fields of a request that are left out if the server refuses them
 
     def __init__(self, *, origin: str = "", is_openai: bool = False, effort: str = "") -> None:
         self._origin = origin
@@ -59,7 +59,7 @@ class Dialect(ABC):
         for name in self._refused:
             body.pop(name, None)
         text = json.dumps(body, ensure_ascii=False, default=_plain)
-        # half a character is a question mark in a text, but comes back as its escape where it is part of a carry
+        # a lone surrogate becomes a question mark in text, but is restored from its escape in a carry
         exact = any(CARRY in message for message in request.messages)
         return text.encode("utf-8", "backslashreplace" if exact else "replace")
 

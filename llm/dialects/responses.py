@@ -12,7 +12,7 @@ from llm.dialects.base import UNWANTED, Dialect, wire_id
 from llm.layout import AnswerPart, parts_of
 from llm.types import Delta, Request, ToolSpec
 
-LEAST_OUTPUT_TOKENS = 1_024  # reasoning counts as output: with less there may be no word after it
+LEAST_OUTPUT_TOKENS = 1_024  # reasoning counts as output: with less there may be no text after it
 ENCRYPTED = "reasoning.encrypted_content"
 STATUSES = {  # what the code of an error inside a stream stands for
     "server_error": 500,
@@ -121,7 +121,7 @@ class ResponsesAnswer(AnswerCollector):
             self._add_arguments(item.call, arguments)
 
     def _close_item(self, index: int, whole: Mapping[str, Any]) -> None:
-        """Take the whole item: what opaque parts it has, and what was not streamed of it."""
+        """Read the complete item: its opaque parts, and what was not streamed."""
         item = self._items.get(index) or self._open_item(index, whole)
         if item.closed is not None:
             return
@@ -193,7 +193,7 @@ class _OpenItem:
 
     @property
     def is_kept(self) -> bool:
-        """Whether the model wants something of it back that the text and the calls do not say."""
+        """Whether it has opaque parts that the model wants back."""
         return self.closed is not None and (self.kind == "reasoning" or bool(self.closed.get("phase")))
 
     def entries(self) -> list[Item]:

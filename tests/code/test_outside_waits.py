@@ -38,7 +38,7 @@ REACHED_THROUGH_THEM = {
     "boundary/parsers/server.py": "the other end of boundary.parser_process, a process of its own",
     "blocks/adapters/guarded_requests.py": "the port for HTTP, that is boundary.http",
     "blocks/adapters/network.py": "says how TLS is checked, connects to nobody",
-    "llm/asking.py": "llm.client, on the background loop",
+    "llm/model_call.py": "llm.client, on the background loop",
     "llm/transport.py": "llm.client, on the background loop",
     "llm/offline/server.py": "a server for tests and for machines without a model",
 }

@@ -154,7 +154,7 @@ def test_a_stop_that_meets_a_job_about_to_be_put_aside_is_not_forgotten(runtime:
         if aside == "waits":
             lease.wait_until_due(3600)
         else:
-            lease.put_aside(lambda: None, run_at=Chore.clock.after(3600))
+            lease.suspend(lambda: None, run_at=Chore.clock.after(3600))
 
     runtime.run(Chore, chore.pk, work)
     chore.refresh_from_db()
@@ -165,7 +165,7 @@ def test_a_parked_job_that_was_asked_to_stop_is_found_by_the_sweep(runtime: Runt
     """Its worker died between putting it aside and ending it."""
     chore = queue()
     lease, held = holding(runtime, chore)
-    lease.put_aside(lambda: None, run_at=Chore.clock.after(3600))
+    lease.suspend(lambda: None, run_at=Chore.clock.after(3600))
     held.__exit__(None, None, None)
     Chore.objects.update(cancel_requested_at=Chore.clock.now(), poked_at=None)
     assert jobs.sweep(Chore) == [chore.pk]
@@ -220,7 +220,7 @@ def test_what_a_dead_neighbour_held_is_free_and_what_others_hold_is_not(
     suspect = queue(crashes=1)
     for name, chore in [*held.items(), ("dead", suspect)]:
         assert jobs.claim(Chore, chore.pk, owner=name) is not None
-    runtime._bury_neighbours()
+    runtime._free_jobs_of_dead_processes()
     free = [name for name, chore in held.items() if jobs.claim(Chore, chore.pk, owner="next") is not None]
     assert free == ["dead"]
     assert jobs.claim(Chore, suspect.pk, owner="next") is None, (
@@ -230,7 +230,7 @@ def test_what_a_dead_neighbour_held_is_free_and_what_others_hold_is_not(
     monkeypatch.setattr(
         process_identity, "is_dead", lambda other: other == dead and pytest.fail("asked again")
     )
-    runtime._bury_neighbours()
+    runtime._free_jobs_of_dead_processes()
 
 
 def test_workers_that_die_together_make_nothing_they_held_suspect(
@@ -241,7 +241,7 @@ def test_workers_that_die_together_make_nothing_they_held_suspect(
         process = str(process_identity.ProcessIdentity(machine="m", space="s", pid=pid, born="1"))
         WorkerBeat.objects.create(name=f"w{pid}", kind="chores", seen_at=timezone.now(), process=process)
         assert jobs.claim(Chore, queue(crashes=3).pk, owner=f"w{pid}") is not None
-    runtime._bury_neighbours()
+    runtime._free_jobs_of_dead_processes()
     assert set(Chore.objects.values_list("crashes", flat=True)) == {0}
     assert len(jobs.sweep(Chore)) == 2
 
@@ -266,13 +266,13 @@ def resting_suspect() -> Chore:
 def test_the_silence_of_a_worker_elsewhere_clears_suspects_that_rest(runtime: Runtime, settings: Any) -> None:
     suspect = resting_suspect()
     beat_of("alive", silent_for=0)
-    runtime._bury_silent()
+    runtime._record_silent_workers()
     assert Chore.objects.get(pk=suspect.pk).crashes == limits.SUSPECT_CRASHES
     beat_of("silent", silent_for=settings.COPILOT_LEASE_SECONDS + 1)
-    runtime._bury_silent()
+    runtime._record_silent_workers()
     assert Chore.objects.get(pk=suspect.pk).crashes == 1
     Chore.objects.update(crashes=limits.SUSPECT_CRASHES)
-    runtime._bury_silent()
+    runtime._record_silent_workers()
     assert Chore.objects.get(pk=suspect.pk).crashes == limits.SUSPECT_CRASHES, (
         "each death is one piece of news"
     )
@@ -284,7 +284,7 @@ def test_a_worker_elsewhere_that_fell_silent_with_a_suspect_clears_nobody(
     resting, held = resting_suspect(), resting_suspect()
     Chore.objects.filter(pk=held.pk).update(owner="silent")
     beat_of("silent", silent_for=settings.COPILOT_LEASE_SECONDS + 1)
-    runtime._bury_silent()
+    runtime._record_silent_workers()
     assert set(Chore.objects.values_list("crashes", flat=True)) == {limits.SUSPECT_CRASHES}
     assert jobs.claim(Chore, resting.pk, owner="next") is None
 
@@ -297,7 +297,7 @@ def test_workers_elsewhere_that_fall_silent_together_make_nothing_they_held_susp
         beat_of(name, silent_for=settings.COPILOT_LEASE_SECONDS + silent_for)
         chore = resting_suspect()
         Chore.objects.filter(pk=chore.pk).update(owner=name)
-    runtime._bury_silent()
+    runtime._record_silent_workers()
     assert Chore.objects.get(owner="a").crashes == 0
 
 
@@ -312,7 +312,7 @@ def test_a_worker_that_was_only_frozen_keeps_its_jobs_and_is_known_again(
     process = WorkerBeat.objects.get(name=other.owner).process
     long_ago = timezone.now() - timedelta(seconds=settings.COPILOT_LEASE_SECONDS + 1)
     WorkerBeat.objects.update(seen_at=long_ago)
-    runtime._bury_silent()
+    runtime._record_silent_workers()
     chore.refresh_from_db()
     assert chore.owner == other.owner and chore.lease_until is not None and chore.lease_until > timezone.now()
     other._beat()
@@ -514,9 +514,9 @@ def test_a_job_somebody_waits_for_is_run_beside_the_pool_and_once(runtime: Runti
     chore = queue(ticks=2)
     assert tasks.run_chore.name == Chore.task_name
     for _ in range(5):
-        runtime.lend_place(Chore, chore.pk)
+        runtime.run_on_extra_thread(Chore, chore.pk)
     eventually(lambda: Chore.objects.filter(pk=chore.pk, status="completed").exists())
     assert Chore.objects.get(pk=chore.pk).attempt == 1
-    runtime.lend_place(Chore, chore.pk)
+    runtime.run_on_extra_thread(Chore, chore.pk)
     eventually(lambda: not runtime._local_ids)
     assert Chore.objects.get(pk=chore.pk).attempt == 1

@@ -61,7 +61,7 @@ class SendTest(OwnWebhookDeliveries):
 
     @extend_schema(summary="Send a test webhook", request=None, responses={202: WebhookDeliverySerializer})
     def post(self, request: Request, **kwargs: Any) -> Response:
-        """Send a test event, once; the delivery log shows what came of it."""
+        """Send a test event, once; the delivery log shows the result."""
         sent = deliveries.send_test(self.endpoint())
         return Response(self.get_serializer(sent).data, status=status.HTTP_202_ACCEPTED)
 

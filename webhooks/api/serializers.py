@@ -24,7 +24,7 @@ class WebhookEndpointSerializer(serializers.ModelSerializer[WebhookEndpoint]):
         min_length=1,
         max_length=len(KINDS),
         default=KINDS,
-        help_text="The kinds of events it is told of; all of them unless said otherwise.",
+        help_text="The event types it receives; default: all.",
     )
 
     class Meta:
@@ -64,7 +64,7 @@ class NewWebhookEndpointSerializer(WebhookEndpointSerializer):
 
 
 class WebhookDeliverySerializer(serializers.ModelSerializer[WebhookDelivery]):
-    """One event on its way to one endpoint."""
+    """The delivery of one event to one endpoint."""
 
     next_try_at = serializers.DateTimeField(source="run_at", allow_null=True)
     created_at = serializers.DateTimeField(source="queued_at")

@@ -177,7 +177,7 @@ class File(OwnFiles):
 
     @extend_schema(summary="Delete a file", responses={204: None})
     def delete(self, request: Request, **kwargs: Any) -> Response:
-        """Delete the file for good."""
+        """Delete the file permanently."""
         files.delete(self.own_file())
         return Response(status=status.HTTP_204_NO_CONTENT)
 

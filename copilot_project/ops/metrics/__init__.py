@@ -1,1 +1,1 @@
-"""What /metrics says: sums over rows, kept once added up, and how things stand now."""
+"""The metrics at /metrics: running totals over rows, and gauges of the current state."""

@@ -40,8 +40,8 @@ def fix_graph(graph: Graph, scope: Scope | None = None) -> Fixed:
     fixed, fixes = fix_one(replace(graph, sub_graphs=()), against)
     subs = []
     for sub in graph.sub_graphs:
-        mended, done = fix_graph(sub, against)
-        subs.append(mended)
+        fixed_sub, done = fix_graph(sub, against)
+        subs.append(fixed_sub)
         fixes += tuple(inside(fix, sub) for fix in done)
     return Fixed(replace(fixed, sub_graphs=tuple(subs)), fixes)
 

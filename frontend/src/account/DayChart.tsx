@@ -7,7 +7,7 @@ const [WIDTH, HEIGHT, LEFT, FOOT] = [380, 130, 52, 24];
 
 type Props = { title: string; days: Day[]; valueOf: (day: Day) => number; show: (value: number) => string };
 
-/** One value per day as bars. The numbers are in a table as well, for those who cannot see the bars. */
+/** One value per day as bars, and as a table for screen readers. */
 export function DayChart({ title, days, valueOf, show }: Props) {
   const format = useFormat();
   const [chosen, setChosen] = useState<number | null>(null);

@@ -12,7 +12,7 @@ import { accountApi, type ApiKey, type NewKey } from './api';
 
 const NAME = ['keys'];
 
-/** Keys for programs. A new one is shown once; after that only how it begins. */
+/** API keys. A new one is shown once; after that only its prefix. */
 export function Keys() {
   const t = useT();
   const { data, error, refetch } = useQuery({ queryKey: NAME, queryFn: accountApi.keys });

@@ -86,7 +86,7 @@ function Figure({ name, value, about }: { name: string; value: string; about: st
   );
 }
 
-/** What is spent of what may be; without a limit only what is spent. */
+/** The amount spent, and the limit if there is one. */
 function Budget({ name, allowance }: { name: string; allowance: Allowance }) {
   const t = useT();
   const format = useFormat();

@@ -2,7 +2,7 @@
 
 export type Bar = { x: number; width: number; height: number; value: number };
 
-/** Bars side by side in a box; the highest fills it, and where there is nothing there is no bar. */
+/** Bars side by side in a box, scaled to the highest; zero has no bar. */
 export function bars(values: readonly number[], width: number, height: number, gap = 0.25): Bar[] {
   const most = Math.max(...values, 0);
   const step = width / Math.max(values.length, 1);
@@ -22,7 +22,7 @@ export function scaleTop(values: readonly number[]): number {
   return [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].map((factor) => factor * power).find((top) => top >= most)!;
 }
 
-/** Which of so many days get a label: at most `most`, evenly, the last one always. */
+/** Which days get a label: at most `most`, evenly spaced, always the last one. */
 export function labelled(count: number, most: number): number[] {
   const step = Math.max(1, Math.ceil(count / most));
   return Array.from({ length: count }, (_, place) => place).filter((place) => (count - 1 - place) % step === 0);

@@ -1,4 +1,4 @@
-// What went wrong, in words: ours where the code is known, else what the server said.
+// The text of an error: from our catalogue if the code is known, else the server's message.
 import type { Key, Translate } from '../i18n';
 import { ApiError } from './http';
 
@@ -55,7 +55,7 @@ export function errorText(error: unknown, t: Translate): string {
   return [text, ...fields, known ? '' : error.hint].filter(Boolean).join(' '); // ours say what to do themselves
 }
 
-/** Why an answer ended before it was whole. */
+/** Why an answer ended early. */
 export function endingText(reason: string | undefined, said: string | undefined, t: Translate): string {
   const known = reason ? ENDINGS[reason] : undefined;
   if (reason === 'model_error' && said) return said;

@@ -1,4 +1,4 @@
-// Requests to the HTTP API: cookie session, CSRF token from the cookie, errors as values with a code and words.
+// Requests to the HTTP API: cookie session, CSRF token from the cookie, errors with a code and a message.
 
 export class ApiError extends Error {
   constructor(
@@ -12,7 +12,7 @@ export class ApiError extends Error {
     this.name = 'ApiError';
   }
 
-  /** Nobody answered: worth trying again when the connection is back. */
+  /** No response: retry when the connection is back. */
   get isOffline(): boolean {
     return this.status === 0 || this.status === 502 || this.status === 503 || this.status === 504;
   }
@@ -28,7 +28,7 @@ const unanswered = new Set<AbortController>(); // of what may be asked again
 
 type Problem = { error?: { code?: string; message?: string; hint?: string; fields?: Record<string, string[]> } };
 
-/** What may be asked again (`repeatable`) has a deadline: a connection can die without anybody being told. */
+/** Requests that may be repeated (`repeatable`) have a deadline: a connection can die unnoticed. */
 export async function call<T>(
   method: string,
   path: string,
@@ -80,7 +80,7 @@ async function reach(
   }
 }
 
-/** Whether the server says anything at all. */
+/** Whether the server responds at all. */
 export async function answers(patience = SIGN_OF_LIFE): Promise<boolean> {
   const stop = new AbortController();
   const timer = window.setTimeout(() => stop.abort(), patience);
@@ -89,7 +89,7 @@ export async function answers(patience = SIGN_OF_LIFE): Promise<boolean> {
   return answer !== null;
 }
 
-/** Get rid of connections that may be dead: browsers keep a few, and each is believed until a request on it is given up. */
+/** Makes the browser drop connections that may be dead: it reuses them until a request on one is aborted. */
 export async function freshConnections(): Promise<void> {
   for (const stop of unanswered) stop.abort();
   await Promise.all(Array.from({ length: KEPT }, () => answers(SOON)));

@@ -1,4 +1,4 @@
-// Reading values whose shape is only hoped for: tools of others, older results, models that made something up.
+// Readers for values of uncertain shape: results of other tools, of older versions, or invented by a model.
 
 export function field(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;

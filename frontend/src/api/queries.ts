@@ -1,4 +1,4 @@
-// What the pages know of the server, kept in one place and looked at again when a hint says so.
+// The cached data of the server, refetched when a hint says that it changed.
 import { QueryClient, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useEffect, useMemo, useRef } from 'react';
 import { api } from './chat';
@@ -28,7 +28,7 @@ export function useSessions(search: string) {
   return { ...found, sessions };
 }
 
-/** A list of the API: the pages asked for so far as one, and `more` where there are others. `steady`: a new search shows the old rows until it has its own. */
+/** A list of the API: the pages loaded so far as one, and `more` if there are others. `steady`: a new search shows the old rows until its own arrive. */
 export function usePages<T>(
   queryKey: readonly unknown[],
   fetch: (cursor: string | null) => Promise<Page<T>>,
@@ -46,7 +46,7 @@ export function usePages<T>(
   return { data, error: found.error, refetch: found.refetch, more, busy: found.isFetchingNextPage };
 }
 
-/** A session that became active between two pages is on both. */
+/** Removes duplicates: a session that became active between two requests is on both pages. */
 function unique(rows: SessionRow[]): SessionRow[] {
   return [...new Map(rows.map((row) => [row.id, row])).values()];
 }
@@ -62,7 +62,7 @@ const LISTED = new Set([
 ]);
 const GATHER = 200; // ms: hints come in swarms
 
-/** Keep the list of sessions true while the component is there. */
+/** Keeps the list of sessions up to date while the component is mounted. */
 export function useFreshSessions(): void {
   useGathered(
     (hint) => LISTED.has(hint.type),
@@ -70,7 +70,7 @@ export function useFreshSessions(): void {
   );
 }
 
-/** Do something once for a swarm of hints. */
+/** Calls a function once for a burst of hints. */
 export function useGathered(concerns: (hint: Hint) => boolean, act: () => void): void {
   const timer = useRef(0);
   const latest = useRef(act);

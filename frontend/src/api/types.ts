@@ -1,13 +1,13 @@
-// The shapes of the HTTP API that the pages use, picked from those generated from its schema.
+// The types of the HTTP API that the pages use, selected from those generated from its schema.
 import type { UIMessage } from 'ai';
 import type { components } from './schema';
 
 export type Schemas = components['schemas'];
-/** What the server answers: it leaves out nothing, also not what a request may leave out. */
+/** A response type: fields that are optional in a request are always present. */
 export type Answer<Name extends keyof Schemas> = Required<Schemas[Name]>;
 export type Page<T> = { results: T[]; next: string | null };
 
-/** What the server says of a message; the schema leaves it open, as the AI SDK does. */
+/** The metadata of a message; the schema leaves it open, as the AI SDK does. */
 export type Metadata = {
   turn_id?: string;
   created_at?: string;

@@ -1,4 +1,4 @@
-// Sending a file to the workspace, with how far it is: fetch cannot tell, so this is an XMLHttpRequest.
+// Upload of a file to the workspace with progress, by XMLHttpRequest because fetch does not report it.
 import { ApiError, csrfToken, problemIn } from './http';
 import type { WorkspaceFile } from './types';
 

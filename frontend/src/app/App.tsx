@@ -13,7 +13,7 @@ const Library = lazy(() => import('../library/Library'));
 const Account = lazy(() => import('../account/Account'));
 const Styleguide = lazy(() => import('../styleguide/Styleguide'));
 
-/** One page for every address; each part is fetched when it is first needed. */
+/** The routes; each page is loaded when it is first needed. */
 export function App() {
   const t = useT();
   const [path] = useLocation();

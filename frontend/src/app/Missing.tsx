@@ -12,7 +12,7 @@ export function Missing() {
   );
 }
 
-/** The same inside a page that has a heading of its own. */
+/** The same inside a page with its own heading. */
 export function NothingHere() {
   const t = useT();
   return (

@@ -8,7 +8,7 @@ import { useDrawer } from './menu';
 
 type BarProps = { title: ReactNode; name: string; children?: ReactNode };
 
-/** The line at the top of every page: the way to the conversations on small screens, what this is, what can be done. */
+/** The header of every page: the menu button on small screens, the title, the actions. */
 export function Bar({ title, name, children }: BarProps) {
   const t = useT();
   const drawer = useDrawer();
@@ -36,7 +36,7 @@ export function Bar({ title, name, children }: BarProps) {
   );
 }
 
-/** A page of its own, in one readable column. */
+/** A page with one readable column. */
 export function Page({ title, actions, children }: { title: string; actions?: ReactNode; children: ReactNode }) {
   return (
     <>
@@ -50,7 +50,7 @@ export function Page({ title, actions, children }: { title: string; actions?: Re
   );
 }
 
-/** A page on its way: the way to the conversations is there already. */
+/** The placeholder of a page that is loading, with its menu button. */
 export function LoadingPage() {
   return (
     <>

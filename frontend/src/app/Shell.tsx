@@ -8,7 +8,7 @@ import { DrawerContext } from './menu';
 import { useThemeOfAccount } from './theme';
 import { Toasts } from './Toasts';
 
-/** The frame around every page: conversations at the side (a drawer on small screens), the page beside them. */
+/** The frame of every page: the conversations at the side (a drawer on small screens) and the page. */
 export function Shell({ skip, children }: { skip: string; children: ReactNode }) {
   const [open, set] = useState(false);
   const [path] = useLocation();

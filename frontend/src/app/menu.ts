@@ -1,4 +1,4 @@
-// Whether the drawer with the conversations is open, on screens too small to show it always.
+// Whether the drawer with the conversations is open on small screens.
 import { createContext, useContext } from 'react';
 
 export type Drawer = { open: boolean; set: (open: boolean) => void };

@@ -3,7 +3,7 @@ import { useMe } from '../api/queries';
 import { recall } from '../browser/storage';
 import { setTheme } from '../browser/theme';
 
-/** A browser that has no choice of its own takes the account's. */
+/** Without a choice in this browser, the account's theme is used. */
 export function useThemeOfAccount(): void {
   const theme = useMe().data?.theme;
   useEffect(() => {

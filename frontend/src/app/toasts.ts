@@ -1,4 +1,4 @@
-// Short notes at the edge of the page that go away by themselves.
+// Toasts: short messages at the edge of the page that disappear automatically.
 import { useSyncExternalStore } from 'react';
 
 export type Toast = { id: number; text: string; tone: 'calm' | 'wrong' };

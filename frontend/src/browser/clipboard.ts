@@ -1,4 +1,4 @@
-// Copying. Browsers keep their clipboard from pages without TLS; those get the older way.
+// Copy to the clipboard, with a fallback for pages without TLS, where browsers do not offer it.
 
 export async function copy(text: string): Promise<boolean> {
   try {

@@ -1,4 +1,4 @@
-// Ids made here. `crypto.randomUUID` exists only on secure pages, and a copilot at home may be on plain HTTP.
+// Random ids. `crypto.randomUUID` exists only on secure pages, and a private site may use plain HTTP.
 
 export function newId(): string {
   if (typeof crypto.randomUUID === 'function') return crypto.randomUUID();

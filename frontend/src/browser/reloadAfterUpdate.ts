@@ -1,4 +1,4 @@
-// A page that is open while a new version is put in place asks for parts that are gone; loaded anew it has the new ones.
+// Reloads a page that was open during an update and requests scripts that no longer exist.
 import { recall, remember } from './storage';
 
 const MARK = 'reloaded-at';

@@ -1,4 +1,4 @@
-// Small choices kept in this browser; a browser that keeps nothing works all the same.
+// Small settings stored in this browser, if it allows storage.
 
 const PREFIX = 'ratchet.';
 
@@ -15,6 +15,6 @@ export function remember(name: string, value: string | null): void {
     if (value === null) localStorage.removeItem(PREFIX + name);
     else localStorage.setItem(PREFIX + name, value);
   } catch {
-    // nothing is kept, then
+    // storage is not available
   }
 }

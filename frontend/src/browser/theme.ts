@@ -1,4 +1,4 @@
-// Light, dark, or as the system says; public/theme.js sets it before the first paint.
+// Light, dark or system theme; public/theme.js sets it before the first paint.
 import { useCallback, useSyncExternalStore } from 'react';
 import { recall, remember } from './storage';
 import type { Theme } from '../api/types';

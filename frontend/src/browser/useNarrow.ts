@@ -2,7 +2,7 @@ import { useSyncExternalStore } from 'react';
 
 const NARROW = '(max-width: 640px)';
 
-/** Whether the screen is a phone's. */
+/** Whether the screen is as narrow as a phone's. */
 export function useNarrow(): boolean {
   return useSyncExternalStore(watch, () => matchMedia(NARROW).matches);
 }

@@ -14,7 +14,7 @@ import { iconOf, labelOf, outcomeOf } from './tools';
 
 type Props = { part: ToolUIPart | DynamicToolUIPart; turn: string; message: string; live: boolean; open: boolean };
 
-/** One call of a tool: what it is doing in words, how far it is, what came of it; the data itself is folded away. */
+/** One tool call: what it does, its progress and its result; the raw data is in a disclosure. */
 export const ToolCard = memo(function ToolCard({ part, turn, message, live, open }: Props) {
   const t = useT();
   const { busy, stopCall, regenerate } = useConversationActions();
@@ -96,7 +96,7 @@ export const ToolCard = memo(function ToolCard({ part, turn, message, live, open
   );
 }, same);
 
-/** Every word of a growing answer makes its parts anew; what is inside them stays the same. */
+/** Every delta of an answer creates new part objects; this compares their contents. */
 function same(before: Props, now: Props): boolean {
   const [old, part] = [before.part as ToolUIPart, now.part as ToolUIPart];
   const shown =

@@ -1,4 +1,4 @@
-// A tool part of a message, read once: its tool, its state, its words and its result.
+// A parsed tool part of a message: its tool, state, text and result.
 import type { DynamicToolUIPart, ToolUIPart } from 'ai';
 import { field, text } from '../api/looseValues';
 
@@ -15,7 +15,7 @@ const FAILURES = new Set(['error', 'input_validation_error']);
 
 const ANSWERED = new Set<string>(['output-available', 'approval-requested', 'approval-responded']);
 
-/** What a tool has answered: also one that asks for an approval has, and says in it what is asked. */
+/** The result of a tool call, also of one that asks for approval. */
 export function outputOf(part: ToolUIPart | DynamicToolUIPart): unknown {
   return ANSWERED.has(part.state) ? part.output : undefined;
 }

@@ -1,4 +1,4 @@
-// How each tool is called for people: a drawing, what it is doing, what it did.
+// The icon and labels of each tool.
 import type { IconName } from '../components/icons';
 import type { Key, Translate } from '../i18n';
 import type { Result } from './call';
@@ -51,7 +51,7 @@ export function iconOf(tool: string): IconName {
 
 type Outcome = { icon: IconName; name: Key; asks?: boolean };
 
-// Results that are something else than what the tool is called for.
+// Results with another heading than that of their tool.
 const SCHEDULED: Outcome = { icon: 'clock', name: 'outcome.scheduled' };
 const OUTCOMES: Record<string, Outcome> = {
   agent_details: { icon: 'agent', name: 'outcome.agent_details' },
@@ -66,7 +66,7 @@ const OUTCOMES: Record<string, Outcome> = {
   suggested_goal: { icon: 'bulb', name: 'outcome.suggested_goal', asks: true },
   task_decomposition: { icon: 'list', name: 'tool.decompose_goal.done', asks: true },
 };
-// Of these the body says everything; their message is meant for the model.
+// Types whose body says everything; their message is for the model.
 const SPEAKS_FOR_ITSELF = new Set([
   ...Object.keys(OUTCOMES).filter((type) => type !== 'input_validation_error'),
   'agent_building_guide',
@@ -84,7 +84,7 @@ const SPEAKS_FOR_ITSELF = new Set([
 ]);
 const NOT_DONE = new Set(['error', 'operation_accepted', 'operation_in_progress', 'operation_started']);
 
-/** How a card with this result is headed. */
+/** The heading of a card with this result. */
 export function outcomeOf(
   tool: string,
   { type, status }: Result,

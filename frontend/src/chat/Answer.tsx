@@ -15,7 +15,7 @@ import { Markdown } from '../markdown/Markdown';
 import { Reasoning } from './Reasoning';
 import { useConversationActions } from './conversationActions';
 
-/** `cameBack`: nobody asked just now, long work ended. `open`: the person has said nothing since, so what it asks for can still be given. */
+/** `cameBack`: a continuation after long work. `open`: the user has not answered since, so its forms can still be submitted. */
 type Props = { message: ChatMessage; live: boolean; last: boolean; open: boolean; cameBack?: boolean; far?: boolean };
 
 export const Answer = memo(function Answer({ message, live, last, open, cameBack, far }: Props) {
@@ -80,7 +80,7 @@ function OnePart({ part, live, open, turn, message }: PartProps) {
   return null;
 }
 
-/** Why an answer ended before it was whole, and the way on. */
+/** Why an answer ended early, and how to continue. */
 function Ending({ message }: { message: ChatMessage }) {
   const t = useT();
   const { busy, regenerate } = useConversationActions();

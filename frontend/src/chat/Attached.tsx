@@ -9,7 +9,7 @@ const SHOWN = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
 
 type Props = { files: FileUIPart[]; seen: Set<string>; answered: boolean };
 
-/** The files that went with a message; a picture the model was not shown says so. */
+/** The attachments of a message; an image that the model was not shown is marked. */
 export function Attached({ files, seen, answered }: Props) {
   return (
     <ul className="flex flex-wrap justify-end gap-2">

@@ -18,7 +18,7 @@ type Props = {
   onStop: () => Promise<void>;
 };
 
-/** Where a message is written. A draft stays until it is sent, also over a reload. */
+/** The message input. The draft is kept until it is sent, also over a reload. */
 export function Composer({ ref, draftName, busy, onSend, onStop }: Props) {
   const t = useT();
   const config = useConfig().data;

@@ -8,7 +8,7 @@ import { errorText } from '../api/errorText';
 import type { SessionDetail } from '../api/types';
 import { ConversationView } from './ConversationView';
 
-/** A conversation by its address. What is known of it from before is shown at once; the view itself looks for news. */
+/** A conversation by its address. Cached messages are shown at once, then refreshed. */
 export default function ConversationPage({ id }: { id: string }) {
   const t = useT();
   const { data, error, refetch } = useQuery({
@@ -25,7 +25,7 @@ export default function ConversationPage({ id }: { id: string }) {
   );
 }
 
-/** What was begun here without an account becomes the account's when its owner comes back logged in. */
+/** Moves a visitor's conversation to their account after they log in. */
 async function openSession(id: string): Promise<SessionDetail> {
   try {
     return await api.session(id);

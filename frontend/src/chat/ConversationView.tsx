@@ -113,7 +113,7 @@ export function ConversationView({ detail }: { detail: SessionDetail }) {
   );
 }
 
-/** What those are told who do not see the answer grow: that it is there. How one ended badly is said where it stands. */
+/** Announces to screen readers that the answer is complete; a failed answer shows its own message. */
 function useEndSaid(answering: ChatMessage | null, last: ChatMessage | undefined): string {
   const t = useT();
   const [awaited, setAwaited] = useState('');
@@ -125,14 +125,14 @@ function useEndSaid(answering: ChatMessage | null, last: ChatMessage | undefined
   return ready ? t('chat.answerReady') : '';
 }
 
-/** The newest messages at once, those before them when there is time: a long page never holds up a key press. */
+/** Renders the newest messages at once and the older ones later, so that a long page does not block typing. */
 function useInStages(messages: ChatMessage[]): ChatMessage[] {
   const from = useDeferredValue(messages[0]?.id, '');
   const place = messages.findIndex((message) => message.id === from);
   return place < 0 ? messages.slice(-AT_ONCE) : messages.slice(place);
 }
 
-/** The same object while nothing but words change, so that a growing answer draws nothing else. */
+/** Keeps the same object while only text changes, so that a streaming answer re-renders nothing else. */
 function useActions(session: string, conversation: Conversation, toEnd: () => void): ConversationActions {
   const latest = useRef(conversation);
   latest.current = conversation;
@@ -154,7 +154,7 @@ function useActions(session: string, conversation: Conversation, toEnd: () => vo
   );
 }
 
-/** What was just sent stands before its answer. One list, so that an answer that ends is not drawn anew. */
+/** Puts the sent message before its answer. One list, so that an answer that ends is not re-rendered. */
 function withNext(rows: ReactNode[], answering: boolean, next: ReactNode): ReactNode[] {
   return answering ? [...rows.slice(0, -1), next, rows.at(-1)] : [...rows, next];
 }

@@ -2,7 +2,7 @@ import { type DragEvent, type ReactNode, useRef, useState } from 'react';
 import { Icon } from '../components/icons';
 import { useT } from '../i18n';
 
-/** Files dropped anywhere on the conversation go to the message being written. */
+/** Attaches files dropped anywhere on the conversation. */
 export function Dropzone({ onFiles, children }: { onFiles: (files: File[]) => void; children: ReactNode }) {
   const t = useT();
   const depth = useRef(0);

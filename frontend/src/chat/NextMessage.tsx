@@ -14,7 +14,7 @@ type Props = {
 
 const NOBODY = new Set<string>();
 
-/** What was sent and is not in the conversation yet: on its way, waiting for the connection, or refused. */
+/** A sent message that is not in the conversation yet: on its way, waiting for the connection, or refused. */
 export function NextMessage({ pending, onResend, onDiscard, onEdit }: Props) {
   const t = useT();
   const { clientId, state } = pending;

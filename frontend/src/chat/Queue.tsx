@@ -9,7 +9,7 @@ import type { Conversation } from './useConversation';
 type Changes = Pick<Conversation, 'changeQueued' | 'removeQueued' | 'discard'>;
 type Props = { pending: Entry[]; conversation: Changes; onEdit: (text: string) => void };
 
-/** Messages sent while an answer runs: they wait here, and can be changed until their turn comes. */
+/** The messages sent during an answer: they are queued here and can be changed until they are answered. */
 export function Queue({ pending, conversation, onEdit }: Props) {
   const t = useT();
   if (pending.length === 0) return null;

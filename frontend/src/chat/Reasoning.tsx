@@ -1,7 +1,7 @@
 import { Fold } from '../components/Pieces';
 import { useT } from '../i18n';
 
-/** What the model thought before it spoke; folded, for whoever wants to know. */
+/** The model's reasoning, in a disclosure. */
 export function Reasoning({ text, live }: { text: string; live: boolean }) {
   const t = useT();
   if (!text) return null;

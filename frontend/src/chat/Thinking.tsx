@@ -1,6 +1,6 @@
 import { useT } from '../i18n';
 
-/** Something is being done; once a note says what, it is that. */
+/** The activity indicator; shows a status note if there is one. */
 export function Thinking({ waiting, note }: { waiting: boolean; note: string }) {
   const t = useT();
   if (!waiting && !note) return null;

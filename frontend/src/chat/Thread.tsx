@@ -73,7 +73,7 @@ export function Thread({ ref, count, firstKey, hasOlder, onOlder, children }: Pr
     top.current = found.scrollTop;
     height.current = found.scrollHeight;
   };
-  // What shrinks and grows again moves the place as well, and so does the rest of a movement from before the end was wanted.
+  // Content that shrinks and grows again also scrolls, and so does a smooth scroll that was already under way.
   const byPerson = (found: HTMLElement) =>
     isMoving() || (found.scrollHeight === height.current && Date.now() - wanted.current > MOVING);
   const isMoving = () => moved.current > wanted.current && Date.now() - moved.current < MOVING;
@@ -92,7 +92,7 @@ export function Thread({ ref, count, firstKey, hasOlder, onOlder, children }: Pr
   const latestGrown = useRef(grown);
   latestGrown.current = grown;
 
-  // Something was put above what is being read: stay with it.
+  // Something was inserted above the reading position: keep the position.
   useLayoutEffect(() => {
     if (box.current && !follow.current) box.current.scrollTop = box.current.scrollHeight - fromEnd.current;
   }, [firstKey]);

@@ -14,7 +14,7 @@ import { Dropzone } from './Dropzone';
 import { outboxOf } from '../messages/outboxes';
 import { PROMPTS } from './prompts';
 
-/** Where a conversation begins. The session is made when there is something to say in it. */
+/** The start of a conversation. The session is created with the first message. */
 export function Welcome() {
   const t = useT();
   const [, go] = useLocation();

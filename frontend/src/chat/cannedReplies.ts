@@ -1,11 +1,11 @@
-// What buttons say to the model in the person's place.
+// The messages that buttons send to the model for the user.
 import { type Translate, translator, useT } from '../i18n';
 import { en } from '../i18n/en';
 import { OFFLINE, useConfig } from '../api/queries';
 
 const english = translator(en, 'en');
 
-/** The person's language, unless the model is the one that comes along: that knows only English. */
+/** The user's language, or English for the offline model, which knows no other. */
 export function useCannedReplies(): Translate {
   const t = useT();
   return useConfig().data?.model === OFFLINE ? english : t;

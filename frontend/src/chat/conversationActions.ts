@@ -1,4 +1,4 @@
-// What the parts of a conversation can do to it, without passing it through every one of them.
+// A context with the actions on a conversation, for its components.
 import { createContext, useContext } from 'react';
 import type { ChatMessage } from '../api/types';
 

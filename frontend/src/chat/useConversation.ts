@@ -1,4 +1,4 @@
-// One conversation, live: what it shows, and what can be done to it.
+// One live conversation: its state and actions.
 import { useMemo, useState } from 'react';
 import { useT } from '../i18n';
 import { api } from '../api/chat';
@@ -29,7 +29,7 @@ export function useConversation(detail: SessionDetail) {
     return arrange(sent, server.queued_turns, running, shown);
   }, [sent, server.queued_turns, running, messages]);
 
-  /** Something asked over the socket: what the server refuses is said, a lost connection is not. */
+  /** Runs a request over the socket; refusals are shown, a lost connection is not. */
   const ask = (work: () => Promise<void>) =>
     attempt(async () => {
       await stream.ask(work);
@@ -69,7 +69,7 @@ export function useConversation(detail: SessionDetail) {
   };
 }
 
-/** Do something, say what went wrong, and look at what is so now. */
+/** Runs an action, shows its error, and refreshes. */
 function useAttempts(settle: () => Promise<void>) {
   const t = useT();
   const [problem, setProblem] = useState('');

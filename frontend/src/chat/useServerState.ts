@@ -1,4 +1,4 @@
-// What the server has of a conversation, taken over whenever there is reason to think it changed.
+// The server's state of a conversation, fetched whenever it may have changed.
 import type { Chat } from '@ai-sdk/react';
 import { useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
@@ -15,7 +15,7 @@ import type { Stream } from './useStream';
 const PAUSES = [150, 500, 1000, 2000, 4000]; // ms before a stream that broke off is joined again
 const TURNS = new Set(['turn.queued', 'turn.running', 'turn.finished', 'session.updated']);
 
-/** The database is right, the stream is early: this keeps the two together. */
+/** Reconciles the database, which is correct, with the stream, which is earlier. */
 export function useServerState(
   detail: SessionDetail,
   { chat, status, misses, join, requestGeneration }: Stream,
@@ -36,7 +36,7 @@ export function useServerState(
     [chat],
   );
 
-  /** Take what the server has; if a turn runs or waits there, join its stream. */
+  /** Fetch the server's state; join the stream of a turn that runs or is queued there. */
   const settle = useMemo(
     () =>
       singleFlight(async () => {
@@ -73,7 +73,7 @@ export function useServerState(
   return { server, settle, hasOlder, loadOlder };
 }
 
-/** A stream that began or ended changed something; one that broke off is joined again, ever more patiently. */
+/** Refreshes after a stream started or ended; one that broke off is joined again with growing pauses. */
 function useSettleAfterStream(status: Stream['status'], failures: number, settle: () => Promise<void>): void {
   const breaks = useRef(0);
   const known = useRef(failures);
@@ -88,13 +88,13 @@ function useSettleAfterStream(status: Stream['status'], failures: number, settle
   }, [status, failures, settle]);
 }
 
-/** Of a running turn the server keeps whole steps only; what is shown of it may be further. */
+/** The server stores only complete steps of a running turn; the page may show more. */
 function furtherThan(now: SessionDetail, chat: Chat<ChatMessage>): ChatMessage | undefined {
   const ofRunning = now.active_turn !== null && chat.lastMessage?.metadata?.turn_id === now.active_turn.id;
   return ofRunning || chat.status === 'streaming' ? chat.lastMessage : undefined;
 }
 
-/** Turns that wait or run, without those whose message the conversation shows. */
+/** The queued and running turns whose message is not in the conversation yet. */
 function liveTurns(now: SessionDetail): LiveTurns {
   const shown = new Set(
     now.messages.filter((message) => message.role === 'user').map((message) => message.metadata?.turn_id),

@@ -1,4 +1,4 @@
-// The stream of a conversation's answers: the AI SDK's own chat over its own websocket transport, joined and rejoined.
+// The stream of a conversation's answers: the AI SDK's chat over its websocket transport, with reconnects.
 import './jitless';
 import { Chat, useChat } from '@ai-sdk/react';
 import { WebSocketChatTransport, type WebSocketChatTransportInitOptions } from 'ai';
@@ -39,7 +39,7 @@ export function useStream(detail: SessionDetail) {
   const joining = useRef(false);
   const [misses, setMisses] = useState(0); // how often it broke off before it began: no change of status tells
   awaits.current = () => joining.current || chat.status === 'streaming' || chat.status === 'submitted';
-  /** Read along with the turn that runs or comes next; answers at once, whatever comes of it shows in the status. */
+  /** Join the stream of the running or next turn; returns at once, the status shows the result. */
   const join = useCallback(() => {
     if (awaits.current()) return;
     const before = chat.status;
@@ -51,14 +51,14 @@ export function useStream(detail: SessionDetail) {
   }, [chat]);
 
   const asked = useRef({ count: 0, open: false });
-  /** Ask for another answer. Until it begins the server still has the old one, and must not be believed. */
+  /** Ask for another answer. Until it starts, the server still returns the old one, which must be ignored. */
   const ask = async (work: () => Promise<void>) => {
     asked.current = { count: asked.current.count + 1, open: true };
     await work().finally(() => {
       asked.current.open = false;
     });
   };
-  /** A number that stands while what the server says can be taken over; null while it cannot. */
+  /** A generation number while the server's state may be applied; null while it may not. */
   const requestGeneration = useCallback(
     () => (asked.current.open && chat.status !== 'streaming' ? null : asked.current.count),
     [chat],
@@ -103,7 +103,7 @@ function useHeld(messages: ChatMessage[], live: boolean): ChatMessage[] {
 
 type Options = WebSocketChatTransportInitOptions<ChatMessage>;
 
-/** Only the last message travels; the server has the rest. */
+/** Only the last message is sent; the server has the others. */
 function makeTransport(awaits: () => boolean): WebSocketChatTransport<ChatMessage> {
   return new WebSocketChatTransport<ChatMessage>({
     webSocket: heartbeatSocket(awaits, () => hints.doubt()) as Options['webSocket'],
@@ -112,7 +112,7 @@ function makeTransport(awaits: () => boolean): WebSocketChatTransport<ChatMessag
   });
 }
 
-/** Whether an answer was not refused but broken off from here: it is joined again by itself. */
+/** Whether an answer was interrupted on this side, not refused: it is joined again automatically. */
 export function brokenOff(error: Error): boolean {
   return error.message === CLOSED;
 }

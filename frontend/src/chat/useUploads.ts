@@ -1,4 +1,4 @@
-// The files of the message being written, from being chosen to being in the workspace.
+// The attachments of the message being written, from selection to upload.
 import { useRef, useState } from 'react';
 import { useT } from '../i18n';
 import { newId } from '../browser/ids';

@@ -2,7 +2,7 @@ import { Component, type ReactNode } from 'react';
 
 type Props = { fallback: (again: () => void) => ReactNode; children: ReactNode };
 
-/** What cannot be drawn says so in its own place, and leaves the rest of the page alone. */
+/** An error boundary: shows a message in place of what cannot be rendered, and leaves the rest of the page alone. */
 export class Boundary extends Component<Props, { broken: boolean }> {
   state = { broken: false };
 

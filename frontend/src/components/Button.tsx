@@ -43,7 +43,7 @@ type IconProps = ComponentProps<'button'> & {
   round?: boolean;
 };
 
-/** A button that is only a drawing; its label is read out and shown on hover and focus. */
+/** An icon button; its label is read out and shown on hover and focus. */
 export function IconButton({ icon, label, look = 'quiet', size = 'normal', round, className, ...rest }: IconProps) {
   return (
     <Tooltip text={label}>

@@ -14,7 +14,7 @@ type Props = {
   foot?: ReactNode;
 };
 
-/** A window in front of the page: focus stays inside, Escape closes it. */
+/** A modal dialog: focus stays inside, Escape closes it. */
 export function Dialog({ open, onClose, title, about, wide, children, foot }: Props) {
   const t = useT();
   return (
@@ -53,7 +53,7 @@ type ConfirmProps = {
   action: string;
 };
 
-/** Asks before something that cannot be taken back. */
+/** Asks for confirmation before something that cannot be undone. */
 export function Confirm({ open, onClose, onConfirm, title, about, action }: ConfirmProps) {
   const t = useT();
   const confirmed = () => {

@@ -6,7 +6,7 @@ export const FIELD =
 
 type Around = { label: string; about?: ReactNode; problem?: string };
 
-/** A label, what it labels, and what is to say about it; tied together for screen readers. */
+/** A label, its control and a description, connected for screen readers. */
 function Labelled({ label, about, problem, children }: Around & { children: (ids: FieldIds) => ReactNode }) {
   const id = useId();
   const said = about || problem ? `${id}-about` : undefined;

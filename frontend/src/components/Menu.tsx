@@ -13,7 +13,7 @@ type Props = { trigger: ReactNode; entries: MenuEntry[]; align?: 'start' | 'end'
 const ROW =
   'flex w-full cursor-pointer items-center gap-2.5 rounded-md px-2.5 py-2 text-sm outline-none data-highlighted:bg-hover';
 
-/** A menu under its trigger. Not modal: locking the page would need a style element, which the page's policy forbids. */
+/** A menu below its trigger. Not modal: locking the page would need a style element, which the content security policy forbids. */
 export function Menu({ trigger, entries, align = 'end', side = 'bottom' }: Props) {
   const taken = useRef(false); // what was chosen puts the focus somewhere itself
   return (

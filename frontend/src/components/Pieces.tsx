@@ -1,4 +1,4 @@
-// Small things many pages show: badges, notices, empty places, times, folds, copy buttons.
+// Small components that many pages use: badges, notices, empty states, times, disclosures, copy buttons.
 import { type ReactNode, useEffect, useState } from 'react';
 import { useT } from '../i18n';
 import { copy } from '../browser/clipboard';
@@ -93,7 +93,7 @@ export function Failed({ words, onRetry }: { words: string; onRetry?: () => void
   );
 }
 
-/** "3 min ago", kept right while it is looked at; the exact moment on hover. */
+/** A relative time such as "3 min ago", kept up to date; the exact time on hover. */
 export function Ago({ when }: { when: string }) {
   const format = useFormat();
   const [, tick] = useState(0);
@@ -139,7 +139,7 @@ export function Fold({ title, open, children }: { title: ReactNode; open?: boole
   );
 }
 
-/** Data as it is, for those who want to see it. */
+/** Raw data in a disclosure. */
 export function Raw({ value }: { value: unknown }) {
   const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2);
   return (

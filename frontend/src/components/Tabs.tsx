@@ -4,7 +4,7 @@ import { useLocation } from 'wouter';
 
 export type Tab = { id: string; label: string; count?: number; content: ReactNode };
 
-/** Each tab has an address below `base`; the first one has that itself. */
+/** Each tab has a path below `base`; the first one has `base` itself. */
 export function Tabs({ tabs, base, label }: { tabs: Tab[]; base: string; label: string }) {
   const [path, go] = useLocation();
   const first = tabs[0]?.id ?? '';

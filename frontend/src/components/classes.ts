@@ -1,4 +1,4 @@
-// Joins class names, leaving out what is not there.
+// Joins class names, skipping empty ones.
 
 export function classes(...names: (string | false | null | undefined)[]): string {
   return names.filter(Boolean).join(' ');

@@ -1,4 +1,4 @@
-// Line drawings on a 24-unit grid, drawn for this page. Each is decoration: what a button does, its label says.
+// Line icons on a 24-unit grid. They are decorative: a button's label says what it does.
 import type { SVGProps } from 'react';
 
 const DRAWINGS = {
@@ -88,7 +88,7 @@ export function Icon({ name, size = 18, ...rest }: { name: IconName; size?: numb
   );
 }
 
-/** The mark of the product: a ratchet wheel. */
+/** The logo: a ratchet wheel. */
 export function Mark({ size = 28 }: { size?: number }) {
   return <img src="/static/site/icon.svg" alt="" width={size} height={size} className="shrink-0" />;
 }

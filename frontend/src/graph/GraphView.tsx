@@ -33,7 +33,7 @@ type Props = {
   compact?: boolean; // close together, wherever its author put things
 };
 
-/** The graph drawn: zoomable, with what each node is at. It shows; changing it is a matter of words, or of JSON. */
+/** A zoomable, read-only drawing of a graph with the state of each node. */
 export default function GraphView({ graph, names, states, chosen, onChoose, compact }: Props) {
   const t = useT();
   const dark = useDark();
@@ -121,7 +121,7 @@ export default function GraphView({ graph, names, states, chosen, onChoose, comp
   );
 }
 
-/** Fits the drawing again when its frame has another size. */
+/** Fits the drawing again when its frame is resized. */
 function Fitted() {
   const { fitView } = useReactFlow();
   const [width, height] = [useStore((state) => state.width), useStore((state) => state.height)];
@@ -134,7 +134,7 @@ function Fitted() {
 const FIT = { padding: { x: '24px', top: '24px', bottom: '60px' }, maxZoom: 1 } as const; // the buttons are below the drawing
 const [BESIDE, ABOVE_AND_BELOW] = [48, 84];
 
-/** As high as the drawing needs at the size it fits the width, within reason: what is larger is zoomed. */
+/** The height of the drawing at full width, up to a limit; larger ones are zoomed. */
 function frameHeight(drawing: { width: number; height: number }, width: number, compact: boolean | undefined): number {
   const zoom = Math.min(1, (width - BESIDE) / drawing.width);
   return Math.min(Math.round(drawing.height * zoom) + ABOVE_AND_BELOW, compact ? 340 : 448);

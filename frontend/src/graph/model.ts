@@ -1,4 +1,4 @@
-// An agent's graph as it is drawn: boxes with titles at places, and lines between them. Pure functions.
+// The drawing of an agent's graph: boxes with titles and positions, and lines between them. Pure functions.
 import { field, list, number, record, text } from '../api/looseValues';
 
 export type GraphNode = {
@@ -49,26 +49,26 @@ function readLink(value: unknown, place: number): GraphLink {
   };
 }
 
-/** What a box says: the block, and where it has a name of its own (inputs, outputs) that one. */
+/** The title of a box: the block's name, and the name of an input or output. */
 export function titleOf(node: GraphNode, names: BlockNames): { title: string; about: string } {
   const block = names.get(node.block_id)?.name ?? (names.size ? node.block_id.slice(0, 8) : '…');
   const own = text(node.input_default.name) || text(node.input_default.title);
   return own ? { title: own, about: block } : { title: block, about: names.get(node.block_id)?.category ?? '' };
 }
 
-/** What a line carries: the last part of the name it arrives under (`values_#_name` is the `name` of the values). */
+/** The label of a line: the last part of the pin's name (`values_#_name` is the `name` of the values). */
 export function carries(link: GraphLink): string {
   return link.sinkName.split(/_[#$@]_/).at(-1) ?? '';
 }
 
-/** Where each box goes: where its author put it, unless that cannot be read; then in columns by distance. */
+/** The position of each box: as saved, or in columns by distance if that cannot be read. */
 export function places(graph: Graph): Map<string, Point> {
   const given = graph.nodes.every((node) => node.position);
   const kept = new Map(graph.nodes.map((node) => [node.id, node.position ?? { x: 0, y: 0 }]));
   return given && !overlaps([...kept.values()]) && !tangled(graph, kept) ? closer(kept) : columns(graph);
 }
 
-/** The same picture with less air: editors with larger boxes leave more room between them. */
+/** The same layout, more compact: editors with larger boxes leave more space between them. */
 function closer(kept: Map<string, Point>): Map<string, Point> {
   const points = [...kept.values()];
   const x = Math.min(1, (BOX.width + GAP.x) / smallestGap(points.map((point) => point.x)));
@@ -83,7 +83,7 @@ function smallestGap(values: number[]): number {
   return Math.min(...gaps.filter((gap) => gap > NEARLY_THE_SAME), Number.MAX_SAFE_INTEGER);
 }
 
-/** Whether a line would run backwards, or behind a box it has nothing to do with. */
+/** Whether a line would run backwards, or behind an unrelated box. */
 function tangled(graph: Graph, at: ReadonlyMap<string, Point>): boolean {
   return graph.links.some((link) => {
     const [from, to] = [at.get(link.source), at.get(link.sink)];
@@ -93,7 +93,7 @@ function tangled(graph: Graph, at: ReadonlyMap<string, Point>): boolean {
   });
 }
 
-/** Whether a box lies on the way from one to another: in between, and where the line is at that place. */
+/** Whether a box lies on the straight line from one box to another. */
 function hides(box: Point, from: Point, to: Point): boolean {
   const [start, middle] = [from.x + BOX.width, box.x + BOX.width / 2];
   if (middle <= start || middle >= to.x) return false;
@@ -107,7 +107,7 @@ function overlaps(points: Point[]): boolean {
   );
 }
 
-/** How large a drawing of these places is. */
+/** The size of a drawing with these positions. */
 export function sizeOf(places: ReadonlyMap<string, Point>): { width: number; height: number } {
   const extent = (values: number[]) => (values.length ? Math.max(...values) - Math.min(...values) : 0);
   const points = [...places.values()];
@@ -117,7 +117,7 @@ export function sizeOf(places: ReadonlyMap<string, Point>): { width: number; hei
   };
 }
 
-/** Each node one column (or row) after the furthest node before it; a cycle is cut where it closes. */
+/** Puts each node one column (or row) after its furthest predecessor; a cycle is cut where it closes. */
 export function columns(graph: Graph, downward = false): Map<string, Point> {
   const before = new Map<string, string[]>(graph.nodes.map((node) => [node.id, []]));
   for (const link of graph.links)

@@ -1,4 +1,4 @@
-// What can be done with an agent: run it, describe it, have it run by the clock or by a call, share it, remove it.
+// The actions on an agent: run, describe, schedule, trigger, publish, delete.
 import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { Button, IconButton } from '../components/Button';
@@ -18,7 +18,7 @@ import { problemsIn } from './schema';
 import { SchemaForm } from './SchemaForm';
 import { useAttempt } from './Screen';
 
-/** The form made from what the agent takes; the same wish twice is one run. */
+/** The input form of an agent; a repeated submit starts one run. */
 export function Run({ agent }: { agent: AgentDetail }) {
   const t = useT();
   const [, go] = useLocation();

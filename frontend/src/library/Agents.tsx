@@ -74,7 +74,7 @@ function Card({ agent }: { agent: Agent }) {
   );
 }
 
-/** Agent JSON from a file, of this product or of AutoGPT. */
+/** Imports agent JSON from a file, of this product or of AutoGPT. */
 function Import() {
   const t = useT();
   const [, go] = useLocation();

@@ -7,7 +7,7 @@ import { errorText } from '../api/errorText';
 import { type Credential, type CredentialKind, libraryApi } from './api';
 import { ServerFields, serverOf } from './ServerFields';
 
-/** A login from before logins had a server is bound to one here. */
+/** Binds a login without a server to one. */
 export function BindCredential({ credential, onBound }: { credential: Credential; onBound: () => void }) {
   const t = useT();
   const [said, setSaid] = useState<Record<string, string>>({});

@@ -16,7 +16,7 @@ const KINDS: [CredentialKind, Key][] = [
 
 type Props = { provider?: string; kinds?: CredentialKind[]; onKept: (credential: Credential) => void };
 
-/** A secret goes in here and is never shown again. Provider and kind may be known already. */
+/** The form for a secret, which is never shown again. Provider and kind may be given. */
 export function CredentialForm({ provider: known, kinds, onKept }: Props) {
   const t = useT();
   const offered = KINDS.filter(([value]) => !kinds?.length || kinds.includes(value));

@@ -8,7 +8,7 @@ import { errorText } from '../api/errorText';
 import { type Change, libraryApi, type Parts } from './api';
 import { useBlockNames } from './useBlockNames';
 
-/** What came, went and differs between two versions. */
+/** The difference between two versions. */
 export function DifferenceView({ agent, from, to }: { agent: string; from: number; to: number }) {
   const t = useT();
   const names = useBlockNames();

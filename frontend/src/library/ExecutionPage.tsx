@@ -78,7 +78,7 @@ function Shown({ execution, states }: { execution: Execution; states: NodeStates
   );
 }
 
-/** The graph with what each node is at, the same on a line of time, and the data of the one that was chosen. */
+/** The graph with the state of each node, their time line, and the data of the selected one. */
 function Drawn({ execution, states }: { execution: Execution; states: NodeStates }) {
   const t = useT();
   const names = useBlockNames();

@@ -3,7 +3,7 @@ import { useGathered } from '../api/queries';
 import { libraryApi } from './api';
 import { ReviewCard } from './ReviewCard';
 
-/** What a run waits for now. One run may ask several times, also while the last answer is still on its way. */
+/** The open reviews of a run. It may ask several times, even before the last answer has arrived. */
 export function OpenReviews({ execution }: { execution: string }) {
   const { data, refetch } = useQuery({
     queryKey: ['reviews', 'waiting', execution],

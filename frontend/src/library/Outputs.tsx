@@ -6,7 +6,7 @@ import { addressOf } from '../markdown/workspaceLinks';
 
 const Markdown = lazy(() => import('../markdown/Markdown').then((module) => ({ default: module.Markdown })));
 
-/** What a run gave, by name, the values in the order they came. */
+/** The outputs of a run by name, values in order. */
 export function Outputs({ outputs }: { outputs: Record<string, unknown[]> }) {
   const t = useT();
   const names = Object.entries(outputs);
@@ -27,7 +27,7 @@ export function Outputs({ outputs }: { outputs: Record<string, unknown[]> }) {
   );
 }
 
-/** What a run was given, by name. */
+/** The inputs of a run by name. */
 export function Inputs({ inputs }: { inputs: Record<string, unknown> }) {
   const t = useT();
   if (Object.keys(inputs).length === 0) return <p className="text-sm text-quiet">{t('run.noInputs')}</p>;

@@ -16,7 +16,7 @@ const STATES: Record<Review['state'], [Key, Tone]> = {
   withdrawn: ['review.withdrawn', 'calm'],
 };
 
-// Calls of tools that ask first; a node or a block asks under a name that people gave it.
+// The tools that ask for approval; nodes and blocks ask under the name the user gave them.
 export const QUESTIONS: Partial<Record<string, Key>> = {
   add_understanding: 'review.add_understanding',
   create_feature_request: 'review.create_feature_request',
@@ -26,7 +26,7 @@ export const QUESTIONS: Partial<Record<string, Key>> = {
   web_fetch: 'review.web_fetch',
 };
 
-/** A question to the person: what it is about, changeable where that is allowed, and the two answers. */
+/** A review: its data, editable if allowed, and the buttons to approve and reject. */
 export function ReviewCard({
   review,
   inRun,

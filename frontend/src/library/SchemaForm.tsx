@@ -21,7 +21,7 @@ const WRONG: Record<Parsed['problems'][string], Key> = {
   noJson: 'form.noJson',
 };
 
-/** A form made from what an agent or a block takes. */
+/** A form generated from the input schema of an agent or a block. */
 export function SchemaForm({ schema, given, action, busy, problems = {}, onSubmit }: Props) {
   const t = useT();
   const fields = useMemo(() => fieldsOf(schema), [schema]);

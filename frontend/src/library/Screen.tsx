@@ -1,4 +1,4 @@
-// What every screen of the library does: a heading with actions, and a list that loads, fails, or is empty.
+// The common parts of library screens: a heading with actions, and a list with loading, error and empty states.
 import { type ReactNode, useEffect } from 'react';
 import { Button } from '../components/Button';
 import { Empty, Failed, Loading } from '../components/Pieces';
@@ -49,7 +49,7 @@ export function Listed<T>({ answer, icon, empty, hint, children }: ListProps<T>)
   );
 }
 
-/** The way to the next page of a list, where there is one. */
+/** A button that loads the next page of a list, if there is one. */
 export function More({ more, busy }: { more?: () => void; busy?: boolean }) {
   const t = useT();
   if (!more) return null;
@@ -60,7 +60,7 @@ export function More({ more, busy }: { more?: () => void; busy?: boolean }) {
   );
 }
 
-/** Do something on the server; what goes wrong is said at the edge of the page. */
+/** Runs a request; errors are shown as a toast. */
 export function useAttempt() {
   const t = useT();
   return async <T,>(work: Promise<T>): Promise<T | undefined> => {

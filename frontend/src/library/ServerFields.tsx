@@ -12,7 +12,7 @@ type Props = {
   wrong: (name: string) => string | undefined;
 };
 
-/** The only server a secret may be sent to. */
+/** The fields for the only server a secret may be sent to. */
 export function ServerFields({ kind, provider, said, set, wrong }: Props) {
   const t = useT();
   const login = kind === 'user_password';
@@ -63,7 +63,7 @@ export function ServerFields({ kind, provider, said, set, wrong }: Props) {
   );
 }
 
-/** The port the site takes when none is given; empty where it has to be given. */
+/** The default port; empty if it must be entered. */
 function usualPort(kind: CredentialKind, provider: string): string {
   if (kind !== 'user_password') return '443';
   return { smtp: '587', database: '5432' }[provider] ?? '';

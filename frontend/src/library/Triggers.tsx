@@ -98,7 +98,7 @@ function Row({ trigger }: { trigger: Trigger }) {
   );
 }
 
-/** Address and secret of a trigger, the one time they are shown. */
+/** The URL and secret of a trigger, shown once. */
 export function Shown({ trigger }: { trigger: Trigger }) {
   const t = useT();
   return (

@@ -9,7 +9,7 @@ import { type AgentDetail, libraryApi, type Version } from './api';
 import { DifferenceView } from './DifferenceView';
 import { More, useAttempt } from './Screen';
 
-/** What the agent was: each version with what changed in it, and the way back. */
+/** The versions of an agent with their changes, and rollback. */
 export function Versions({ agent }: { agent: AgentDetail }) {
   const t = useT();
   const { data, error, refetch, more, busy } = usePages(['agent', agent.id, 'versions', agent.version], (cursor) =>

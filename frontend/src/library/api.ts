@@ -1,8 +1,8 @@
-// Agents and what runs them: the library's part of the HTTP API.
+// The library part of the HTTP API: agents and their executions, schedules, triggers, reviews and credentials.
 import { call, query } from '../api/http';
 import type { Answer, Page, Schemas } from '../api/types';
 
-/** A JSON schema: what an agent or a block takes. */
+/** A JSON schema of inputs. */
 export type Schema = {
   type?: string;
   properties?: Record<string, Schema>;

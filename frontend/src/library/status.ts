@@ -1,4 +1,4 @@
-// The states of executions and of their nodes, as the pages show them.
+// The statuses of executions and nodes, as shown to users.
 import type { Tone } from '../components/Pieces';
 import type { Key } from '../i18n';
 

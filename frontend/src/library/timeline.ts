@@ -1,9 +1,9 @@
-// The runs of an execution's nodes on one line of time. Pure, so that it can be tested.
+// The node executions of an execution on a time line. Pure, so that it can be tested.
 import type { NodeRun } from './api';
 
 export type Span = { run: NodeRun; start: number; width: number; seconds: number | null };
 
-/** Each run as shares of the whole; what still runs reaches to now, what waits has no width. */
+/** Each run as a share of the whole time; a running one reaches to now, a waiting one has no width. */
 export function spans(runs: readonly NodeRun[], now: number): Span[] {
   const begun = runs.filter((run) => run.started_at).map((run) => Date.parse(run.started_at!));
   const first = Math.min(...begun, now);

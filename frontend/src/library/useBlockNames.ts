@@ -3,7 +3,7 @@ import { useMemo } from 'react';
 import type { BlockNames } from '../graph/model';
 import { type BlockInfo, libraryApi } from './api';
 
-/** How the blocks are called; graphs know only their ids. */
+/** The names of blocks by id; graphs contain only ids. */
 export function useBlockNames(): BlockNames {
   const { data } = useQuery({ queryKey: ['blocks'], queryFn: allBlocks, staleTime: Infinity });
   return useMemo(

@@ -1,4 +1,4 @@
-// An execution, live: fetched with its nodes, refreshed by hints, and looked at again in case a hint was lost.
+// A live execution: fetched with its nodes, refreshed by hints, and polled in case a hint is lost.
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { useGathered } from '../api/queries';

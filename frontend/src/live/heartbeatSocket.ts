@@ -1,14 +1,14 @@
-// A socket of the chat that notices when nobody is at its other end: browsers tell of that after many minutes, if ever.
+// A chat socket with heartbeats, to detect a dead connection: browsers report one only after many minutes, if ever.
 
 const OPENING = 8000; // ms it may take to open
 const LOOK = 2500; // ms between two looks at the clock
 const SILENT = 10_000; // ms without a word after which one is asked for
 const ANSWER = 5000; // ms the answer may take
 
-/** Who resumes a chat that nobody has begun is told that it is idle: a ping, which pages cannot send, with words. */
+/** The ping, because pages cannot send ping frames: a request to resume an unknown chat is answered with idle. */
 const pulse = (count: number) => JSON.stringify({ type: 'resume', requestId: `pulse-${count}`, id: 'pulse' });
 
-/** `awaits`: something is expected of it now; `lost`: it does not come. */
+/** `awaits`: a response is expected now; `lost`: it does not come. */
 export function heartbeatSocket(awaits: () => boolean, lost: () => void): typeof WebSocket {
   return class extends WebSocket {
     constructor(url: string | URL, protocols?: string | string[]) {

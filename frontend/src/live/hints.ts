@@ -1,6 +1,6 @@
 // /ws/events/: hints that something changed. They may be lost; after a reconnect everything may have changed, so
-// listeners hear `reconnected` and look again. A connection can die without a word (a machine that slept, a network
-// that swallows everything): then it is `doubted`, and whoever holds one of its own opens another, too.
+// listeners get `reconnected` and refetch. A connection can die silently (after sleep, or in a network that drops
+// packets): then it is `doubted`, and other sockets are reopened as well.
 import { useEffect, useRef, useSyncExternalStore } from 'react';
 import { answers, freshConnections, goToLogin } from '../api/http';
 
@@ -90,21 +90,21 @@ class HintSocket {
     };
   }
 
-  /** Logged out, or a visitor who has not said anything yet and will be let in once they have. */
+  /** Logged out, or a visitor without a session yet, who can connect after the first message. */
   private async turnedAway(): Promise<void> {
     const answer = await fetch('/api/config').catch(() => null);
     if (answer?.status === 401) return goToLogin();
     this.timer = window.setTimeout(() => this.open(), LONGEST_PAUSE);
   }
 
-  /** There is a reason to be let in now: do not wait out the pause. */
+  /** The user may be able to connect now: skip the pause. */
   wake(): void {
     if (this.isOpen) return void this.reconnected();
     this.pause = FIRST_PAUSE;
     this.open();
   }
 
-  /** Somebody has reason to think that the connection is dead. */
+  /** A caller suspects that the connection is dead. */
   doubt(): void {
     if (this.isOpen) this.anew();
     else this.doubted = true;
@@ -137,7 +137,7 @@ class HintSocket {
     if (this.hiddenAt && this.lookedAt - this.hiddenAt > ASLEEP) this.anew();
   }
 
-  /** What nobody tells a page: that the machine slept, and that nothing comes any more. */
+  /** Detects what a page is not told: that the machine slept, or that the connection is silent. */
   private look(): void {
     const now = Date.now();
     const slept = now - this.lookedAt > ASLEEP;
@@ -175,7 +175,7 @@ class HintSocket {
 
 export const hints = new HintSocket();
 
-/** Call `heard` with each hint while the component is there. */
+/** Calls `heard` with each hint while the component is mounted. */
 export function useHints(heard: Listener): void {
   const latest = useRef(heard);
   latest.current = heard;

@@ -1,4 +1,4 @@
-// Long work, live: fetched once, then kept up to date by hints; after a reload it comes back to life.
+// Live operations: fetched once, then updated by hints, also after a reload.
 import { useQuery } from '@tanstack/react-query';
 import { api } from '../api/chat';
 import { useHints } from './hints';

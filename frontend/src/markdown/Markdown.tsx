@@ -9,7 +9,7 @@ import { workspaceLinks } from './workspaceLinks';
 import { Picture } from '../chat/Attached';
 import { markdownLabels } from './markdownLabels';
 
-// HTML in an answer is never made into elements; the renderer's own checks come last all the same.
+// HTML in an answer never becomes elements; the renderer's own sanitising still runs last.
 const REHYPE = [
   rawAsText,
   workspaceLinks,
@@ -21,7 +21,7 @@ const CONTROLS = { code: { copy: true, download: false }, table: { copy: true, d
 const OWN_PAGE = /^\/(library|store|c|account)\//;
 const OWN_FILE = /^\/api\/files\/[0-9a-f-]{36}\/content$/;
 
-/** Words of the model: markdown that may still be growing. */
+/** Text of the model: Markdown that may still be streaming. */
 export function Markdown({ text, live }: { text: string; live: boolean }) {
   const t = useT();
   const words = useMemo(() => markdownLabels(t), [t]);
@@ -43,7 +43,7 @@ export function Markdown({ text, live }: { text: string; live: boolean }) {
   );
 }
 
-/** A picture from elsewhere would tell its server what the conversation says; it is a link until asked for. */
+/** A remote image could tell its server what the conversation says, so it is a link until the user opens it. */
 function SafePicture({ src, alt }: { src?: unknown; alt?: unknown }) {
   const t = useT();
   const address = typeof src === 'string' ? src : '';

@@ -1,4 +1,4 @@
-// The languages that are coloured.
+// The languages with syntax highlighting.
 import bash from 'highlight.js/lib/languages/bash';
 import c from 'highlight.js/lib/languages/c';
 import cpp from 'highlight.js/lib/languages/cpp';

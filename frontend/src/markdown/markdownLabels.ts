@@ -1,4 +1,4 @@
-// The renderer's own labels, from our catalogue.
+// The labels of the Markdown renderer, from our catalogue.
 import type { StreamdownTranslations } from 'streamdown';
 import type { Translate } from '../i18n';
 

@@ -1,4 +1,4 @@
-// HTML in an answer is shown as what it is, words: it is never parsed, so there is nothing in it to defuse.
+// Shows HTML in an answer as text: it is never parsed, so it cannot do harm.
 type Node = { type: string; tagName?: string; value?: string; properties?: Record<string, unknown>; children?: Node[] };
 
 export default function rawAsText() {

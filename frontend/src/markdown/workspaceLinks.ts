@@ -1,4 +1,4 @@
-// Addresses of our own in a text become links: `workspace://id` to a file's content, `/library/…` and `/c/…` to pages.
+// Turns our own addresses in text into links: `workspace://id` to a file's content, `/library/…` and `/c/…` to pages.
 type Node = { type: string; tagName?: string; value?: string; properties?: Record<string, unknown>; children?: Node[] };
 
 const REFERENCE = /workspace:\/\/([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(#[\w./+-]*)?/i;

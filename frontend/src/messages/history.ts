@@ -1,9 +1,9 @@
-// A conversation's messages as they are loaded: what is shown, joined with what the server has. Pure functions.
+// Merges the messages shown with those of the server. Pure functions.
 import type { ChatMessage, Part } from '../api/types';
 
 export type Loaded = { messages: ChatMessage[]; before: string | null };
 
-/** The newest page takes the place of what is shown from its first message on; what is older stays. */
+/** The newest page replaces what is shown from its first message on; older messages stay. */
 export function withNewest(shown: Loaded, page: Loaded, live?: ChatMessage): Loaded {
   const first = page.messages[0];
   const place = first ? shown.messages.findIndex((message) => message.id === first.id) : -1;
@@ -20,19 +20,19 @@ export function withOlder(shown: Loaded, page: Loaded): Loaded {
   return { messages: [...older, ...shown.messages], before: page.before };
 }
 
-/** While an answer streams, its own words are newer than the page's. */
+/** While an answer streams, its text is newer than the page's. */
 function withLive(messages: ChatMessage[], live: ChatMessage | undefined): ChatMessage[] {
   if (!live || live.role !== 'assistant') return messages;
   const place = messages.findIndex((message) => message.id === live.id);
   return place < 0 ? [...messages, live] : messages.with(place, live);
 }
 
-/** The same object as before where nothing changed, so that nothing is drawn again. */
+/** Returns the same object if nothing changed, so that nothing is re-rendered. */
 function kept(shown: ChatMessage | undefined, fetched: ChatMessage): ChatMessage {
   return shown && JSON.stringify(shown) === JSON.stringify(fetched) ? shown : fetched;
 }
 
-/** How a message is told apart from others on the page; a message keeps its key when it gets its place. */
+/** The React key of a message; it stays the same when the server assigns the message's id. */
 export function keyOf(message: ChatMessage): string {
   const { turn_id: turn, steered_step: steered } = message.metadata ?? {};
   return message.role === 'user' && turn && steered === undefined ? `user:${turn}` : message.id;
@@ -53,7 +53,7 @@ export function steady(shown: ChatMessage | undefined, replayed: ChatMessage): C
 
 const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled']);
 
-/** Whether the server has said that an answer is whole. */
+/** Whether the server has reported the end of an answer. */
 export function hasEnded(message: ChatMessage): boolean {
   return ENDED.has(message.metadata?.status ?? '');
 }
@@ -67,7 +67,7 @@ function weight(parts: readonly Part[]): number {
   return sum;
 }
 
-/** Ids of the workspace images that any answer says the model was shown. */
+/** Ids of the workspace images that the model was shown, according to any answer. */
 export function filesSeen(messages: readonly ChatMessage[]): Set<string> {
   const seen = new Set<string>();
   for (const message of messages) {

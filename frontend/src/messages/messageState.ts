@@ -1,4 +1,4 @@
-// The state of a message that a person sent, from the composer to its answer: one table, one reducer.
+// The state of a sent message, from the composer to its answer: one table, one reducer.
 import type { ApiError } from '../api/http';
 import type { SentMode, Turn, WorkspaceFile } from '../api/types';
 
@@ -15,7 +15,7 @@ export type MessageState =
 export type MessageEvent =
   'attempted' | 'unreachable' | 'refused' | 'accepted' | 'queued' | 'started' | 'ended' | 'discarded';
 
-/** What is not in the table is ignored: answers come late, twice, and from connections given up long ago. */
+/** Events that are not in the table are ignored: responses arrive late, twice, or from abandoned connections. */
 const TRANSITIONS: Record<MessageState, Partial<Record<MessageEvent, MessageState>>> = {
   sending: { unreachable: 'unsent', refused: 'refused', accepted: 'accepted', discarded: 'discarded' },
   unsent: { attempted: 'sending', accepted: 'accepted', discarded: 'discarded' },
@@ -47,10 +47,10 @@ export type Action =
   | { type: 'attempted' | 'discarded'; id: string }
   | { type: 'unreachable' | 'refused'; id: string; problem: ApiError }
   | { type: 'accepted'; id: string; turn: Turn }
-  /** The server was asked: of the turns accepted before that, those that are not live any more have ended. */
+  /** The server's list arrived: turns accepted before it that are no longer live have ended. */
   | { type: 'observed'; accepted: readonly string[]; live: LiveTurns };
 
-/** The pending messages after something happened; the same list when nothing changed. Who has ended is not in it any more. */
+/** The pending messages after an event; the same list if nothing changed. Ended ones are removed. */
 export function reduce(messages: PendingMessage[], action: Action): PendingMessage[] {
   switch (action.type) {
     case 'sent':

@@ -1,5 +1,5 @@
-// Messages that are on their way: kept until the server says it has them, sent again when the connection is back.
-// Sending twice is harmless: the server knows a message by its client id.
+// The outbox: messages are kept until the server confirms them, and sent again when the connection is back.
+// Sending twice is harmless: the server identifies a message by its client id.
 import { api } from '../api/chat';
 import { ApiError } from '../api/http';
 import { newId } from '../browser/ids';
@@ -23,14 +23,14 @@ export class Outbox {
     return () => this.watchers.delete(changed);
   };
 
-  /** Answers the turn, or undefined when the message must wait or was refused; its state says which. */
+  /** Returns the turn, or undefined if the message must wait or was refused; its state says which. */
   async send(text: string, files: WorkspaceFile[], mode: SentMode): Promise<Turn | undefined> {
     const id = newId();
     this.dispatch({ type: 'sent', message: { client_id: id, text, files, mode } });
     return this.attempt(id);
   }
 
-  /** Try again whatever is unsent, in order; `all`: also what is on its way, over a connection that may be dead. */
+  /** Retry all unsent messages in order; `all`: also those in flight, whose connection may be dead. */
   async retry(all = false): Promise<boolean> {
     let taken = false;
     for (const { client_id: id } of this.messages.filter(
@@ -60,12 +60,12 @@ export class Outbox {
     this.dispatch({ type: 'discarded', id });
   }
 
-  /** The turns the server has said to have made of messages. */
+  /** The turns that the server has created for messages. */
   get accepted(): string[] {
     return this.messages.flatMap((message) => message.turn?.id ?? []);
   }
 
-  /** Of turns accepted before the server was asked, forget those that are not live there: shown, steered or removed. */
+  /** Drop turns accepted before the server was asked that are no longer live there: shown, steered or removed. */
   observe(accepted: readonly string[], live: LiveTurns): void {
     this.dispatch({ type: 'observed', accepted, live });
   }
@@ -88,7 +88,7 @@ export class Outbox {
     return `ratchet.outbox.${this.session}`;
   }
 
-  /** What was on its way when the page was closed may not have arrived. */
+  /** A message in flight when the page was closed may not have arrived. */
   private read(): PendingMessage[] {
     try {
       const kept = JSON.parse(this.store.getItem(this.name) ?? '[]') as PendingMessage[];

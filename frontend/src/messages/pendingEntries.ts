@@ -1,9 +1,9 @@
-// What a person sent and the conversation does not show yet: one may stand as the next message, the rest are queued.
+// Sent messages that the conversation does not show yet: one may be shown as the next message, the rest are queued.
 import type { ApiError } from '../api/http';
 import { type MessageState, nextState, type PendingMessage } from './messageState';
 import type { QueuedTurn, SentMode, WorkspaceFile } from '../api/types';
 
-/** A message as it is drawn: of this page's outbox, of the server's queue, or of both. */
+/** A pending message for display: of this page's outbox, of the server's queue, or of both. */
 export type Entry = {
   key: string;
   text: string;
@@ -56,7 +56,7 @@ function fromTurn(turn: QueuedTurn, message: PendingMessage | undefined): Entry 
   };
 }
 
-/** The stream knows earlier than the server's list which turn runs, and that another does no more. */
+/** The stream knows earlier than the server's list which turn runs, and which has ended. */
 function fromMessage(message: PendingMessage, running: string | null): Entry {
   const runs = message.turn !== undefined && message.turn.id === running;
   return {

@@ -9,7 +9,7 @@ import { errorText } from '../api/errorText';
 
 type Props = { session: Pick<SessionRow, 'id' | 'title'>; onDone: () => void };
 
-/** The title as a field: Enter or leaving it keeps the new one, Escape the old one. */
+/** The title as a field: Enter or blur saves it, Escape restores the old one. */
 export function RenameForm({ session, onDone }: Props) {
   const t = useT();
   const [title, setTitle] = useState(session.title);

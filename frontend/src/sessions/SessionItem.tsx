@@ -43,7 +43,7 @@ export function SessionItem({ session, current }: { session: SessionRow; current
   );
 }
 
-/** Running, queued, or waiting for the person; nothing when there is nothing to say. */
+/** The status badge: running, queued, or waiting for the user; none otherwise. */
 export function Status({ session }: { session: Pick<SessionRow, 'status' | 'needs_you'> }) {
   const t = useT();
   const status = session.status !== 'idle' ? session.status : session.needs_you ? 'needs-you' : null;

@@ -32,7 +32,7 @@ export function SessionList({ search }: { search: string }) {
   );
 }
 
-/** The end of what is loaded: seeing it loads more. */
+/** The end of the list: loads more when it becomes visible. */
 function More({ onSeen, busy }: { onSeen: () => void; busy: boolean }) {
   const end = useRef<HTMLDivElement>(null);
   const latest = useRef(onSeen);

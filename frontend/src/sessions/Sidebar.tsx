@@ -94,7 +94,7 @@ function Place({ href, icon, children }: { href: string; icon: IconName; childre
   );
 }
 
-/** Logging out is a change, so it is a form of its own with the token. */
+/** Logging out changes state, so it is a form with the CSRF token. */
 function logOut(): void {
   const form = document.createElement('form');
   form.method = 'post';

@@ -1,4 +1,4 @@
-// Conversations in the order a person looks for them: pinned, then by how long ago they were last used.
+// Conversations grouped for the sidebar: pinned, then by last use.
 import type { Key } from '../i18n';
 import type { SessionRow } from '../api/types';
 

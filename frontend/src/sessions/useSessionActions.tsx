@@ -11,7 +11,7 @@ import { errorText } from '../api/errorText';
 
 type Named = Pick<SessionRow, 'id' | 'title' | 'pinned'>;
 
-/** What can be done with a conversation, as menu entries, and the question it may ask. */
+/** The menu entries of a conversation, with their confirmation dialog. */
 export function useSessionActions(session: Named, onRename: () => void): { entries: MenuEntry[]; dialog: ReactNode } {
   const t = useT();
   const [path, go] = useLocation();

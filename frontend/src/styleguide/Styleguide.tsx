@@ -1,4 +1,4 @@
-// Every card in every state, from made-up data: what it looks like is decided here, not in a long conversation.
+// Every card in every state, from example data, to check how they look.
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { Page } from '../app/Page';
@@ -16,7 +16,7 @@ import { Progress } from '../components/Progress';
 import { useT } from '../i18n';
 import * as fixtures from './fixtures';
 
-/** Knows the made-up data and asks nobody. */
+/** Answers from the example data, without requests. */
 function makeClient(): QueryClient {
   const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, retry: false } } });
   client.setQueryData(['session', fixtures.SESSION_ID], fixtures.SESSION);

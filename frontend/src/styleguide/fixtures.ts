@@ -1,4 +1,4 @@
-// One example per kind of card and state. Made up, in English: this page is for those who build the product.
+// One example per kind of card and state. In English only: the page is for developers.
 import type { ToolUIPart } from 'ai';
 import type { Execution, Review } from '../library/api';
 import type { Upload } from '../chat/useUploads';
@@ -233,7 +233,7 @@ export const RESULTS: Example[] = [
     errors: [{ message: 'The block “Send Email” has no recipient. Link `to`, or give it a value.' }],
     warnings: [],
   }),
-  done('fix_agent_graph', 'fix_result', 'Two things mended.', {
+  done('fix_agent_graph', 'fix_result', 'Two problems fixed.', {
     valid: true,
     errors: [],
     fixes: ['Gave an id to a link without one.', 'Moved two blocks apart.'],

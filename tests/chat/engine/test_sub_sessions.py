@@ -36,7 +36,7 @@ Send = Callable[..., Turn]
 def lend_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """No worker runs beside these tests: a turn that is waited for runs in its waiter's place."""
     assert tasks.run_turn.name == Turn.task_name
-    monkeypatch.setattr(chat_limits, "LEND_PLACE_SECONDS", 0.0)
+    monkeypatch.setattr(chat_limits, "EXTRA_THREAD_SECONDS", 0.0)
 
 
 def script(*steps: dict[str, Any], **more: Any) -> str:

@@ -396,7 +396,7 @@ def test_a_worker_that_is_asked_to_drain_gives_up_work_and_takes_it_up_again() -
     client = as_one_of("operate")
     for action, draining in (("drain", True), ("take_up", False)):
         client.post("/admin/durable/workerbeat/", {"action": action, "_selected_action": [beat.pk]})
-        runtime._obey()
+        runtime._apply_operator_requests()
         assert runtime.draining.is_set() is draining
     assert heard == [True, False]
 

@@ -76,7 +76,7 @@ def test_a_caller_that_names_a_server_gets_no_login_bound_to_another(
     for number, chosen in enumerate(["", kept]):
         answer = execute(ann, "SQL Query", sql(thief, chosen), client_id=str(number))
         assert answer["status"] == "failed"
-        assert "keep a " in answer["error"] and "for that server under credentials" in answer["error"]
+        assert "add a " in answer["error"] and "for that server under credentials" in answer["error"]
     assert thief.startup == b"" and not Review.objects.exists()
 
 
@@ -205,7 +205,7 @@ def test_kept_headers_are_not_sent_over_plain_http(
     assert CANARY not in str(other.received)
     settings.BOUNDARY_PLAINTEXT_HOSTS = []
     answer = ask_web(ann, one.url("/"))
-    assert answer["status"] == "failed" and "over https only" in answer["error"]
+    assert answer["status"] == "failed" and "over https" in answer["error"]
     assert one.received == []
 
 

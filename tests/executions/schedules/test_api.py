@@ -117,7 +117,7 @@ def test_operators_run_and_switch_and_it_is_written_down(operator: Client, agent
         assert "1 " in done.content.decode()
     assert Execution.objects.count() == 1
     history = operator.get(page.replace("change", "history")).content.decode()
-    assert all(words in history for words in ("Run now.", "Switched off.", "Switched on."))
+    assert all(words in history for words in ("Started.", "Switched off.", "Switched on."))
     Agent.objects.update(deleted_at=timezone.now())
     act = {"action": "run", "_selected_action": [str(schedule.pk)]}
     assert "was deleted" in operator.post(listing, act, follow=True).content.decode()

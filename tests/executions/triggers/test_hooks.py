@@ -95,7 +95,10 @@ def test_a_chosen_trigger_block_that_is_gone_fails_the_call_with_the_reason(call
     save_graph(called, greeter_graph())
     call(shown)
     delivery = TriggerDelivery.objects.get()
-    assert (delivery.state, "'hook' any more" in delivery.error) == ("failed", True)
+    assert (delivery.state, "no longer has a trigger block with the id 'hook'" in delivery.error) == (
+        "failed",
+        True,
+    )
     assert not Execution.objects.exists()
 
 
@@ -140,7 +143,7 @@ def test_json_forms_and_text_become_an_object(
     [
         (b"{", "application/json", "not valid JSON"),
         (b'{"a": NaN}', "application/json", "NaN"),
-        (b"[" * 100_000, "application/json", "nesting"),
+        (b"[" * 100_000, "application/json", "nested too deeply"),
         (b"[" * 400 + b"]" * 400, "application/json", "nested too deeply"),
         (b"\xff\xfe", "text/plain", "UTF-8"),
         (b"\xff", "application/json", "UTF-8"),

@@ -92,7 +92,7 @@ def a_worker_gone(room: Room) -> None:
     room.told("1 turn is stuck").get_by_role("link").hover()
     shoot(room, "worker-gone")
     room.told("1 turn is stuck").get_by_role("link").click()
-    room.choose("Mark failed: end it now, whatever it is at")
+    room.choose("Mark failed: end it now, in any state")
     expect(room.page.get_by_role("heading", name="Are you sure?")).to_be_visible()
     shoot(room, "sure")
     room.be_sure("Mark 1 turn failed")

@@ -49,7 +49,7 @@ def test_a_killed_worker_is_told_and_what_it_held_is_brought_to_an_end_and_done_
     row = room.page.locator("#stuck tbody tr")
     expect(row).to_contain_text(re.compile(r"Turn …\w{8}.*:\d+:.* s", re.DOTALL))  # who held it, since when
     stuck.get_by_role("link").click()
-    room.choose("Mark failed: end it now, whatever it is at")
+    room.choose("Mark failed: end it now, in any state")
     expect(room.page.locator("#asked tbody tr")).to_contain_text(
         re.compile("ann.*A report.*running.*just now", re.DOTALL)
     )

@@ -1,4 +1,4 @@
-// Results about agents and blocks: found, described, checked.
+// Results about agents and blocks: search, details, validation.
 import { Link } from 'wouter';
 import { Icon } from '../../components/icons';
 import { Badge, Notice } from '../../components/Pieces';
@@ -65,7 +65,7 @@ export function BlockList({ result }: BodyProps) {
   );
 }
 
-/** What an agent takes, as a form. */
+/** The inputs of an agent as a form. */
 export function AgentDetails({ result, call, active }: BodyProps) {
   const t = useT();
   const name = text(field(result.agent, 'name'));
@@ -84,7 +84,7 @@ export function AgentDetails({ result, call, active }: BodyProps) {
   );
 }
 
-/** The same of a block. */
+/** The inputs of a block as a form. */
 export function BlockDetails({ result, call, active }: BodyProps) {
   const t = useT();
   const name = text(field(result.block, 'name'));
@@ -106,7 +106,7 @@ export function BlockDetails({ result, call, active }: BodyProps) {
   );
 }
 
-/** Which inputs were wrong, as the form to put them right. */
+/** Invalid inputs as a form to correct them. */
 export function InputProblems({ result, input, call, active }: BodyProps) {
   const t = useT();
   const block = text(field(input, 'block_id'));
@@ -137,7 +137,7 @@ export function InputProblems({ result, input, call, active }: BodyProps) {
   );
 }
 
-/** Which agent is spoken of: one of the library, or one of the store. */
+/** The agent in question: of the library, or of the store. */
 function agentIn(value: unknown): Runs {
   return { agent: text(field(value, 'library_agent_id')), slug: text(field(value, 'username_agent_slug')) };
 }

@@ -1,4 +1,4 @@
-// Agents that were built: saved, or only shown, with the graph drawn.
+// Built agents: saved or previewed, with their graphs.
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useEffect, useMemo, useRef, useState } from 'react';
 import { Link } from 'wouter';
@@ -66,7 +66,7 @@ export function AgentSaved({ result, call, active }: BodyProps) {
   );
 }
 
-/** The form of a saved agent. Its result tells in short what it takes; what is secret, only the agent itself says. */
+/** The input form of a saved agent. The result has only a summary of the inputs; the agent says which are secret. */
 function Filling({ agent, call, active }: { agent: string; call: string; active: boolean }) {
   const t = useT();
   const form = useRef<HTMLElement>(null);
@@ -109,7 +109,7 @@ export function AgentPreview({ result, active }: BodyProps) {
   );
 }
 
-/** The place of a graph that is on its way. */
+/** The placeholder of a graph that is loading. */
 function Drawing() {
   return (
     <div className="flex h-46 items-center justify-center rounded-xl border border-line bg-side">

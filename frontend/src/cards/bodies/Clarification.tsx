@@ -8,7 +8,7 @@ import type { BodyProps } from './index';
 
 type Question = { question: string; options: string[]; keyword: string };
 
-/** Questions to the person, as a form; the answers go back as one message. */
+/** Questions to the user as a form; the answers are sent as one message. */
 export function Clarification({ result, active }: BodyProps) {
   const t = useT();
   const { say } = useConversationActions();
@@ -84,7 +84,7 @@ function readQuestion(value: unknown): Question {
   };
 }
 
-/** One answer is said as it is; of several each says what it answers. */
+/** A single answer is sent as it is; several are sent with their questions. */
 export function answered(questions: Question[], answers: string[]): string {
   if (questions.length === 1) return answers[0]!.trim();
   return questions

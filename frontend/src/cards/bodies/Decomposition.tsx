@@ -6,7 +6,7 @@ import { useT } from '../../i18n';
 import { field, list, text } from '../../api/looseValues';
 import type { BodyProps } from './index';
 
-/** The plan before it is carried out. */
+/** A plan for approval. */
 export function Decomposition({ result, active }: BodyProps) {
   const t = useT();
   const { say } = useConversationActions();

@@ -1,4 +1,4 @@
-// Results of the file tools: a card per file, a picture where it is one.
+// Results of the file tools: a card per file, with a picture if it is one.
 import { FileLink, Picture } from '../../chat/Attached';
 import { Fold, Raw } from '../../components/Pieces';
 import { useT } from '../../i18n';

@@ -16,7 +16,7 @@ import type { BodyProps } from './index';
 const Game = lazy(() => import('../game/Game'));
 const LONG = 8_000; // ms of work after which a game is offered
 
-/** Long work that goes on by itself; it may have ended long ago when this is looked at. */
+/** A long-running operation; it may have ended long before this is shown. */
 export function OperationBody({ result }: BodyProps) {
   const t = useT();
   const { data, error, refetch } = useOperation(text(result.operation_id));
@@ -69,7 +69,7 @@ export function OperationState({ operation }: { operation: Operation }) {
   );
 }
 
-/** When it takes a while, something to do meanwhile. */
+/** A game, offered when the operation takes a while. */
 function Pastime({ since }: { since: string }) {
   const t = useT();
   const [long, setLong] = useState(false);

@@ -1,4 +1,4 @@
-// The forms that run something from a card.
+// The forms that run an agent or a block from a card.
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useCannedReplies } from '../../chat/cannedReplies';
@@ -28,7 +28,7 @@ type Props = {
 };
 type Values = Record<string, unknown>;
 
-/** What was filled in goes to the model as a message; with a secret among it, it goes past the model and the chat. */
+/** Sends the values to the model as a message; with a secret among them, directly to the server instead. */
 export function RunForm(props: Props) {
   const { runs, name, schema, action, active, problems } = props;
   const { say } = useConversationActions();
@@ -54,10 +54,10 @@ function wordsFor(runs: Runs, name: string): Key {
 
 const placeOf = (call: string) => `run.${call}`;
 
-/** Whether something was run past the chat from the card of this call. */
+/** Whether something was run directly from the card of this call. */
 export const hasRun = (call: string): boolean => recall(placeOf(call)) !== null;
 
-/** Starts the agent itself. Which run came of it is kept in this browser: the conversation does not know. */
+/** Starts the agent directly. The run's id is stored in this browser, because the conversation does not know it. */
 function PrivateAgent({ call, agent, slug, ...form }: Props & { agent: string; slug: string }) {
   const [run, setRun] = useState(() => recall(placeOf(call)));
   const { busy, problems, attempt } = useWish(form.problems);
@@ -71,13 +71,13 @@ function PrivateAgent({ call, agent, slug, ...form }: Props & { agent: string; s
   return form.active && <PrivateForm {...form} busy={busy} problems={problems} onSubmit={start} />;
 }
 
-/** The id of one's own copy of an agent of the store. */
+/** The id of the user's copy of a store agent. */
 async function taken(slug: string): Promise<string> {
   const [username = '', name = ''] = slug.split('/');
   return (await libraryApi.addFromStore(username, name)).id;
 }
 
-/** Runs the block itself; where a person must approve first, it is sent again once they have. */
+/** Runs the block directly; if a person must approve first, the request is repeated after that. */
 function PrivateBlock({ block, ...form }: Props & { block: string }) {
   const [values, setValues] = useState<Values>({});
   const [outcome, setOutcome] = useState<BlockRun | null>(null);
@@ -126,7 +126,7 @@ function PrivateForm({ schema, action, busy, problems, onSubmit }: FormProps) {
   );
 }
 
-/** Do something under one name until it is answered, so that asked twice it is done once; what is wrong is said at its field. */
+/** Sends a request under one idempotency key until it is answered; errors are shown at their fields. */
 function useWish(first: Record<string, string> = {}) {
   const t = useT();
   const [wish, setWish] = useState(newId);

@@ -1,4 +1,4 @@
-// Results about runs: executions, blocks, reviews, what must be set up first, schedules.
+// Results about runs: executions, blocks, reviews, missing setup, schedules.
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';
@@ -20,7 +20,7 @@ import { hasEnded, statusKey, toneOf } from '../../library/status';
 import { useExecution } from '../../library/useExecution';
 import type { BodyProps } from './index';
 
-/** A run as it is now, whatever it was when the model was told. */
+/** A run in its current state, which may be newer than what the model saw. */
 export function ExecutionBody({ result }: BodyProps) {
   const card = record(result.execution);
   const id = text(result.execution_id) || text(card.execution_id);
@@ -85,7 +85,7 @@ function Scheduled({ result }: { result: BodyProps['result'] }) {
   );
 }
 
-/** A block that must be approved before it runs; once decided, the model is told to go on. */
+/** A block that needs approval; after the decision the model is asked to continue. */
 export function ReviewBody({ result, active }: BodyProps) {
   const { say } = useConversationActions();
   const cannedReply = useCannedReplies();
@@ -103,7 +103,7 @@ export function ReviewBody({ result, active }: BodyProps) {
   return data ? <ReviewCard review={data} onDecided={decided} /> : null;
 }
 
-/** Accounts that are missing, each as a form; when all are there, the model is told to go on. */
+/** Missing credentials, each as a form; once all are added, the model is asked to continue. */
 export function SetupRequirements({ result, active }: BodyProps) {
   const t = useT();
   const { say } = useConversationActions();

@@ -20,7 +20,7 @@ const STATES: Record<string, [Key, Tone]> = {
   cancelled: ['status.cancelled', 'calm'],
 };
 
-/** A session started from this one: how it is now, and the way into it. */
+/** A session started from this one: its current state, and a link to it. */
 export function SubSession({ result }: BodyProps) {
   const t = useT();
   const id = text(result.sub_session_id);
@@ -56,7 +56,7 @@ export function SubSession({ result }: BodyProps) {
 
 const ENDED = new Set(['completed', 'failed', 'cancelled']);
 
-/** How its task stands: what the model was told last, unless the session has gone on since. */
+/** The state of its task: as the model saw it, unless the session has continued since. */
 function endOf(result: Result, session: SessionDetail | undefined) {
   const told = text(result.status);
   const answer = session?.messages.findLast(

@@ -4,7 +4,7 @@ import { useT } from '../../i18n';
 import { text } from '../../api/looseValues';
 import type { BodyProps } from './index';
 
-/** A goal that can be reached, in the place of one that cannot. */
+/** An achievable goal, suggested in place of one that is not. */
 export function SuggestedGoal({ result, active }: BodyProps) {
   const t = useT();
   const { say } = useConversationActions();

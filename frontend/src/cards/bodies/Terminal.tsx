@@ -4,7 +4,7 @@ import { list, number, text, texts } from '../../api/looseValues';
 import { OneFile } from './Files';
 import type { BodyProps } from './index';
 
-/** What a command printed, how it ended, and the files it left. */
+/** The output, exit code and files of a command. */
 export function Terminal({ result }: BodyProps) {
   const t = useT();
   const code = number(result.exit_code);

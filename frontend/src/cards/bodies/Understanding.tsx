@@ -1,7 +1,7 @@
 import { list, record, text, texts } from '../../api/looseValues';
 import type { BodyProps } from './index';
 
-/** What is remembered about the person now. */
+/** The facts remembered about the user. */
 export function Understanding({ result }: BodyProps) {
   const fresh = new Set(texts(result.updated_fields));
   const facts = Object.entries(record(result.current_understanding));

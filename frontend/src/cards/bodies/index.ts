@@ -1,4 +1,4 @@
-// Which part of a card shows which type of result. A type without one shows its message and its data.
+// The component for each type of result. A type without one shows its message and data.
 import { type ComponentType, lazy } from 'react';
 import type { Result } from '../call';
 import { Clarification } from './Clarification';
@@ -14,7 +14,7 @@ import { Terminal } from './Terminal';
 import { Understanding } from './Understanding';
 import { WebPage } from './WebPage';
 
-/** `input` is what the tool was called with, `active`: it is the end of the conversation, so what it asks for can still be given. */
+/** `input`: the arguments of the call; `active`: it is the end of the conversation, so its form can still be submitted. */
 export type BodyProps = { result: Result; input: unknown; call: string; active: boolean };
 
 const ofAgents = (

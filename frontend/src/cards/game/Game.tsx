@@ -15,7 +15,7 @@ const KEYS: Record<string, Heading> = {
   d: 'right',
 };
 
-/** Snake, by arrow keys or WASD. It stands still until the first key, and whenever it has no focus. */
+/** Snake, with arrow keys or WASD. It is paused until the first key, and without focus. */
 export default function Game({ onClose, waits }: { onClose: () => void; waits?: boolean }) {
   const t = useT();
   const [game, setGame] = useState(begin);

@@ -21,7 +21,7 @@ export function begin(random: () => number = Math.random): Game {
   return { snake, heading: 'right', food: freeCell(snake, random), score: 0, over: false };
 }
 
-/** Turning back on itself is not turning. */
+/** Ignores a turn to the opposite direction. */
 export function turn(game: Game, heading: Heading): Game {
   const [now, next] = [STEPS[game.heading], STEPS[heading]];
   return now.x + next.x === 0 && now.y + next.y === 0 ? game : { ...game, heading };

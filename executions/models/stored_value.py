@@ -1,4 +1,4 @@
-"""Values blocks keep: by user, by agent, by node, by node execution."""
+"""Stored values: JSON that blocks keep by user, agent, node or node execution."""
 
 from __future__ import annotations
 

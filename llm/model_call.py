@@ -1,6 +1,6 @@
-"""One request on its way to one answer, through all its tries, on the loop.
+"""One call of the model: a request with its retries and fallbacks, on the event loop.
 
-Imported at first use only, by the client: with it comes `openai`, which takes about a second.
+The client imports it at first use only, because importing `openai` takes about a second.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ MAX_ADAPTATIONS = 4  # optional fields that a server may refuse one after the ot
 ABOUT_CARRIES = re.compile(r"signature|encrypt|reasoning|think|thought", re.IGNORECASE)
 
 
-class Asking:
-    """Holds what stays the same over the tries."""
+class ModelCall:
+    """A request with what stays the same over its tries."""
 
     def __init__(self, *, request: Request, on_delta: Callable[[Delta], None], policy: Policy) -> None:
         self._request = request
@@ -48,7 +48,7 @@ class Asking:
         self._bodies: dict[str, bytes] = {}
         self._body(
             request.model
-        )  # written on the caller's thread: a long history must not hold up other streams
+        )  # encoded on the caller's thread: a long history must not block other streams
 
     def _body(self, model: str) -> bytes:
         if model not in self._bodies:
@@ -60,7 +60,7 @@ class Asking:
         return self._bodies[model]
 
     async def run(self) -> Completion:
-        """Ask, and ask again as long as the policy says so."""
+        """Send the request, and retry as long as the policy allows."""
         tries = Tries()
         while True:
             outcome = await self._try(self._request.model)
@@ -103,7 +103,7 @@ class Asking:
         self._on_delta(FailedTry(model=model, kind=kind, detail=failure.detail))
 
     def _announce(self, failure: Failure, message: str, seconds: float) -> None:
-        logger.info("Asking the model again", extra={"kind": failure.kind.name, "detail": failure.detail})
+        logger.info("Retrying the model request", extra={"kind": failure.kind.name, "detail": failure.detail})
         if failure.started:
             self._on_delta(StreamReset(reason=message))
         self._on_delta(RetryNote(message=message, seconds=seconds))
@@ -146,7 +146,7 @@ class Asking:
         if not refused or self._fewer_carries or fewer == list(self._request.messages):
             return False
         self._fewer_carries = True
-        logger.warning("A model refused the data it had given; asking again without that of earlier answers")
+        logger.warning("A model refused the data of its earlier answers; retrying without it")
         return True
 
     async def _read(self, response: httpx2.Response, answer: AnswerCollector) -> None:
@@ -186,7 +186,7 @@ class Asking:
         )
 
     def _estimate(self, answer: AnswerCollector) -> Usage:
-        """Usage of a server that does not say: characters, counted on both sides."""
+        """Return the usage estimated from the characters of request and answer."""
         tools = json.dumps([tool.parameters for tool in self._request.tools]) if self._request.tools else ""
         calls = sum(estimate_tokens(call.name + call.arguments) for call in answer.tool_calls())
         reasoning = estimate_tokens(answer.reasoning())
