@@ -18,3 +18,10 @@ def cancel(operation_id: uuid.UUID) -> CancelAnswer:
 def stop(operation_id: uuid.UUID) -> bool:
     """Request cancellation without waiting; False if the operation had ended."""
     return cancellation.stop(Operation, operation_id)
+
+
+def stop_all(session_id: uuid.UUID) -> None:
+    """Request cancellation of all operations of a session that is about to be deleted."""
+    live = Operation.live().filter(session_id=session_id)
+    for operation_id in live.values_list("pk", flat=True):
+        stop(operation_id)
