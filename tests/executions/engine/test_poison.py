@@ -14,7 +14,7 @@ from pytest_django import Settings
 from accounts.models import LedgerEntry, User
 from executions.models import Execution
 from tests.boundary.servers import LocalServer, Received, reply, serve
-from tests.executions.engine.conftest import work_on
+from tests.executions.conftest import work_on
 from tests.on_postgresql import run_on_postgresql
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("redis_server")]

@@ -18,7 +18,7 @@ import pytest
 from tests.llm.conftest import wait_for
 from tests.offline_server import OfflineServer
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 TOOL: Any = {
     "type": "function",
     "function": {
