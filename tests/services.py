@@ -31,7 +31,7 @@ def new_database(template: str = "template1") -> Iterator[str]:
     """A PostgreSQL database of one's own, a copy of `template`."""
     require(POSTGRESQL)
     name = f"ratchet_test_{secrets.token_hex(4)}"
-    with psycopg.connect(f"{POSTGRES_URL}/postgres", autocommit=True, connect_timeout=3) as server:
+    with psycopg.connect(f"{POSTGRES_URL}/postgres", autocommit=True, connect_timeout=60) as server:
         server.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
         yield f"{POSTGRES_URL}/{name}"
         server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')

@@ -189,7 +189,7 @@ def test_a_gate_holds_an_answer_until_it_is_released_over_http(server: OfflineSe
     received: list[bytes] = []
 
     def read() -> None:
-        with httpx.stream("POST", f"{server.url}/chat/completions", json=body, timeout=20) as answer:
+        with httpx.stream("POST", f"{server.url}/chat/completions", json=body, timeout=120) as answer:
             received.extend(answer.iter_raw())
 
     reader = threading.Thread(target=read)
