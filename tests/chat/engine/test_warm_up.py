@@ -43,7 +43,7 @@ def test_turns_wait_however_long_a_loaded_machine_takes_to_import(monkeypatch: p
 
 def test_turns_wait_before_the_first_one_can_come() -> None:
     """The sweep of a worker may run one as soon as the runtime is started, in the same signal that loads."""
-    assert tasks.hold_turns in signals.celeryd_after_setup._live_receivers("worker")
+    assert tasks.hold_turns in signals.celeryd_after_setup._live_receivers("worker")  # type: ignore[attr-defined]
     tasks.hold_turns()
     assert not tasks._warmed.is_set()
     tasks._warmed.set()
