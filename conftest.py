@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import atexit
 import faulthandler
+import fcntl
 import logging
+import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from pytest_django import DjangoDbBlocker
 
 from tests.environment import TEST_HOME
 
@@ -35,6 +40,37 @@ def redis_server() -> subprocess.Popen[bytes]:
             raise RuntimeError("The embedded Redis did not start.")
         time.sleep(0.01)
     return server
+
+
+@pytest.fixture(scope="session")
+def django_db_keepdb(django_db_modify_db_settings: None, django_db_blocker: DjangoDbBlocker) -> bool:
+    """Whether there is a database with all tables already: of the processes of a run one makes them for all.
+
+    Migrations take more than ten processor seconds; copying the SQLite file takes none.
+    """
+    from django.db import connection
+
+    shared = os.environ.get("TEST_SHARED")
+    if not shared or connection.vendor != "sqlite":
+        return False
+    template = Path(shared) / "tables.sqlite3"
+    with (Path(shared) / "tables.lock").open("w") as lock, django_db_blocker.unblock():
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        own = Path(connection.settings_dict["TEST"]["NAME"])
+        if template.exists():
+            copy_database(template, own)
+        else:
+            connection.creation.create_test_db(verbosity=0, autoclobber=True, serialize=False)
+            connection.close()
+            copy_database(own, template.with_suffix(".new"))
+            template.with_suffix(".new").rename(template)
+    return True
+
+
+def copy_database(source: Path, target: Path) -> None:
+    """With what is still in its write-ahead log."""
+    with closing(sqlite3.connect(source)) as whole, closing(sqlite3.connect(target)) as copy:
+        whole.backup(copy)
 
 
 @pytest.fixture(scope="module")

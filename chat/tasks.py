@@ -21,7 +21,7 @@ _warmed.set()
 @shared_task(name="chat.run_turn")
 def run_turn(turn_id: str) -> None:
     """Run one turn. A duplicate delivery finds the lease held and returns."""
-    _warmed.wait(limits.WARM_UP_SECONDS)
+    _warmed.wait(limits.LOAD_SECONDS)
     runtime().run(Turn, uuid.UUID(turn_id), engine.run)
 
 
@@ -29,6 +29,12 @@ def run_turn(turn_id: str) -> None:
 def make_title(session_id: str) -> None:
     """Give a session without a title one."""
     titles.make_title(uuid.UUID(session_id))
+
+
+@signals.celeryd_after_setup.connect
+def hold_turns(**kwargs: Any) -> None:
+    """Let turns wait before the first one can come: the sweep starts while `worker_ready` is still being sent."""
+    _warmed.clear()
 
 
 @signals.worker_ready.connect

@@ -95,13 +95,13 @@ def set_up() -> None:
 
 def run(arguments: list[str], out: IO[str] | None = None) -> Run:
     with tempfile.TemporaryDirectory() as folder:
-        tally = Path(folder) / "tally.json"
-        command = [sys.executable, "-m", "pytest", "-p", "tests.tally", FAILURES_ONLY, *arguments]
-        environment = os.environ | {"TEST_TALLY": str(tally)}
+        outcomes = Path(folder) / "outcomes.json"
+        command = [sys.executable, "-m", "pytest", "-p", "tests.outcomes", FAILURES_ONLY, *arguments]
+        environment = os.environ | {"TEST_OUTCOMES": str(outcomes)}
         code = subprocess.run(
             command, cwd=ROOT, env=environment, stdout=out, stderr=out and subprocess.STDOUT
         ).returncode
-        found: dict[str, Any] = json.loads(tally.read_text()) if tally.exists() else {}
+        found: dict[str, Any] = json.loads(outcomes.read_text()) if outcomes.exists() else {}
     return Run(
         code=code,
         counts=found.get("counts", {}),

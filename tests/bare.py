@@ -34,7 +34,7 @@ RUNS = (
     (
         "tests/boundary/test_sandbox.py",
         "tests/boundary/test_sandbox_readiness.py",
-        "tests/tools/test_bash_exec.py",
+        "tests/tools/catalog/test_bash_exec.py",
     ),
 )
 SECONDS = 900

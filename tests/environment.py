@@ -15,12 +15,17 @@ import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
+from django.core.signals import setting_changed
 
 from tests.tiers import Examples, is_only_in_all
 
 SLOW = {"system", "launcher", "ops"}
 UUID_TEXT = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}")
+MAX_ID_CHARACTERS = 200
+PACES = {"COPILOT_HEARTBEAT_SECONDS", "COPILOT_SWEEP_SECONDS"}  # of threads that last as long as the process
+SLOW_MACHINE = [hypothesis.HealthCheck.too_slow]  # how fast is not what these tests ask
 TEST_HOME = Path(tempfile.mkdtemp(prefix="ratchet-test-"))
 os.environ.update(
     {
@@ -42,8 +47,21 @@ atexit.register(shutil.rmtree, TEST_HOME, ignore_errors=True)
 def pytest_configure(config: pytest.Config) -> None:
     """A line for each request of a test that polls would bury what is worth reading of a failure."""
     logging.getLogger("httpx").setLevel(logging.WARNING)
+    hypothesis.settings.register_profile("any_machine", deadline=None, suppress_health_check=SLOW_MACHINE)
+    hypothesis.settings.load_profile("any_machine")
+    setting_changed.connect(refuse_another_pace)
     if config.getoption("--tier") == "fast":
         Examples.share = Examples.fast_share
+
+
+def refuse_another_pace(*, setting: str, enter: bool, **kwargs: object) -> None:
+    """Fail a test that changes how often the heartbeat of this process beats.
+
+    Its thread outlives the test: asleep for the longer interval, it would not tell the jobs of later tests that
+    they were lost.
+    """
+    if enter and setting in PACES:
+        raise AssertionError(f"{setting} is for processes that a test starts: give it to them.")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -69,8 +87,8 @@ def _no_endpoint_rows() -> Iterator[None]:
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """A failure of a test with processes of its own shows what they said."""
     report = yield
-    if report.failed and (rig := sys.modules.get("tests.harness")):
-        report.sections += rig.last_words()
+    if report.failed and (harness := sys.modules.get("tests.harness")):
+        report.sections += harness.last_words()
     return report
 
 
@@ -91,6 +109,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
-    """Names that are the same in every process of a run: an id is random, and bytes may hold a time, as gzip's do."""
+    """Names that are short and the same in every process of a run: an id is random, bytes may hold a time."""
     changes = isinstance(val, bytes) or (isinstance(val, str) and UUID_TEXT.search(val))
-    return argname if changes else None
+    too_long = isinstance(val, str) and len(val) > MAX_ID_CHARACTERS
+    return argname if changes or too_long else None

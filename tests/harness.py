@@ -53,7 +53,7 @@ import json
 keys = {}
 for name in %r:
     user = User.objects.create_user(name, password="a good password")
-    keys[name] = create_api_key(user, "rig")
+    keys[name] = create_api_key(user, "tests")
 print("KEYS " + json.dumps(keys))
 """
 

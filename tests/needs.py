@@ -23,7 +23,7 @@ RABBITMQ_URL = os.environ.get("TEST_RABBITMQ_URL", "amqp://guest:guest@127.0.0.1
 RABBITMQ_PROGRAMS = Path("/usr/lib/rabbitmq/bin")  # wrappers in PATH become the user of the system's server
 CLIENT_PACKAGES = Path(__file__).resolve().parent / "system" / "ai_sdk_clients"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-PROBE_SECONDS = 3
+PROBE_SECONDS = 20  # who is away refuses at once; who is busy takes longer
 COMMAND_SECONDS = 60
 
 

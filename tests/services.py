@@ -30,8 +30,8 @@ class ServerMissing(Exception):
 def new_database(template: str = "template1") -> Iterator[str]:
     """A PostgreSQL database of one's own, a copy of `template`."""
     require(POSTGRESQL)
-    name = f"ratchet_rig_{secrets.token_hex(4)}"
-    with psycopg.connect(f"{POSTGRES_URL}/postgres", autocommit=True, connect_timeout=3) as server:
+    name = f"ratchet_test_{secrets.token_hex(4)}"
+    with psycopg.connect(f"{POSTGRES_URL}/postgres", autocommit=True, connect_timeout=60) as server:
         server.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
         yield f"{POSTGRES_URL}/{name}"
         server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
@@ -58,7 +58,7 @@ def new_broker() -> Iterator[str]:
     """A RabbitMQ virtual host of one's own."""
     require(RABBITMQ)
     control = rabbitmq_control()
-    host = f"ratchet-rig-{secrets.token_hex(4)}"
+    host = f"ratchet-test-{secrets.token_hex(4)}"
     subprocess.run([control, "add_vhost", host], check=True, capture_output=True, timeout=60)
     everything = [control, "set_permissions", "-p", host, "guest", ".*", ".*", ".*"]
     subprocess.run(everything, check=True, capture_output=True, timeout=60)

@@ -12,7 +12,10 @@ MAX_SESSION_DEPTH = 3
 MAX_BRIEF_CHARACTERS = 300  # of what one tool call of a sub-session came to
 
 # --- event log and delivery ------------------------------------------------------------------------
-WARM_UP_SECONDS = 15.0  # at most, for the first turns of a worker
+WARM_UP_SECONDS = 15.0  # at most, for the self-test of the sandbox before the first turns of a worker
+LOAD_SECONDS = (
+    600.0  # at most, for imports: a loaded machine takes long, and turns must not import beside them
+)
 
 # --- the outside: requests, pages, sandbox ---------------------------------------------------------
 MAX_PARSER_SECONDS = PARSER_SLOT_SECONDS + PARSER_CPU_SECONDS + PARSER_GRACE_SECONDS

@@ -327,8 +327,8 @@ proven_by(
     ACCESS,
     "Names of channel groups built from input (`../`, Unicode, 200 characters)",
     "a group is named by a digest of the row's id alone",
-    "chat/delivery/test_sockets.py::test_groups_are_named_by_a_digest_never_by_input",
-    "durable/test_bells.py::test_a_group_name_tells_nothing_and_is_one_channels_accepts",
+    "chat/delivery/test_consumer.py::test_groups_are_named_by_a_digest_never_by_input",
+    "durable/test_client_push.py::test_a_group_name_tells_nothing_and_is_one_channels_accepts",
 )
 proven_by(
     28,

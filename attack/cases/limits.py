@@ -342,7 +342,7 @@ def odd_texts(site: Site) -> None:
     LIMITS,
     "A visitor who uses up the writes of all visitors",
     "each is counted alone",
-    tests=["accounts/test_write_limits.py::test_visitors_do_not_share_one_counter"],
+    tests=["accounts/api/test_throttling.py::test_visitors_do_not_share_one_counter"],
 )
 def shared_counter(site: Site) -> None:
     site.needs_own()

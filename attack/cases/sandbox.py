@@ -218,7 +218,7 @@ proven_by(
     "A machine without the sandbox's program",
     "the tool is not offered, and the reason is told",
     "boundary/test_sandbox.py::test_case_62_without_the_program_nothing_is_offered_and_the_reason_is_clear",
-    "tools/test_bash_exec.py::test_without_a_sandbox_it_is_neither_offered_nor_run",
+    "tools/catalog/test_bash_exec.py::test_without_a_sandbox_it_is_neither_offered_nor_run",
 )
 
 

@@ -166,7 +166,7 @@ proven_by(
     "ignored, or 400",
     anywhere=True,
     tests=[
-        "accounts/test_me_and_usage.py::test_unknown_query_parameters_never_reach_the_database",
+        "accounts/api/test_me_and_usage.py::test_unknown_query_parameters_never_reach_the_database",
         "chat/api/test_sessions.py::test_filters_nobody_offers_change_nothing",
     ],
 )

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import hypothesis
 import pytest
 
 from boundary.sandbox import readiness, run
 from durable.fork_safe import PerProcess
 from tests.needs import BUBBLEWRAP, require
-
-hypothesis.settings.register_profile("no_deadline", deadline=None)  # how fast is not what they ask
-hypothesis.settings.load_profile("no_deadline")
 
 
 @pytest.fixture

@@ -121,7 +121,7 @@ def test_an_error_status_is_an_answer(status: int) -> None:
         {"method": "POST", "json": float("nan")},
         {"method": "POST", "body": b"x" * (limits.MAX_SEND_BYTES + 1)},
     ],
-    ids=str,
+    ids=lambda options: str(options)[:60],
 )
 def test_a_request_that_must_not_be_sent_is_refused(change: dict[str, Any]) -> None:
     with serve(answering()) as server, pytest.raises(InvalidRequest):

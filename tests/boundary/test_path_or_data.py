@@ -38,7 +38,7 @@ from durable.stop_signal import StopSignal
 from executions.inputs import fit_inputs
 from tests.blocks.adapters.test_transcripts import ENGLISH, PLAYER, VIDEO, WATCH, WATCH_PAGE, player
 from tests.blocks.doubles import ScriptedWeb, make_context, make_ports
-from tests.blocks.test_tables import repack, workbook
+from tests.blocks.support.test_tables import repack, workbook
 from tests.boundary.servers import LocalServer, reply, serve
 from workspace import files
 from workspace.data_uris import DataUris

@@ -20,7 +20,6 @@ from durable import jobs
 from durable.cancellation import CancelAnswer
 from executions.models import Execution
 from tests.executions.people import make_agent, make_execution
-from tests.on_postgresql import run_on_postgresql
 
 pytestmark = pytest.mark.usefixtures("redis_server")
 WAIT = 30
@@ -190,10 +189,3 @@ def test_a_poke_for_a_turn_that_was_removed_finds_nothing_to_claim() -> None:
     turns.remove_queued(turn)
     with transaction.atomic():
         assert jobs._take(Turn, turn.pk, "worker", left) is None
-
-
-@pytest.mark.services
-@pytest.mark.timeout(900)
-@pytest.mark.skipif(connection.vendor == "postgresql", reason="this run is on PostgreSQL already")
-def test_claims_and_messages_do_not_wait_for_each_other_on_postgresql() -> None:
-    run_on_postgresql("tests/chat/test_at_once.py")

@@ -286,7 +286,7 @@ def test_a_worker_that_hears_nothing_any_more_ends_itself_and_gives_its_job_back
     site.poke(chore)
     eventually(lambda: ticks(chore), seconds=SECONDS)
     for name in (Chore.queue, f"{worker.name}.canary"):
-        site.app().control.cancel_consumer(name, destination=[worker.name], reply=True, timeout=10)
+        site.app().control.cancel_consumer(name, destination=[worker.name], reply=True, timeout=60)
     assert worker.process.wait(SECONDS) == 1
     assert "gets no messages any more" in worker.said()
     assert status(chore) == "running"
@@ -375,7 +375,7 @@ def test_on_rabbitmq_a_worker_hands_over_and_a_deaf_one_ends_itself(
         take_over(chore, after=time.monotonic())
         assert first.process.wait(SECONDS) == 0
         for name in (Chore.queue, f"{second.name}.canary"):
-            site.app().control.cancel_consumer(name, destination=[second.name], reply=True, timeout=10)
+            site.app().control.cancel_consumer(name, destination=[second.name], reply=True, timeout=60)
         assert second.process.wait(SECONDS) == 1
         third = site.start()
         eventually(finished(chore), seconds=SECONDS)

@@ -28,7 +28,6 @@ from executions import admission, start
 from executions.models import Agent, Execution
 from executions.start import ExecutionRequest
 from tests.executions.people import make_agent
-from tests.on_postgresql import run_on_postgresql
 from tests.scale.plans import Recorder
 from tools.models import Operation
 from webhooks.models import WebhookDelivery, WebhookEndpoint
@@ -183,10 +182,3 @@ def test_what_a_session_waits_for_is_read_without_its_history(past: Past) -> Non
 def test_a_scrape_and_the_front_page_read_live_jobs_only(past: Past) -> None:
     assert not faults_of(lambda: list(gauges.collect()))
     assert not faults_of(read_dashboard)
-
-
-@pytest.mark.services
-@pytest.mark.timeout(900)
-@pytest.mark.skipif(connection.vendor == "postgresql", reason="this run is on PostgreSQL already")
-def test_plans_on_postgresql_read_live_jobs_only() -> None:
-    run_on_postgresql("tests/scale/test_plans.py")

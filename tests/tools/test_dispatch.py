@@ -47,7 +47,7 @@ def test_a_call_is_written_down_before_it_runs_and_again_when_it_ended(bench: Be
 
 
 def test_calls_of_a_step_run_at_the_same_time_and_answer_in_their_order(bench: Bench) -> None:
-    meeting = threading.Barrier(3, timeout=20)
+    meeting = threading.Barrier(3, timeout=120)
 
     @tool()
     def meet(args: NoArgs, context: ToolContext) -> Done:
@@ -84,7 +84,7 @@ def test_one_failing_call_loses_none_of_the_others(bench: Bench) -> None:
 
 
 def test_three_at_once_of_which_one_fails_and_one_is_cancelled_answer_each_for_itself(bench: Bench) -> None:
-    meeting = threading.Barrier(3, timeout=20)
+    meeting = threading.Barrier(3, timeout=120)
 
     @tool()
     def meet(args: PureArgs, context: ToolContext) -> Done:

@@ -35,7 +35,7 @@ from executions.models import Agent, Execution
 from tests.chat.delivery.fake_worker import FakeWorker, answer
 from tests.chat.delivery.live_server import LiveServer
 from tests.chat.delivery.sse_client import Received
-from tests.chat.delivery.test_sockets import next_turn, reduced, sending
+from tests.chat.delivery.test_consumer import next_turn, reduced, sending
 from tests.chat.delivery.ui_reducer import Reducer
 
 WAIT = 60

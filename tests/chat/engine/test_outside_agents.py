@@ -27,7 +27,7 @@ from tests.chat.engine.injected_page import (
     sending_graph,
     taking,
 )
-from tests.executions.engine.conftest import work_on
+from tests.executions.conftest import work_on
 from tests.executions.people import import_valid, link, logged_in, node
 from tests.executions.schedules.conftest import let_due
 from tests.offline_server import OfflineServer

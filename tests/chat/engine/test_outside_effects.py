@@ -30,7 +30,7 @@ from tests.chat.engine.injected_page import (
     send,
     sender,
 )
-from tests.executions.engine.conftest import work_on
+from tests.executions.conftest import work_on
 from tests.executions.people import import_valid, node
 from tests.executions.schedules.conftest import let_due
 

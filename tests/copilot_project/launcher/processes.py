@@ -43,9 +43,8 @@ def service(name: str, code: str = SLEEPER, **options: object) -> Service:
 
 def forked(name: str, *words: str, **options: object) -> Service:
     """A service in a copy of this process."""
-    return Service(
-        name=name, module="tests.copilot_project.launcher.forked_program", command=words, **options
-    )  # type: ignore[arg-type]
+    module = "tests.copilot_project.launcher.forked_program"
+    return Service(name=name, module=module, command=words, **options)  # type: ignore[arg-type]
 
 
 def until(condition: Callable[[], object], what: str) -> None:

@@ -31,7 +31,7 @@ def test_a_taken_port_gives_the_next_free_one() -> None:
 def test_a_held_port_answers_although_nobody_serves_yet() -> None:
     with (
         listen(HOST, 20_000) as bound,
-        socket.create_connection((HOST, port_of(bound)), timeout=5) as visitor,
+        socket.create_connection((HOST, port_of(bound)), timeout=60) as visitor,
     ):
         assert visitor.getpeername()[1] == port_of(bound)
 

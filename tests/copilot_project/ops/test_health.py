@@ -161,7 +161,7 @@ def test_a_missing_sandbox_is_only_needed_when_asked_for(
 
 def test_an_address_answers_or_does_not() -> None:
     with serving(Script()) as script:
-        assert answers(f"{script.url}/x", timeout=5)
+        assert answers(f"{script.url}/x", timeout=60)
         url = script.url
     assert not answers(f"{url}/x", timeout=1)
 

@@ -24,13 +24,22 @@ from copilot_project.ops.metrics.rollup import advance, count_of
 from copilot_project.ops.metrics.sources import SOURCES
 from durable.ids import new_id
 from durable.lifecycle import lifecycle_of
-from durable.models import Cause
+from durable.models import Cause, WorkerBeat
 from tests.harness import ROOT
 from tools.models import Operation, ToolCall
 
 pytestmark = pytest.mark.django_db
 LONG_AGO = timedelta(days=2)
 TURNS = next(source for source in SOURCES if source.name == "turns")
+
+
+@pytest.fixture(autouse=True)
+def nothing_counted_yet(db: None) -> None:
+    """A thread that an earlier test of this process left at work may have committed rows after their tables were
+    emptied; these tests count all there are."""
+    WorkerBeat.objects.all().delete()
+    for source in SOURCES:
+        source.rows().delete()
 
 
 @pytest.fixture(autouse=True)

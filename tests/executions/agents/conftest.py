@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import hypothesis
 import pytest
 
 from accounts.models import User
-
-hypothesis.settings.register_profile("no_deadline", deadline=None)  # how fast is not what they ask
-hypothesis.settings.load_profile("no_deadline")
 
 
 @pytest.fixture

@@ -59,7 +59,7 @@ def provider_process() -> Iterator[int]:
     )
     assert process.stdout is not None
     yield int(process.stdout.readline())
-    process.communicate(timeout=10)
+    process.communicate(timeout=60)
 
 
 @pytest.fixture

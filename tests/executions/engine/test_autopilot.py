@@ -13,7 +13,7 @@ from chat.sub_sessions.runner import read_only
 from durable.lifecycle import lifecycle_of
 from executions import cancellation
 from executions.models import Execution
-from tests.executions.engine.conftest import fresh, work_on
+from tests.executions.conftest import fresh, work_on
 
 pytestmark = pytest.mark.django_db
 Make = Callable[..., Execution]

@@ -20,7 +20,7 @@ from executions.engine import progress, run_attempt
 from executions.engine.dependencies import EngineDependencies
 from executions.models import Execution, NodeExecution
 from executions.models.status import Status
-from tests.executions.engine.conftest import InlineThreads, fresh, rows_of, work_on
+from tests.executions.conftest import InlineThreads, fresh, rows_of, work_on
 from tests.executions.engine.graphs import registry
 from tests.testblocks.copilot_blocks import MARKS
 from webhooks.models import WebhookDelivery, WebhookEndpoint

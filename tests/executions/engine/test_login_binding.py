@@ -14,7 +14,7 @@ from accounts.models import User
 from executions.models import Execution, Review, StoredCredential
 from tests.blocks.adapters.hostile_postgres import HostilePostgres, serve_postgres
 from tests.boundary.servers import LocalServer, Received, reply, serve
-from tests.executions.engine.conftest import work_on
+from tests.executions.conftest import work_on
 from tests.executions.engine.graphs import registry
 from tests.executions.people import logged_in
 

@@ -7,15 +7,13 @@ from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler
 
 import pytest
-from django.db import connection
 from django.test import Client
 from pytest_django import Settings
 
 from accounts.models import LedgerEntry, User
 from executions.models import Execution
 from tests.boundary.servers import LocalServer, Received, reply, serve
-from tests.executions.engine.conftest import work_on
-from tests.on_postgresql import run_on_postgresql
+from tests.executions.conftest import work_on
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("redis_server")]
 Make = Callable[..., Execution]
@@ -191,10 +189,3 @@ def test_an_answer_of_the_model_and_absurd_usage(
     charged = LedgerEntry.objects.filter(job_id=done.pk)
     assert all(0 <= entry.amount < 1_000 for entry in charged)
     assert len(server.received) == 1
-
-
-@pytest.mark.services
-@pytest.mark.timeout(900)
-@pytest.mark.skipif(connection.vendor == "postgresql", reason="this run is on PostgreSQL already")
-def test_all_of_it_on_postgresql() -> None:
-    run_on_postgresql("tests/executions/engine/test_poison.py")

@@ -21,7 +21,7 @@ from executions.engine.dependencies import EngineDependencies
 from executions.engine.thread_pool import BlockThreads, PoolTask
 from executions.models import Agent, Execution
 from tests.blocks.doubles import ScriptedModel, tool_call
-from tests.executions.engine.conftest import fresh
+from tests.executions.conftest import fresh
 from tests.executions.engine.graphs import registry
 from tests.testblocks.copilot_blocks import MARKS
 

@@ -22,7 +22,7 @@ from executions.engine import run_attempt
 from executions.engine.dependencies import EngineDependencies
 from executions.models import Agent, Execution, NodeExecution, Review, StoredValue
 from executions.reviews import decisions
-from tests.executions.engine.conftest import InlineThreads, fresh, work_on
+from tests.executions.conftest import InlineThreads, fresh, work_on
 from tests.executions.engine.graphs import registry
 
 pytestmark = pytest.mark.django_db

@@ -16,7 +16,7 @@ from executions.generator.build import build
 from executions.generator.requests import AgentRequest, Built
 from executions.models import Execution
 from executions.start import start
-from tests.executions.engine.conftest import InlineThreads
+from tests.executions.conftest import InlineThreads
 from tests.executions.generator.askers import OfflineAsker, Shop
 
 CASES: dict[str, tuple[dict[str, Any], dict[str, list[Any]]]] = {

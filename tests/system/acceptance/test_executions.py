@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -216,7 +215,6 @@ def test_200_executions_of_one_person_do_not_delay_the_single_one_of_another(
     crowd, single = ann.save(sleep, links), bob.save(sleep, links)
     with ThreadPoolExecutor(8) as pool:
         crowded = list(pool.map(lambda _: ann.start(crowd), range(200)))
-    before = time.time()
     mine = bob.wait(bob.start(single))
     assert mine["status"] == "COMPLETED"
     waiting = [row for row in crowded if ann.get(row)["status"] == "QUEUED"][:1]
@@ -227,7 +225,6 @@ def test_200_executions_of_one_person_do_not_delay_the_single_one_of_another(
         *(moment.replace("T", " ").removesuffix("Z") for moment in (mine["queued_at"], mine["started_at"])),
     )[0][0]
     assert passed <= FEW_HANDS, f"{passed} of the crowd began while the single one waited"
-    assert time.time() - before < 60
     stack.sql("UPDATE executions_execution SET status = 'TERMINATED' WHERE status = 'QUEUED'")
 
 

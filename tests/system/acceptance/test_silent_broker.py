@@ -48,9 +48,11 @@ def test_64_messages_at_once_are_accepted_and_answered_while_the_broker_is_silen
     stack: Stack, gateway: Gateway
 ) -> None:
     clients = [stack.client(name) for name in PEOPLE]
+    begun = time.monotonic()
     places = [
         (client, client.new_session()) for client, _ in zip(cycle(clients), range(MESSAGES), strict=False)
     ]
+    pace = time.monotonic() - begun  # of this machine, for as many requests that need no broker
     warm = clients[0].send(clients[0].new_session(), {"steps": [{"text": "Warm."}]})
     assert clients[0].wait(warm["id"])["end_reason"] == "done"
     spans: list[float] = []
@@ -70,13 +72,16 @@ def test_64_messages_at_once_are_accepted_and_answered_while_the_broker_is_silen
     print(
         f"{MESSAGES} at once: all accepted after {taken:.1f} s, the median after {sorted(spans)[MESSAGES // 2]:.1f} s"
     )
-    assert taken < ACCEPTED_SECONDS
+    assert taken < ACCEPTED_SECONDS + 5 * pace
+
+    ends: list[str] = []
 
     def all_done() -> bool:
-        ends = [places[number][0].turn(turn)["end_reason"] for number, turn in enumerate(turns)]
+        ends[:] = [places[number][0].turn(turn)["end_reason"] for number, turn in enumerate(turns)]
         return set(ends) == {"done"}
 
-    eventually(all_done, seconds=ENDED_SECONDS, what="every answer, without the broker")
+    what = "every answer, without the broker"
+    eventually(all_done, seconds=ENDED_SECONDS, what=what, progress=lambda: ends.count("done"))
     assert all(process.poll() is None for process in stack.processes.values())
     gateway.recover()
     last = clients[0].send(clients[0].new_session(), {"steps": [{"text": "Back."}]})

@@ -15,7 +15,7 @@ import pytest
 from tests.harness import ROOT
 from tests.needs import CLIENTS, POSTGRESQL, RABBITMQ, require
 
-pytestmark = [pytest.mark.services, pytest.mark.node, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.services, pytest.mark.node, pytest.mark.timeout(0)]
 SHORT_FORM = (
     "tests/system/acceptance/test_turns.py",
     "tests/system/acceptance/test_ai_sdk.py",
@@ -30,7 +30,6 @@ def test_turns_and_stock_clients_do_as_well_on_a_deployment() -> None:
         env=os.environ | {"PYTEST_ADDOPTS": ""},
         capture_output=True,
         text=True,
-        timeout=880,
         check=False,
     )
     assert result.returncode == 0, result.stdout[-8_000:] + result.stderr[-2_000:]

@@ -13,7 +13,7 @@ from executions.agents import store
 from executions.generator.example import example_graph
 from executions.graph import graph_to_json
 from executions.models import Agent
-from tests.tools.agents.conftest import Caller, save_greeter
+from tests.tools.catalog.conftest import Caller, save_greeter
 from tools import limits, registry, schema
 from tools.permissions import Permissions
 from workspace.preview import KeepsNothing, show

@@ -13,7 +13,7 @@ from executions.agents import store
 from executions.models import Agent, Execution
 from executions.models.status import Status
 from tests.executions.people import stored_as
-from tests.tools.agents.conftest import Caller, save_greeter
+from tests.tools.catalog.conftest import Caller, save_greeter
 from workspace.preview import KeepsNothing, show
 
 pytestmark = pytest.mark.django_db

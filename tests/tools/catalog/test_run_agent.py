@@ -13,7 +13,7 @@ from executions.agents.agent_import import import_agent
 from executions.models import Agent, Execution, Schedule
 from executions.models.status import Status
 from tests.executions.people import stored_as
-from tests.tools.agents.conftest import Caller, save_greeter
+from tests.tools.catalog.conftest import Caller, save_greeter
 from tools.permissions import Permissions
 
 pytestmark = pytest.mark.django_db

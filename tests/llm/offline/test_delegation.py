@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.llm.test_offline_rules import TOOLS, Chat, call_of, schema
+from tests.llm.offline.test_rules import TOOLS, Chat, call_of, schema
 
 SUB = "2f0f3c1e-8b7a-5c4d-9e6f-0a1b2c3d4e5f"
 WITH_NOTICE = TOOLS | {

@@ -73,7 +73,7 @@ def test_an_agent_that_cannot_run_yet_is_kept_and_says_why(client: APIClient) ->
         (json.dumps(agent([node("n", "Note", text="x" * 600_000)])), 413, "graph_too_large"),
         ('{"nodes": "' + "x" * 6_000_000 + '"}', 413, "too_large"),
     ],
-    ids=str,
+    ids=lambda value: str(value)[:40],
 )
 def test_what_is_no_agent_gets_a_clear_error(client: APIClient, body: str, status: int, code: str) -> None:
     answer = client.post("/api/agents", body, content_type="application/json")

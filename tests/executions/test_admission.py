@@ -22,7 +22,7 @@ from durable.runtime import runtime
 from executions import admission, limits
 from executions.models import Agent, Execution
 from executions.tasks import run_execution
-from tests.executions.engine.conftest import fresh
+from tests.executions.conftest import fresh
 
 pytestmark = pytest.mark.django_db
 

@@ -13,7 +13,7 @@ from accounts.models import User
 from durable import jobs
 from executions.models import Execution
 from executions.requeue import requeue
-from tests.executions.engine.conftest import fresh, work_on
+from tests.executions.conftest import fresh, work_on
 
 pytestmark = pytest.mark.django_db
 Make = Callable[..., Execution]

@@ -17,7 +17,7 @@ from executions import lifecycle
 from executions.models import Agent, Execution, NodeExecution, Review
 from executions.reviews import decisions
 from executions.start import ExecutionRequest, secret_names
-from tests.executions.engine.conftest import work_on
+from tests.executions.conftest import work_on
 from tools.execution_output import output_of
 
 pytestmark = pytest.mark.django_db

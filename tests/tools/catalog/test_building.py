@@ -22,8 +22,8 @@ from executions.generator.external import allowed_outside
 from executions.graph import graph_to_json, parse_graph
 from executions.models import Agent, AgentVersion
 from tests.offline_server import OfflineServer
-from tests.tools.agents.conftest import Caller, save_greeter
-from tests.tools.agents.outside_generator import Service, running_service
+from tests.tools.catalog.conftest import Caller, save_greeter
+from tests.tools.catalog.outside_generator import Service, running_service
 from tools import registry
 from tools.base import OutsideAnswer
 from tools.errors import AcceptedElsewhere

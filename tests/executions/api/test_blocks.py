@@ -21,7 +21,7 @@ from executions.errors import BadInputs, TooManyExecutions
 from executions.models import BlockRun
 from executions.run_block import block_jobs
 from tests.chat.delivery.live_server import LiveServer
-from tests.executions.engine.conftest import run_queued_blocks
+from tests.executions.conftest import run_queued_blocks
 
 DEADLINE = 120.0
 CALCULATOR = "Calculator"

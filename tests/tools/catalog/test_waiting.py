@@ -13,7 +13,7 @@ from accounts.models import User
 from durable import event_log
 from durable.stop_signal import StopReason
 from executions.models import Agent, Execution, NodeExecution
-from tests.tools.agents.conftest import save_greeter
+from tests.tools.catalog.conftest import save_greeter
 from tests.tools.conftest import Bench, call, eventually
 from tools.models import ToolCall
 

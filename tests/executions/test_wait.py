@@ -16,7 +16,7 @@ from durable.redis import client
 from durable.stop_signal import StopSignal
 from executions.models import Execution
 from executions.wait import wait_for_execution
-from tests.executions.engine.conftest import fresh, work_on
+from tests.executions.conftest import fresh, work_on
 
 threaded = pytest.mark.django_db(transaction=True)
 Make = Callable[..., Execution]

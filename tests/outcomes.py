@@ -15,7 +15,7 @@ COUNTED = ("passed", "failed", "error", "skipped", "xfailed", "xpassed")
 SLOWEST = 10
 
 
-class Tally:
+class OutcomeFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.browser = 0
@@ -56,5 +56,5 @@ def reason(report: pytest.TestReport) -> str:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if path := os.environ.get("TEST_TALLY"):
-        config.pluginmanager.register(Tally(Path(path)))
+    if path := os.environ.get("TEST_OUTCOMES"):
+        config.pluginmanager.register(OutcomeFile(Path(path)))

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from llm.offline.docs_page import offline_model_page
-from tests.llm.test_offline_rules import Chat, call_of
+from tests.llm.offline.test_rules import Chat, call_of
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_the_page_is_what_the_code_says() -> None:

@@ -18,7 +18,7 @@ import pytest
 from tests.llm.conftest import wait_for
 from tests.offline_server import OfflineServer
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 TOOL: Any = {
     "type": "function",
     "function": {
@@ -189,7 +189,7 @@ def test_a_gate_holds_an_answer_until_it_is_released_over_http(server: OfflineSe
     received: list[bytes] = []
 
     def read() -> None:
-        with httpx.stream("POST", f"{server.url}/chat/completions", json=body, timeout=20) as answer:
+        with httpx.stream("POST", f"{server.url}/chat/completions", json=body, timeout=120) as answer:
             received.extend(answer.iter_raw())
 
     reader = threading.Thread(target=read)

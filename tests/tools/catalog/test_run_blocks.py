@@ -12,7 +12,7 @@ from accounts.models import LedgerEntry
 from durable.stop_signal import StopReason
 from executions.models import Review
 from executions.reviews.decisions import decide
-from tests.tools.agents.conftest import Caller
+from tests.tools.catalog.conftest import Caller
 from tests.tools.conftest import Bench, call
 from tools.models import ToolCall
 
