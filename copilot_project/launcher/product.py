@@ -23,11 +23,11 @@ __all__ = ["close_database", "demo_user", "preload", "prepare_database", "welcom
 
 DEMO_USERNAME = "demo"
 WORKER_MODULES = (
-    "celery.bin.celery",
-    "celery.bin.worker",
-    "celery.bin.beat",
     "celery.apps.worker",
-    "celery.beat",
+    "celery.concurrency.thread",
+    "celery.worker.consumer",
+    "copilot_project.beat",
+    "copilot_project.worker",
 )
 
 

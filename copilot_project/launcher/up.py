@@ -73,23 +73,13 @@ def start_everything(
     if env.embedded_redis:
         supervisor.start(services.redis_service(env))
     supervisor.start(services.flower_service(addresses))
-    if env.offline_model:
-        supervisor.start(services.model_service(addresses))
     wait_for_ui = build_ui(supervisor, say)
     product = load_product()
     product.prepare_database(say)
-    alive = product.worker_is_alive
-    turns, operations, executions = (
-        env.worker_concurrency,
-        env.operations_concurrency,
-        env.executions_concurrency,
-    )
-    supervisor.start(services.worker_service(env, "turns", "turns", turns, alive))
-    queues = ",".join(services.OPERATION_QUEUES)
-    supervisor.start(services.worker_service(env, "operations", queues, operations, alive))
-    supervisor.start(services.worker_service(env, "executions", "executions", executions, alive))
-    supervisor.start(services.beat_service(env))
-    supervisor.start(services.completions_service())
+    if addresses.model is not None:
+        supervisor.start(services.model_service(addresses.model))
+    supervisor.start(services.turns_service(env, product.worker_is_alive))
+    supervisor.start(services.background_service(env, product.worker_is_alive))
     wait_for_ui()  # the web process reads the built files when it starts
     supervisor.start(services.web_service(env, addresses))
     supervisor.wait_until_ready(seconds=limits.UP_READY_SECONDS)
