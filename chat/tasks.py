@@ -16,11 +16,13 @@ from tools import limits, registry
 
 _warmed = threading.Event()  # turns wait for it: two threads must not import the same modules at once
 _warmed.set()
+_wanted = threading.Event()  # a turn has come
 
 
 @shared_task(name="chat.run_turn")
 def run_turn(turn_id: str) -> None:
     """Run one turn. A duplicate delivery finds the lease held and returns."""
+    _wanted.set()
     _warmed.wait(limits.WARM_UP_SECONDS)
     runtime().run(Turn, uuid.UUID(turn_id), engine.run)
 
@@ -32,11 +34,18 @@ def make_title(session_id: str) -> None:
 
 
 @signals.worker_ready.connect
-def warm_up(**kwargs: Any) -> None:
-    """Load the model client, the tools and the sandbox's self-test before the first turn comes."""
+def warm_up(sender: Any, **kwargs: Any) -> None:
+    """Load the model client, the tools and the sandbox's self-test before the first turn comes.
+
+    It begins a moment later, when the processes that start beside this one no longer need the processor. Workers
+    that run no turns load them at their first use.
+    """
+    if Turn.queue not in sender.app.amqp.queues.consume_from:
+        return
 
     def load() -> None:
         try:
+            _wanted.wait(limits.WARM_UP_DELAY_SECONDS)
             llm.warm_up()
             registry.prepare()
         finally:

@@ -13,6 +13,7 @@ MAX_BRIEF_CHARACTERS = 300  # of what one tool call of a sub-session came to
 
 # --- event log and delivery ------------------------------------------------------------------------
 WARM_UP_SECONDS = 15.0  # at most, for the first turns of a worker
+WARM_UP_DELAY_SECONDS = 1.0  # before a worker loads what its first turn needs, unless one comes
 
 # --- the outside: requests, pages, sandbox ---------------------------------------------------------
 MAX_PARSER_SECONDS = PARSER_SLOT_SECONDS + PARSER_CPU_SECONDS + PARSER_GRACE_SECONDS

@@ -78,10 +78,10 @@ def start_everything(
     product.prepare_database(say)
     if addresses.model is not None:
         supervisor.start(services.model_service(addresses.model))
+    wait_for_ui()  # the web process reads the built files when it starts
+    supervisor.start(services.web_service(env, addresses))  # first, as it takes longest
     supervisor.start(services.turns_service(env, product.worker_is_alive))
     supervisor.start(services.background_service(env, product.worker_is_alive))
-    wait_for_ui()  # the web process reads the built files when it starts
-    supervisor.start(services.web_service(env, addresses))
     supervisor.wait_until_ready(seconds=limits.UP_READY_SECONDS)
     return product
 
