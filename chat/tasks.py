@@ -34,13 +34,13 @@ def make_title(session_id: str) -> None:
 
 
 @signals.worker_ready.connect
-def warm_up(sender: Any, **kwargs: Any) -> None:
+def warm_up(sender: Any = None, **kwargs: Any) -> None:
     """Load the model client, the tools and the sandbox's self-test before the first turn comes.
 
     It begins a moment later, when the processes that start beside this one no longer need the processor. Workers
     that run no turns load them at their first use.
     """
-    if Turn.queue not in sender.app.amqp.queues.consume_from:
+    if sender is not None and Turn.queue not in sender.app.amqp.queues.consume_from:
         return
 
     def load() -> None:

@@ -6,7 +6,7 @@ import socket
 import sys
 from typing import Any
 
-import flower.app
+import flower.app  # type: ignore[import-untyped]
 from celery.bin.celery import celery
 
 

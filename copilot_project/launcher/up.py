@@ -79,7 +79,8 @@ def start_everything(
     if addresses.model is not None:
         supervisor.start(services.model_service(addresses.model))
     wait_for_ui()  # the web process reads the built files when it starts
-    supervisor.start(services.web_service(env, addresses))  # first, as it takes longest
+    supervisor.start(services.web_service(env, addresses))  # first, as it takes longest and needs least
+    product.preload()
     supervisor.start(services.turns_service(env, product.worker_is_alive))
     supervisor.start(services.background_service(env, product.worker_is_alive))
     supervisor.wait_until_ready(seconds=limits.UP_READY_SECONDS)
@@ -87,14 +88,13 @@ def start_everything(
 
 
 def load_product() -> ModuleType:
-    """Load Django and everything the workers need, once for all of them, since they are forks of this process.
+    """Load Django and the product once for all processes, since they are forks of this one.
 
     Imported here, because settings are read at import and need the addresses of this start.
     """
     django.setup()
     from copilot_project.launcher import product
 
-    product.preload()
     return product
 
 

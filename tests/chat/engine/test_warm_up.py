@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,6 +14,14 @@ from tools import registry
 SECONDS = 20.0
 
 
+class Queues(dict[str, None]):
+    """Those that a worker consumes."""
+
+    @property
+    def consume_from(self) -> dict[str, None]:
+        return self
+
+
 def test_turns_wait_while_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     go_on = threading.Event()
     monkeypatch.setattr(llm, "warm_up", lambda: go_on.wait(SECONDS))
@@ -21,6 +30,13 @@ def test_turns_wait_while_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not tasks._warmed.is_set()
     go_on.set()
     assert tasks._warmed.wait(SECONDS)
+
+
+def test_a_worker_that_runs_no_turns_loads_nothing_beforehand(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(llm, "warm_up", lambda: pytest.fail("loaded"))
+    sender = SimpleNamespace(app=SimpleNamespace(amqp=SimpleNamespace(queues=Queues({"executions": None}))))
+    tasks.warm_up(sender)
+    assert tasks._warmed.is_set()
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
