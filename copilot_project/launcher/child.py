@@ -140,8 +140,15 @@ class Child:
     @property
     def awaits_visit(self) -> bool:
         """Return whether nothing has to run, because nobody is connected."""
+        return bool(self.closed_doors)
+
+    @property
+    def closed_doors(self) -> list[socket.socket]:
+        """Return the socket whose first connection starts it, if it is not running and nobody has connected."""
         door = self.service.on_visit
-        return self.process is None and door is not None and not select.select([door], [], [], 0)[0]
+        if self.process is not None or door is None or select.select([door], [], [], 0)[0]:
+            return []
+        return [door]
 
     @property
     def backoff_seconds(self) -> float:

@@ -145,7 +145,7 @@ class Supervisor:
 
     def _tick(self, seconds: float) -> None:
         due = [child.backoff_seconds for child in self.children if child.wants_restart]
-        doors = [child.service.on_visit for child in self.children if child.awaits_visit]
+        doors = [door for child in self.children for door in child.closed_doors]
         ready, _, _ = select.select([self._wake, *doors], [], [], min([seconds, *due]))
         if self._wake in ready:
             self._wake.recv(4096)
