@@ -34,7 +34,7 @@ def make_login_link(user: User) -> str:
     LoginLink.objects.create(
         token_hash=hash_token(token), user=user, expires_at=now + timedelta(seconds=LOGIN_LINK_SECONDS)
     )
-    return reverse("login-once", args=[token])
+    return reverse("login-once", args=[token], urlconf="accounts.urls")  # the whole site's takes long to load
 
 
 def redeem_login_link(token: str) -> User | None:

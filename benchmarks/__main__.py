@@ -33,6 +33,7 @@ NAMES = {
     "frames": "answering others while four sockets send the largest frames",
     "takeover": "how long a turn stands still when its worker dies or leaves",
     "startup": "the second ./copilot up",
+    "idle": "what ./copilot up costs while nobody uses it",
     "growth": "what a turn costs as history grows",
     "scale": "sweep, POST, claim, end and list with a million turns, against an empty system",
 }

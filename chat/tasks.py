@@ -16,11 +16,13 @@ from tools import limits, registry
 
 _warmed = threading.Event()  # turns wait for it: two threads must not import the same modules at once
 _warmed.set()
+_wanted = threading.Event()  # a turn has come
 
 
 @shared_task(name="chat.run_turn")
 def run_turn(turn_id: str) -> None:
     """Run one turn. A duplicate delivery finds the lease held and returns."""
+    _wanted.set()
     _warmed.wait(limits.LOAD_SECONDS)
     runtime().run(Turn, uuid.UUID(turn_id), engine.run)
 
@@ -38,11 +40,19 @@ def hold_turns(**kwargs: Any) -> None:
 
 
 @signals.worker_ready.connect
-def warm_up(**kwargs: Any) -> None:
-    """Load the model client, the tools and the sandbox's self-test before the first turn comes."""
+def warm_up(sender: Any = None, **kwargs: Any) -> None:
+    """Load the model client, the tools and the sandbox's self-test before the first turn comes.
+
+    It begins a moment later, when the processes that start beside this one no longer need the processor. Workers
+    that run no turns load them at their first use.
+    """
+    if sender is not None and Turn.queue not in sender.app.amqp.queues.consume_from:
+        _warmed.set()
+        return
 
     def load() -> None:
         try:
+            _wanted.wait(limits.WARM_UP_DELAY_SECONDS)
             llm.warm_up()
             registry.prepare()
         finally:

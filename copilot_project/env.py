@@ -165,7 +165,9 @@ class Environment:
         "COPILOT_HEARTBEAT_SECONDS", 5.0, "How often a worker renews the leases it holds."
     )
     sweep_seconds: float = variable(
-        "COPILOT_SWEEP_SECONDS", 1.0, "How often each worker looks for jobs left behind."
+        "COPILOT_SWEEP_SECONDS",
+        1.0,
+        "How often each worker looks for jobs left behind; at rest it does so every fourth time.",
     )
     max_running_turns: int = variable(
         "COPILOT_MAX_RUNNING_TURNS_PER_USER",

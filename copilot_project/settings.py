@@ -220,7 +220,7 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_POOL_LIMIT = 8
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
-CELERY_WORKER_SEND_TASK_EVENTS = True
+CELERY_WORKER_SEND_TASK_EVENTS = False  # Flower asks for them while it runs; each costs as much as a poke
 CELERY_BEAT_SCHEDULER = "copilot_project.beat:Scheduler"
 CELERY_TIMEZONE = "UTC"
 # Written into the database when beat starts; an operator changes them there, in the admin.

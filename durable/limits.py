@@ -74,4 +74,5 @@ CONSUMER_KEEP_SECONDS = 7 * 86_400.0  # entries another group has not read by th
 WORKER_FRESH_BEATS = 3
 ALIVE_SECONDS = 2.0  # between liveness signals of a process that is not a worker
 ALIVE_FRESH_SECONDS = 30.0
+STUCK_PART_SECONDS = 60.0  # the same for what runs beside a worker in its process
 STUCK_LOOP_SECONDS = 300.0  # without a heartbeat or sweep for this long a worker reports itself as frozen

@@ -17,10 +17,27 @@ from typing import Any
 from django.conf import settings
 
 from durable import limits
+from durable.fork_safe import PerProcess
 from durable.redis import RedisError, client, key
 
 SIGN_FD = "COPILOT_SIGN_FD"
 SIGN = struct.Struct("Q")  # when it was given, by the process's own clock; 0 = not yet
+
+
+class ProcessParts:
+    """The loops that share a process with a worker, which signals for all of them while none is stuck."""
+
+    def __init__(self) -> None:
+        self.are_joined = False
+        self.signalled_at: dict[str, float] = {}
+
+    def work(self) -> bool:
+        """Return whether every loop has signalled recently."""
+        oldest = min(self.signalled_at.copy().values(), default=time.monotonic())
+        return time.monotonic() - oldest < limits.STUCK_PART_SECONDS
+
+
+parts = PerProcess(ProcessParts)
 
 
 class LivenessSignal:
@@ -34,8 +51,12 @@ class LivenessSignal:
         """Signal, at most once every few seconds; cheap to call more often."""
         if time.monotonic() < self._next:
             return
-        self._next = time.monotonic() + limits.ALIVE_SECONDS
-        touch()
+        now_here = time.monotonic()
+        self._next = now_here + limits.ALIVE_SECONDS
+        if parts().are_joined:
+            parts().signalled_at[self.role] = now_here
+        else:
+            touch()
         with suppress(RedisError, OSError):  # without Redis nobody can ask either
             redis: Any = client()
             redis.zadd(key("alive", self.role), {f"{socket.gethostname()}:{os.getpid()}": now()})

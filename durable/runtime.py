@@ -10,7 +10,7 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
@@ -59,6 +59,7 @@ class Runtime:
         self.owner = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self.draining = threading.Event()
         self.queues: frozenset[str] = frozenset()
+        self.queue_limits: Mapping[str, int] = {}  # jobs of a queue that run here at once
         self._leases: dict[uuid.UUID, Lease] = {}
         self._lock = threading.Lock()
         self._started = False
@@ -88,6 +89,10 @@ class Runtime:
         try:
             if self.pauses.hold(model, job_id):
                 return  # a sweep pokes it again after the pause
+            if self._room_in_queue(model) <= 0:
+                self._has_backlog = True
+                leave_to_sweep(model, job_id)
+                return
             lease = self._claim(model, job_id)
             if lease is None:
                 return
@@ -240,7 +245,7 @@ class Runtime:
     def _report_liveness(self) -> None:
         """Signal that this process is not frozen, however long the database takes."""
         while True:
-            if self._loops_turn():
+            if self._loops_turn() and liveness.parts().work():
                 liveness.touch()
             time.sleep(limits.ALIVE_SECONDS)
 
@@ -380,8 +385,15 @@ class Runtime:
         kinds = [model for model in self._served() if model not in self._seen.idle_models]
         random.shuffle(kinds)  # they share the threads fairly
         for model in kinds:
-            room -= self._sweep_one(model, room)
-        self._has_backlog = room <= 0
+            room -= self._sweep_one(model, min(room, self._room_in_queue(model)))
+        self._has_backlog = room <= 0 or any(self._room_in_queue(model) <= 0 for model in kinds)
+
+    def _room_in_queue(self, model: type[Job]) -> int:
+        """Return how many more jobs of its queue may run here: each queue of a worker leaves the others their room."""
+        if model.queue not in self.queue_limits:
+            return limits.SWEEP_BATCH
+        running = sum(lease.model.queue == model.queue for lease in self.held())
+        return self.queue_limits[model.queue] - running
 
     def _room(self) -> int:
         free = min(self.free_threads(), limits.SWEEP_BATCH)

@@ -123,5 +123,5 @@ def _moving(model: type[Job], seconds: float) -> QuerySet[Job]:
     return model.live().exclude(Q(status=model.WAITING, cancel_requested_at=None) & later)
 
 
-def _is(condition: Q) -> ExpressionWrapper:
+def _is(condition: Q) -> ExpressionWrapper[Any]:
     return ExpressionWrapper(condition, output_field=BooleanField())

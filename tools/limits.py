@@ -16,6 +16,7 @@ WARM_UP_SECONDS = 15.0  # at most, for the self-test of the sandbox before the f
 LOAD_SECONDS = (
     600.0  # at most, for imports: a loaded machine takes long, and turns must not import beside them
 )
+WARM_UP_DELAY_SECONDS = 1.0  # before a worker loads what its first turn needs, unless one comes
 
 # --- the outside: requests, pages, sandbox ---------------------------------------------------------
 MAX_PARSER_SECONDS = PARSER_SLOT_SECONDS + PARSER_CPU_SECONDS + PARSER_GRACE_SECONDS

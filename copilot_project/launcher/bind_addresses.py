@@ -23,16 +23,24 @@ class NoFreePort(CannotStart):
 
 @dataclass(frozen=True, kw_only=True)
 class BindAddresses:
-    """Where each process listens. The supervisor keeps the web socket open, so that no other program can take its
-    port and clients wait instead of being refused while the web process is replaced."""
+    """Where each process listens. The supervisor keeps the sockets open, so that no other program can take their
+    ports and clients wait instead of being refused while a process is replaced or not started yet."""
 
     web: socket.socket
     host: str
     port: int
+    flower: socket.socket
     flower_host: str
-    flower_port: int
     flower_auth: str
-    model_port: int
+    model: socket.socket | None
+
+    @property
+    def flower_port(self) -> int:
+        return port_of(self.flower)
+
+    @property
+    def model_port(self) -> int:
+        return port_of(self.model) if self.model else 0
 
     @property
     def url(self) -> str:
@@ -54,11 +62,11 @@ def find_addresses(env: Environment, say: Callable[[str], None]) -> BindAddresse
     addresses = BindAddresses(
         web=web,
         host=env.host,
-        port=web.getsockname()[1],
+        port=port_of(web),
+        flower=listen(flower_host, env.flower_port),
         flower_host=flower_host,
-        flower_port=free_port(flower_host, env.flower_port),
         flower_auth=env.flower_basic_auth or secrets.flower_auth(env.home_path),
-        model_port=free_port(LOOPBACK, env.offline_model_port) if env.offline_model else 0,
+        model=listen(LOOPBACK, env.offline_model_port) if env.offline_model else None,
     )
     for name, wanted, got in (
         ("PORT", env.port, addresses.port),
@@ -118,5 +126,9 @@ def listen(host: str, wanted: int) -> socket.socket:
 def free_port(host: str, wanted: int) -> int:
     """Return a port that was free a moment ago, for programs that bind it themselves."""
     with listen(host, wanted) as bound:
-        port: int = bound.getsockname()[1]
-        return port
+        return port_of(bound)
+
+
+def port_of(bound: socket.socket) -> int:
+    port: int = bound.getsockname()[1]
+    return port

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -38,6 +40,7 @@ class Service:
     pass_fds: tuple[int, ...] = ()
     once: bool = False
     reports_liveness: bool = False  # through `durable.liveness`; replaced when it stops doing so
+    on_visit: socket.socket | None = None  # started by the first connection to it, which the process accepts
     hint: str = ""
 
 
@@ -104,7 +107,9 @@ class Child:
 
     @property
     def _kept_fds(self) -> tuple[int, ...]:
-        return self.service.pass_fds + ((self.liveness.descriptor,) if self.liveness is not None else ())
+        visited = (self.service.on_visit.fileno(),) if self.service.on_visit is not None else ()
+        reported = (self.liveness.descriptor,) if self.liveness is not None else ()
+        return self.service.pass_fds + visited + reported
 
     def is_frozen(self, seconds: float) -> bool:
         """Return whether the process has been silent for `seconds`, or longer if it has not reported yet."""
@@ -129,13 +134,29 @@ class Child:
 
     @property
     def wants_restart(self) -> bool:
-        return self.process is None and not self.service.once
+        """Return whether it should run and does not: another start, or the first one after a visit."""
+        return self.process is None and not self.service.once and not self.awaits_visit
+
+    @property
+    def awaits_visit(self) -> bool:
+        """Return whether nothing has to run, because nobody is connected."""
+        return bool(self.closed_doors)
+
+    @property
+    def closed_doors(self) -> list[socket.socket]:
+        """Return the socket whose first connection starts it, if it is not running and nobody has connected."""
+        door = self.service.on_visit
+        if self.process is not None or door is None or select.select([door], [], [], 0)[0]:
+            return []
+        return [door]
 
     @property
     def backoff_seconds(self) -> float:
         return max(0.0, self.restart_at - time.monotonic())
 
     def check_ready(self) -> bool:
+        if self.service.on_visit is not None:
+            return True
         if not self.is_ready and self.process is not None and not self.service.once:
             self.is_ready = self.service.ready(self.pid)
         return self.is_ready

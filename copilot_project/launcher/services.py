@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 from copilot_project import limits
 from copilot_project.env import Environment, embedded_socket, split
 from copilot_project.launcher import redis
-from copilot_project.launcher.bind_addresses import LOOPBACK, BindAddresses
+from copilot_project.launcher.bind_addresses import BindAddresses
 from copilot_project.launcher.child import Service
 from copilot_project.ops.checks.web import answers
 
@@ -33,21 +33,23 @@ def redis_service(env: Environment) -> Service:
     )
 
 
-def model_service(addresses: BindAddresses) -> Service:
+def model_service(door: socket.socket) -> Service:
+    """Return the offline model, which starts when it is first asked; a fork is there in a moment."""
     return Service(
         name="model",
-        command=[
-            *(sys.executable, "-m", "copilot_project.launcher.fast_command", "llm", "offline_model"),
-            *("--host", LOOPBACK, "--port", str(addresses.model_port)),
-        ],
-        ready=lambda pid: answers(f"{addresses.model_url}/healthz", timeout=limits.READY_PROBE_SECONDS),
+        module="copilot_project.launcher.fast_command",
+        command=["llm", "offline_model", "--fd", str(door.fileno())],
+        on_visit=door,
         stop_rank=LAST,
         hint="Set OPENAI_API_KEY or OPENAI_BASE_URL to use another model instead.",
     )
 
 
 def flower_service(addresses: BindAddresses) -> Service:
-    """Return Flower; its options are in the environment, since the process list would show the password."""
+    """Return Flower, which starts when somebody opens it and then asks the workers for events.
+
+    Its options are in the environment, since the process list would show the password.
+    """
     options = {
         "FLOWER_BASIC_AUTH": addresses.flower_auth,
         "FLOWER_ADDRESS": addresses.flower_host,
@@ -55,9 +57,9 @@ def flower_service(addresses: BindAddresses) -> Service:
     }
     return Service(
         name="flower",
-        command=[sys.executable, "-m", "celery", "-A", "copilot_project.launcher.monitor", "flower"],
+        command=[sys.executable, "-m", "copilot_project.launcher.flower", str(addresses.flower.fileno())],
         environment=options,
-        ready=lambda pid: answers(f"{addresses.flower_url}/healthcheck", timeout=limits.READY_PROBE_SECONDS),
+        on_visit=addresses.flower,
         stop_rank=WORKERS,
     )
 
@@ -89,16 +91,21 @@ def web_service(env: Environment, addresses: BindAddresses) -> Service:
 
 
 def worker_service(
-    env: Environment, name: str, queues: str, threads: int, ready: Callable[[int], bool]
+    env: Environment,
+    name: str,
+    queues: Mapping[str, int],
+    ready: Callable[[int], bool],
+    parts: Sequence[str] = (),
 ) -> Service:
     """Return a Celery worker; signals of Celery start the durable runtime (heartbeat, sweep, hand-over) in it."""
     return Service(
         name=name,
-        module="celery",
+        module="copilot_project.worker",
         command=[
-            *("-A", "copilot_project", "worker", "--pool", "threads", "--concurrency", str(threads)),
-            *("--queues", queues, "--hostname", f"{name}@%h", "--without-gossip", "--without-mingle"),
-            *("--loglevel", env.log_level),
+            name,
+            *(f"--queue={queue}={count}" for queue, count in queues.items()),
+            *(f"--part={part}" for part in parts),
+            f"--loglevel={env.log_level}",
         ],
         ready=ready,
         grace_seconds=limits.WORKER_STOP_SECONDS,
@@ -107,22 +114,12 @@ def worker_service(
     )
 
 
-def completions_service() -> Service:
-    """Return the consumer that reads the results of external services."""
-    return Service(
-        name="completions",
-        module="django",
-        command=["consume_completions"],
-        stop_rank=WORKERS,
-        reports_liveness=True,
-    )
+def turns_service(env: Environment, ready: Callable[[int], bool]) -> Service:
+    return worker_service(env, "turns", {"turns": env.worker_concurrency}, ready)
 
 
-def beat_service(env: Environment) -> Service:
-    return Service(
-        name="beat",
-        module="celery",
-        command=["-A", "copilot_project", "beat", "--pidfile=", "--loglevel", env.log_level],
-        stop_rank=WORKERS,
-        reports_liveness=True,
-    )
+def background_service(env: Environment, ready: Callable[[int], bool]) -> Service:
+    """Return the worker of everything but turns, with beat and the consumer of completions in its process."""
+    queues = dict.fromkeys(OPERATION_QUEUES, env.operations_concurrency)
+    queues["executions"] = env.executions_concurrency
+    return worker_service(env, "background", queues, ready, parts=("beat", "completions"))

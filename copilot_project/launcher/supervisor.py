@@ -99,7 +99,8 @@ class Supervisor:
     def start(self, service: Service) -> Child:
         child = Child(service, LogFile(self.logs / f"{service.name}.log"), folder=self.folder)
         self.children.append(child)
-        self._start(child)
+        if not child.awaits_visit:
+            self._start(child)
         return child
 
     def _start(self, child: Child) -> None:
@@ -144,8 +145,9 @@ class Supervisor:
 
     def _tick(self, seconds: float) -> None:
         due = [child.backoff_seconds for child in self.children if child.wants_restart]
-        ready, _, _ = select.select([self._wake], [], [], min([seconds, *due]))
-        if ready:
+        doors = [door for child in self.children for door in child.closed_doors]
+        ready, _, _ = select.select([self._wake, *doors], [], [], min([seconds, *due]))
+        if self._wake in ready:
             self._wake.recv(4096)
         self._check_reaper()
         for child in self.children:

@@ -73,38 +73,28 @@ def start_everything(
     if env.embedded_redis:
         supervisor.start(services.redis_service(env))
     supervisor.start(services.flower_service(addresses))
-    if env.offline_model:
-        supervisor.start(services.model_service(addresses))
     wait_for_ui = build_ui(supervisor, say)
     product = load_product()
     product.prepare_database(say)
-    alive = product.worker_is_alive
-    turns, operations, executions = (
-        env.worker_concurrency,
-        env.operations_concurrency,
-        env.executions_concurrency,
-    )
-    supervisor.start(services.worker_service(env, "turns", "turns", turns, alive))
-    queues = ",".join(services.OPERATION_QUEUES)
-    supervisor.start(services.worker_service(env, "operations", queues, operations, alive))
-    supervisor.start(services.worker_service(env, "executions", "executions", executions, alive))
-    supervisor.start(services.beat_service(env))
-    supervisor.start(services.completions_service())
+    if addresses.model is not None:
+        supervisor.start(services.model_service(addresses.model))
     wait_for_ui()  # the web process reads the built files when it starts
-    supervisor.start(services.web_service(env, addresses))
+    supervisor.start(services.web_service(env, addresses))  # first, as it takes longest and needs least
+    product.preload()
+    supervisor.start(services.turns_service(env, product.worker_is_alive))
+    supervisor.start(services.background_service(env, product.worker_is_alive))
     supervisor.wait_until_ready(seconds=limits.UP_READY_SECONDS)
     return product
 
 
 def load_product() -> ModuleType:
-    """Load Django and everything the workers need, once for all of them, since they are forks of this process.
+    """Load Django and the product once for all processes, since they are forks of this one.
 
     Imported here, because settings are read at import and need the addresses of this start.
     """
     django.setup()
     from copilot_project.launcher import product
 
-    product.preload()
     return product
 
 

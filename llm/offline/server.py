@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import ipaddress
 import json
+import socket
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -208,13 +209,19 @@ class OfflineModel:
         return web.json_response({"reset": True})
 
 
-async def start(model: OfflineModel, host: str, port: int) -> web.AppRunner:
-    """Start listening; a client that disconnects cancels its answer at once."""
+async def start(
+    model: OfflineModel, host: str, port: int, *, held: socket.socket | None = None
+) -> web.AppRunner:
+    """Start listening, on a socket that is bound already if there is one.
+
+    A client that disconnects cancels its answer at once.
+    """
     runner = web.AppRunner(
         model.app(), handler_cancellation=True, access_log=None, shutdown_timeout=SHUTDOWN_SECONDS
     )
     await runner.setup()
-    await web.TCPSite(runner, host, port, backlog=1024).start()
+    site = web.SockSite(runner, held) if held is not None else web.TCPSite(runner, host, port, backlog=1024)
+    await site.start()
     return runner
 
 

@@ -426,6 +426,24 @@ def test_a_kind_of_job_that_cannot_be_swept_does_not_keep_the_others_waiting(
     assert swept == [Chore]
 
 
+def test_a_queue_of_a_worker_that_has_several_takes_no_more_than_its_share(runtime: Runtime) -> None:
+    runtime.queue_limits = {"chores": 2, "elsewhere": 5}
+    holding(runtime, queue())
+    assert runtime._room_in_queue(Chore) == 1
+    _, held = holding(runtime, queue())
+    left, ran = queue(poked_at=timezone.now()), []
+    runtime.run(Chore, left.pk, lambda lease: ran.append(lease))
+    left.refresh_from_db()
+    assert (ran, left.status, left.poked_at) == ([], "queued", None)
+    runtime._sweep()
+    left.refresh_from_db()
+    assert left.poked_at is None and runtime._has_backlog
+    held.__exit__(None, None, None)
+    runtime._sweep()
+    left.refresh_from_db()
+    assert left.poked_at is not None
+
+
 def test_without_the_broker_jobs_run_here_once_each(
     runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:

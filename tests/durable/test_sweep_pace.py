@@ -150,7 +150,12 @@ def test_a_neighbour_that_dies_at_rest_is_noticed_in_the_next_round(
 def test_pauses_and_new_workers_are_broadcast(runtime: Runtime) -> None:
     heard: list[int] = []
     listening = sweep_broadcast.listen(lambda: heard.append(1))
-    eventually(lambda: sweep_broadcast.broadcast() or heard)
+
+    def is_heard() -> bool:
+        sweep_broadcast.broadcast()
+        return bool(heard)
+
+    eventually(is_heard)
     changes = (
         lambda: pauses.pause(Pause.Kind.QUEUE, "chores"),
         lambda: pauses.resume(Pause.Kind.QUEUE, "chores"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import pytest
 from celery import signals
@@ -14,6 +15,14 @@ from durable.ids import new_id
 from tools import limits, registry
 
 SECONDS = 20.0
+
+
+class Queues(dict[str, None]):
+    """Those that a worker consumes."""
+
+    @property
+    def consume_from(self) -> dict[str, None]:
+        return self
 
 
 def test_turns_wait_while_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,6 +66,13 @@ class FakeRuntime:
 
     def run(self, *job: object) -> None:
         self.ran.set()
+
+
+def test_a_worker_that_runs_no_turns_loads_nothing_beforehand(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(llm, "warm_up", lambda: pytest.fail("loaded"))
+    sender = SimpleNamespace(app=SimpleNamespace(amqp=SimpleNamespace(queues=Queues({"executions": None}))))
+    tasks.warm_up(sender)
+    assert tasks._warmed.is_set()
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from copilot_project.env import ROOT
+from copilot_project.launcher.bind_addresses import free_port, listen
 from copilot_project.launcher.child import Child, Service
 from copilot_project.launcher.logs import LogFile
 from copilot_project.launcher.supervisor import NotReady, StopRequested, Supervisor
@@ -101,6 +104,64 @@ def test_a_task_that_runs_once_is_done_when_it_ends_and_is_not_repeated(supervis
     child = supervisor.start(service("task", "raise SystemExit(4)", once=True))
     supervisor.wait_until_ready(seconds=120)
     assert (child.exit_code, child.starts) == (4, 1)
+
+
+ANSWERS = """
+import socket, sys
+door = socket.socket(fileno=int(sys.argv[1]))
+while True:
+    visitor, _ = door.accept()
+    visitor.sendall(b'well')
+    visitor.close()
+"""
+
+
+@pytest.fixture
+def door() -> Iterator[socket.socket]:
+    with listen("127.0.0.1", free_port("127.0.0.1", 24_000)) as bound:
+        yield bound
+
+
+def visited(door: socket.socket) -> Service:
+    command = [*python(ANSWERS), str(door.fileno())]
+    return Service(name="visited", command=command, on_visit=door)
+
+
+def answer_of(supervisor: Supervisor, door: socket.socket) -> bytes:
+    with socket.create_connection(door.getsockname()) as visit:
+        visit.setblocking(False)
+        answers: list[bytes] = []
+
+        def has_answer() -> bool:
+            with suppress(BlockingIOError):
+                answers.append(visit.recv(16))
+            return bool(answers)
+
+        assert supervisor.wait(has_answer, seconds=120)
+        return answers[0]
+
+
+def test_what_waits_for_a_visit_is_started_by_the_first_one_and_answers_it(
+    supervisor: Supervisor, door: socket.socket
+) -> None:
+    child = supervisor.start(visited(door))
+    supervisor.wait_until_ready(seconds=120)
+    assert not supervisor.wait(lambda: child.starts > 0, seconds=0.3)
+    assert answer_of(supervisor, door) == b"well"
+    assert answer_of(supervisor, door) == b"well"
+    assert child.starts == 1
+
+
+def test_what_was_visited_and_died_comes_back_with_the_next_visit(
+    supervisor: Supervisor, door: socket.socket
+) -> None:
+    child = supervisor.start(visited(door))
+    assert answer_of(supervisor, door) == b"well"
+    kill(child.pid)
+    assert supervisor.wait(lambda: child.process is None, seconds=120)
+    assert not supervisor.wait(lambda: child.starts > 1, seconds=0.5)
+    assert answer_of(supervisor, door) == b"well"
+    assert child.starts == 2
 
 
 def test_services_stop_rank_by_rank(tmp_path: Path, said: list[str]) -> None:

@@ -122,17 +122,14 @@ def test_everything_is_ready_when_it_says_so(system: System) -> None:
     status, body = get(f"{system.address('Chat')}readyz")
     assert status == 200, body
     names = "".join(Path(f"/proc/{pid}/cmdline").read_text() for pid in system.processes())
-    for word in (
-        "redis-server",
-        "offline_model",
-        "flower",
-        "turns@",
-        "operations@",
-        "executions@",
-        "beat",
-        "ratchet: web",
-    ):
+    for word in ("redis-server", "turns@", "background@", "ratchet: web"):
         assert word in names
+
+
+def test_what_nobody_has_asked_for_yet_is_not_running(system: System) -> None:
+    names = "".join(Path(f"/proc/{pid}/cmdline").read_text() for pid in system.processes())
+    assert "flower" not in names and "ratchet: model" not in names
+    assert len(system.processes()) == 5  # with the keeper
 
 
 @pytest.fixture(scope="module")
@@ -219,7 +216,7 @@ def test_a_killed_web_process_is_replaced_and_no_visitor_is_refused(system: Syst
 
 
 def test_a_killed_worker_and_a_killed_redis_are_replaced(system: System) -> None:
-    for words in ("turns@", "redis-server"):
+    for words in ("turns@", "background@", "redis-server"):
         before = system.child(words)
         kill(before)
         until(lambda words=words, before=before: any_other(system, words, before), f"another {words}")  # type: ignore[misc]
@@ -235,7 +232,7 @@ def any_other(system: System, words: str, before: int) -> bool:
 
 def test_killing_it_with_9_leaves_nothing_and_the_next_one_starts(system: System) -> None:
     before = system.processes()
-    assert len(before) >= 8  # with the keeper
+    assert len(before) >= 5  # with the keeper
     system.process.kill()
     system.process.wait(120)
     until(lambda: not any(is_alive(pid) for pid in before), "everything to end")
