@@ -18,6 +18,7 @@ from accounts.limits import MAX_USAGE_DAYS
 from accounts.models import Hold, LedgerEntry, User
 from accounts.periods import midnight, zone_of
 from accounts.spent_hours import add_spending
+from durable import plain_sql
 from durable.clock import current_time
 
 SMALLEST = Decimal("0.000001")
@@ -63,8 +64,9 @@ def charge_once(
     output_tokens: int = 0,
     job_id: uuid.UUID | None = None,
     description: str = "",
+    held: bool = True,
 ) -> bool:
-    """Charge for the effect named `key`; False if it was charged already.
+    """Charge for the effect named `key`; False if it was charged already. `held` is False if it cannot have a hold.
 
     Runs in the caller's transaction, so that the charge commits with the effect, or else in its own. The database skips
     a second charge (ON CONFLICT DO NOTHING), so the transaction stays usable on PostgreSQL. `user_id` is None for
@@ -82,9 +84,9 @@ def charge_once(
         created_at=current_time(),
     )
     with transaction.atomic(savepoint=False):
-        LedgerEntry.objects.bulk_create([entry], ignore_conflicts=True)
-        Hold.objects.filter(key=key).delete()
-        created = LedgerEntry.objects.filter(pk=entry.pk).exists()
+        created = plain_sql.insert([entry], on_conflict="DO NOTHING") == 1
+        if held:
+            Hold.objects.filter(key=key).delete()
         if created:
             add_spending(user_id, [entry])
     return created
@@ -129,6 +131,7 @@ def charge_answer(
         output_tokens=answer.usage.output_tokens,
         job_id=job_id,
         description=description or answer.model,
+        held=False,
     )
 
 
