@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import connection
@@ -11,24 +12,56 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from accounts.models import User
-from chat.models import Session, Turn, TurnWait
+from chat.models import Message, Session, Turn, TurnWait
+from durable import plain_sql
 
 
 def may_start(turn_id: uuid.UUID) -> bool:
-    """Return whether a turn heads its session's queue and its user has room. Locks the session and the user.
+    """Return whether a turn heads its session's queue and its user has room. Locks the session."""
+    turn = read_locked(turn_id)
+    if turn is None:
+        return False  # removed from the queue meanwhile
+    return turn.status != Turn.QUEUED or has_room(turn)
+
+
+def read_locked(turn_id: uuid.UUID) -> Turn | None:
+    """Return a turn with all that its attempt needs, and lock its session.
 
     The session is locked before the turn, as by whoever writes an input; in the other order the two would deadlock.
     """
-    needed = ("status", "user_id", "session__user_id", "session__visitor_id")
-    locked = Turn.objects.select_related("session").select_for_update(of=("session",), no_key=True)
-    turn = locked.only(*needed).filter(pk=turn_id).first()
-    if turn is None:
-        return False  # removed from the queue meanwhile
-    if turn.status != Turn.QUEUED:
-        return True
-    if turn.user_id and connection.features.has_select_for_update:
-        User.objects.select_for_update(no_key=True).only("pk").get(pk=turn.user_id)
-    return turn_id in next_up(turn.session)
+    return next(iter(_read_locked(turn_id)), None)
+
+
+def _locked(turn_id: uuid.UUID) -> QuerySet[Turn]:
+    answer = Message.objects.filter(pk=OuterRef("answer_id"), seq__isnull=False)
+    rows = Turn.objects.select_related(*Turn.reads_with).select_for_update(of=("session",), no_key=True)
+    return rows.annotate(claimed_at=Turn.clock.now(), placed=Exists(answer)).filter(pk=turn_id)
+
+
+_read_locked = plain_sql.PreparedSelect(_locked, uuid.uuid4())
+
+
+def has_room(turn: Turn) -> bool:
+    """Return whether a queued turn may start now. Its session is locked.
+
+    The user is locked only where the limit decides. As long as all live turns of the user may run at once it does
+    not: of two claims at the same time at least one sees both turns.
+    """
+    rows = live_rows(turn.session)
+    if len(rows) > settings.COPILOT_MAX_RUNNING_TURNS_PER_USER and lock_user(turn.user_id):
+        rows = live_rows(turn.session)
+    turn.has_steers = any(
+        row.mode == Turn.Mode.STEER and row.status == Turn.QUEUED and row.session_id == turn.session_id
+        for row in rows
+    )
+    return turn.pk in heads(rows)
+
+
+def lock_user(user_id: int | None) -> bool:
+    """Lock the user's row; return False if there is none, or the database locks everything anyway."""
+    if user_id is None or not connection.features.has_select_for_update:
+        return False
+    return User.objects.select_for_update(no_key=True).filter(pk=user_id).only("pk").first() is not None
 
 
 def lock_session_of(turn_id: uuid.UUID) -> None:
@@ -39,18 +72,63 @@ def lock_session_of(turn_id: uuid.UUID) -> None:
 
 def next_up(session: Session) -> list[uuid.UUID]:
     """Return the queued turns of the session's owner that may start now, in the order they came."""
-    live = turns_of_owner(session).filter(status__in=Turn.LIVE).order_by("-priority", "queued_at", "id")
-    rows = list(live.values_list("pk", "session_id", "status", is_waiting()))
-    busy = {session_id for _, session_id, status, _ in rows if status in Turn.ACTIVE}
-    room = settings.COPILOT_MAX_RUNNING_TURNS_PER_USER - sum(
-        status == Turn.RUNNING and not waits for _, _, status, waits in rows
-    )
-    heads = []
-    for pk, session_id, status, _ in rows:
-        if status == Turn.QUEUED and session_id not in busy:
-            heads.append(pk)
-            busy.add(session_id)
-    return heads[: max(room, 0)]
+    return list(heads(live_rows(session)))
+
+
+def next_after(session: Session) -> list[uuid.UUID]:
+    """Return the turns that may start because one of this session has ended.
+
+    That is the next of the session, and the last that fits if the user's limit held it back. All others could start
+    before and were poked then.
+    """
+    rows = live_rows(session)
+    startable = list(heads(rows).values())
+    held_back = startable[room_of(rows) - 1 :] if room_of(rows) > 0 else []
+    return [row.pk for row in startable if row in held_back or row.session_id == session.pk]
+
+
+class LiveTurn(NamedTuple):
+    """What decides about the order of a live turn."""
+
+    pk: uuid.UUID
+    session_id: uuid.UUID
+    status: str
+    mode: str
+    waits: bool
+
+
+def live_rows(session: Session) -> list[LiveTurn]:
+    """Return the live turns of the session's owner, in the order they came."""
+    if session.user_id is not None:
+        return [LiveTurn(*row) for row in _live_of_user(session.user_id)]
+    return [LiveTurn(*row) for row in _in_order(turns_of_owner(session))]
+
+
+def _in_order(turns: QuerySet[Turn]) -> QuerySet[Turn, Any]:
+    live = turns.filter(status__in=Turn.LIVE).order_by("-priority", "queued_at", "id")
+    return live.values_list("pk", "session_id", "status", "mode", is_waiting())
+
+
+_live_of_user = plain_sql.PreparedSelect(
+    lambda user_id: _in_order(Turn.objects.filter(user_id=user_id)), 2**62 + 1
+)
+
+
+def heads(rows: Sequence[LiveTurn]) -> dict[uuid.UUID, LiveTurn]:
+    """Return the queued turns that may start now: the first of each idle session, as many as the user has room for."""
+    busy = {row.session_id for row in rows if row.status in Turn.ACTIVE}
+    first: dict[uuid.UUID, LiveTurn] = {}
+    for row in rows:
+        if row.status == Turn.QUEUED and row.session_id not in busy:
+            first[row.pk] = row
+            busy.add(row.session_id)
+    return dict(list(first.items())[: max(room_of(rows), 0)])
+
+
+def room_of(rows: Sequence[LiveTurn]) -> int:
+    """Return how many more turns the owner of these may run."""
+    running = sum(row.status == Turn.RUNNING and not row.waits for row in rows)
+    return settings.COPILOT_MAX_RUNNING_TURNS_PER_USER - running
 
 
 def turns_of_owner(session: Session) -> QuerySet[Turn]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import threading
 import uuid
+from functools import partial
 from typing import Any
 
 from celery import shared_task, signals
 
 import llm
 from chat import engine, titles
+from chat.engine.precedence import starts
 from chat.models import Turn
 from durable.runtime import runtime
 from tools import limits, registry
@@ -22,7 +24,8 @@ _warmed.set()
 def run_turn(turn_id: str) -> None:
     """Run one turn. A duplicate delivery finds the lease held and returns."""
     _warmed.wait(limits.WARM_UP_SECONDS)
-    runtime().run(Turn, uuid.UUID(turn_id), engine.run)
+    with starts().starting() as starting:
+        runtime().run(Turn, uuid.UUID(turn_id), partial(engine.run, asked=starting.done))
 
 
 @shared_task(name="chat.make_title")
