@@ -10,10 +10,11 @@ from typing import Any
 from django.conf import settings
 from django.db import IntegrityError
 from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models.functions import Now
 
 from accounts.ledger import OverBudget, check_budget
 from boundary import taint
-from chat import admission, limits, notifications, outside_content, session_sql
+from chat import admission, limits, notifications, outside_content
 from chat.errors import NothingToRetry, NotQueued, SessionBusy, TooManyTurns
 from chat.models import Message, Session, Turn
 from durable import cancellation, fault_isolation, plain_sql
@@ -85,9 +86,9 @@ def by_client_id(session: Session, client_id: str | None) -> Turn | None:
     return found and (found.replaced_by or found)
 
 
-def lock(session: Session) -> session_sql.OpenedSession:
+def lock(session: Session) -> admission.OpenedSession:
     """Lock the session's row, so that its inputs wait for each other; it moves to the top of the list."""
-    opened = session_sql.open_for_input(session)
+    opened = admission.open_for_input(session)
     if opened is None:
         raise Session.DoesNotExist
     return opened
@@ -127,7 +128,7 @@ def write(session: Session, given: Input, *, seq: int | None = None) -> Turn:
         permissions=given.permissions,
         execution_id=given.execution_id,
         outside_sources=list(sources),
-        poked_at=Turn.clock.now(),
+        poked_at=Now(),
     )
     plain_sql.insert([turn])
     question = Message(

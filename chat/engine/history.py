@@ -8,14 +8,15 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
+
+from django.db import connection
+from django.db.models import UUIDField
 
 import llm
 from accounts.models import User
 from boundary.taint import in_words
 from chat import fold
-from chat.engine import history_sql
-from chat.engine.history_sql import HistoryRow, HistoryStep
 from chat.models import Message, Session, Turn
 from llm import carry
 from llm.carry import VOLATILE
@@ -30,6 +31,18 @@ NO_RESULT = {
     "message": "This call was interrupted before it had a result. It may have happened.",
 }
 
+
+# Messages and the steps of their turns in one statement: see docs/decisions/hot-statements.md.
+READ = """
+SELECT m.seq, m.role, m.turn_id, m.steered_step, m.text, m.context, m.attachments, m.created_at, t.note, t.kind,
+       s.number, s.parts, s.carry
+FROM chat_message m
+LEFT JOIN chat_turn t ON t.id = m.turn_id
+LEFT JOIN chat_step s ON s.turn_id = m.turn_id AND m.role = 'assistant'
+WHERE m.session_id = %s AND m.seq >= %s AND t.superseded_at IS NULL AND (t.id IS NULL OR t.status <> 'queued')
+ORDER BY m.seq, s.number
+"""
+MESSAGE_COLUMNS = 10
 
 RECENT_MESSAGES = 20  # images of older messages are not shown again: they cost more than they help
 
@@ -88,11 +101,68 @@ def pinned_guide(session: Session, messages: list[ModelMessage]) -> str:
 
 def recent(session: Session, origin: str = "") -> list[tuple[int, ModelMessage]]:
     """Return the messages since the summary, as the model `origin` reads them, each with the seq of its row."""
-    rows, steps = history_sql.read(session.pk, since=session.summary_until)
+    rows, steps = read_rows(session.pk, since=session.summary_until)
     answers = Answers(rows, steps, session)
     numbered = [(row.seq or 0, message) for row in rows for message in render(row, answers, session)]
     messages = carry.needed([message for _, message in numbered], origin)
     return [(seq, dict(message)) for (seq, _), message in zip(numbered, messages, strict=True)]
+
+
+class HistoryRow(NamedTuple):
+    """The columns the model's history needs of a message."""
+
+    seq: int
+    role: str
+    turn_id: uuid.UUID | None
+    steered_step: int | None
+    text: str
+    context: dict[str, Any] | None
+    attachments: list[str]
+    created_at: datetime
+    note: str | None
+    kind: str | None
+
+
+class HistoryStep(NamedTuple):
+    """The columns the model's history needs of a step."""
+
+    number: int
+    parts: list[dict[str, Any]]
+    carry: str
+
+
+def read_rows(
+    session_id: uuid.UUID, *, since: int
+) -> tuple[list[HistoryRow], dict[uuid.UUID, list[HistoryStep]]]:
+    """Return the messages of started turns from a `seq` on, in order, and the steps of those turns."""
+    with connection.cursor() as cursor:
+        cursor.execute(READ, [UUIDField().get_db_prep_value(session_id, connection), since])
+        found = cursor.fetchall()
+    rows: list[HistoryRow] = []
+    steps: dict[uuid.UUID, list[HistoryStep]] = {}
+    for values in found:
+        if not rows or rows[-1].seq != values[0]:
+            rows.append(message_in(values))
+        number, parts, carry = values[MESSAGE_COLUMNS:]
+        turn_id = rows[-1].turn_id
+        if number is not None and turn_id is not None:
+            steps.setdefault(turn_id, []).append(HistoryStep(number, json.loads(parts), carry))
+    return rows, steps
+
+
+def message_in(values: tuple[Any, ...]) -> HistoryRow:
+    """Return a message from its columns, which SQLite gives as text and numbers."""
+    seq, role, turn_id, steered_step, text, context, attachments, created_at, note, kind = values[
+        :MESSAGE_COLUMNS
+    ]
+    if isinstance(turn_id, str):
+        turn_id = uuid.UUID(turn_id)
+    if isinstance(created_at, str):
+        created_at = datetime.fromisoformat(created_at).replace(tzinfo=UTC)
+    page = None if context is None else json.loads(context)
+    return HistoryRow(
+        seq, role, turn_id, steered_step, text, page, json.loads(attachments), created_at, note, kind
+    )
 
 
 def render(row: HistoryRow, answers: Answers, session: Session) -> Iterator[ModelMessage]:

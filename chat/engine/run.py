@@ -16,7 +16,6 @@ from accounts.ledger import OverBudget, charge_answer, check_budget
 from chat import fold, limits, notifications, outside_content, titles, turn_log
 from chat.engine import compaction, history, steering
 from chat.engine.journal import TurnJournal
-from chat.engine.precedence import starts
 from chat.engine.status_notes import IdleNotices, OperationWatch
 from chat.engine.step_stream import StepStream
 from chat.events import StatusNote, Steered, StepFinished, StepStarted, TurnEvent
@@ -40,17 +39,25 @@ logger = logging.getLogger(__name__)
 Reason = Turn.EndReason
 
 
-def run(lease: Lease, *, asked: Callable[[], None] = lambda: None) -> None:
+def run(
+    lease: Lease,
+    *,
+    asked: Callable[[], None] = lambda: None,
+    before_end: Callable[[], object] = lambda: None,
+) -> None:
     """Answer a turn, from the first step that no earlier attempt has committed.
 
-    `asked` is called once the model is asked: the rest of the start is up to the model.
+    `asked` is called when the model is asked, the rest of the start being up to the model; `before_end` before a
+    complete answer is committed.
     """
     crashpoints.reached("after_claim")
     turn = lease.job
     assert isinstance(turn, Turn)
     notifications.turn_changed(turn)
     with TimeCap(turn, lease), OperationWatch(turn, lease.emitter) as operations:
-        Answering(turn, lease, operations, asked).run()
+        answering = Answering(turn, lease, operations)
+        answering.asked, answering.before_end = asked, before_end
+        answering.run()
 
 
 def seconds_left(turn: Turn, lease: Lease) -> float:
@@ -93,10 +100,9 @@ class ModelStep:
 class Answering:
     """One attempt at one turn."""
 
-    def __init__(
-        self, turn: Turn, lease: Lease, operations: OperationWatch, asked: Callable[[], None]
-    ) -> None:
-        self.asked = asked
+    def __init__(self, turn: Turn, lease: Lease, operations: OperationWatch) -> None:
+        self.asked: Callable[[], None] = lambda: None
+        self.before_end: Callable[[], object] = lambda: None
         self.turn = turn
         self.lease = lease
         self.operations = operations
@@ -262,7 +268,7 @@ class Answering:
         self.count(completion)
         self.unsaved = completion
         if not calls:
-            starts().let_pass()
+            self.before_end()
             crashpoints.reached("before_final_commit")
             self.end_done(events, work=lambda: self.write_step(number, parts, carry, completion))
             return []

@@ -7,7 +7,7 @@ import pytest
 from accounts.models import User
 from chat import turns
 from chat.api.messages import page_of
-from chat.engine import history_sql
+from chat.engine import history
 from chat.models import Message, Session, Turn
 from durable import jobs
 
@@ -50,10 +50,10 @@ def test_an_input_behind_another_one_is_placed_when_its_turn_starts(session: Ses
 def test_a_queued_message_is_not_part_of_the_history_although_it_is_placed(session: Session) -> None:
     turn = accept(session, "hello")
     assert page_of(session, size=10).messages == []
-    assert history_sql.read(session.pk, since=0) == ([], {})
+    assert history.read_rows(session.pk, since=0) == ([], {})
     begin(turn)
     assert [message["role"] for message in page_of(session, size=10).messages] == ["user", "assistant"]
-    rows, steps = history_sql.read(session.pk, since=0)
+    rows, steps = history.read_rows(session.pk, since=0)
     assert [(row.seq, row.role, row.text) for row in rows] == [(0, "user", "hello"), (1, "assistant", "")]
     assert steps == {}
 

@@ -7,14 +7,19 @@ import threading
 import pytest
 
 from chat import limits
-from chat.engine.precedence import Starts
+from chat.tasks import Starts
 
 
 def test_an_end_waits_until_the_others_have_asked_the_model() -> None:
     starts, passed = Starts(), threading.Event()
     assert starts.let_pass(), "nobody is starting"
+
+    def end_turn() -> None:
+        if starts.let_pass():
+            passed.set()
+
     with starts.starting() as first, starts.starting() as second:
-        end = threading.Thread(target=lambda: starts.let_pass() and passed.set())
+        end = threading.Thread(target=end_turn)
         end.start()
         first.done()
         assert not passed.wait(0.05)
