@@ -13,6 +13,7 @@ from accounts.errors import TooManyKeys
 from accounts.limits import API_KEY_USE_NOTE_SECONDS, MAX_API_KEYS_PER_USER
 from accounts.models import ApiKey, User
 from accounts.tokens import hash_token, new_token
+from durable import plain_sql
 from durable.transactions import in_transaction
 
 PREFIX_BYTES = 4
@@ -39,11 +40,18 @@ def find_key(key: str) -> ApiKey | None:
     """Return a valid key's row with its user, and record the use; None if unknown, revoked, or its user is inactive."""
     if not SHAPE.fullmatch(key):
         return None
-    rows = ApiKey.objects.select_related("user")
-    found = rows.filter(hash=hash_token(key), revoked_at=None, user__is_active=True).first()
+    found: ApiKey | None = next(iter(_by_hash(hash_token(key))), None)
     if found:
         note_use(found)
     return found
+
+
+_by_hash = plain_sql.PreparedSelect(
+    lambda name: ApiKey.objects.select_related("user").filter(
+        hash=name, revoked_at=None, user__is_active=True
+    ),
+    "the hash of a key",
+)
 
 
 def note_use(key: ApiKey) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from decimal import ROUND_HALF_UP, Decimal
-from typing import Literal
+from typing import Any, Literal
 
 from django.conf import settings
 from django.db.models import Sum
@@ -51,9 +51,13 @@ class Limits:
     month: Decimal | None
 
 
-def check_budget(user: User | None) -> None:
-    """Raise OverBudget if a limit is used up; call it before anything that costs. None means all visitors."""
-    limits = limits_of(user)
+def check_budget(user: User | None, *, as_read: bool = False) -> None:
+    """Raise OverBudget if a limit is used up; call it before anything that costs. None means all visitors.
+
+    With `as_read` the limits are those that were read together with the user, if they were.
+    """
+    known = known_limits(user) if as_read and user is not None else None
+    limits = known or limits_of(user)
     if limits.day is None and limits.month is None:
         return
     for allowance in allowances(user, limits):
@@ -76,9 +80,18 @@ def limits_of(user: User | None) -> Limits:
     """Return the user's own limits, or the site's defaults; None means all visitors."""
     if user is None:
         return Limits(day=settings.COPILOT_VISITORS_DAY_BUDGET, month=None)
-    own = list(Budget.objects.filter(user=user).values_list("day_limit", "month_limit"))
-    if own:
-        return Limits(day=own[0][0], month=own[0][1])
+    return limits_in(Budget.objects.filter(user=user).first())
+
+
+def known_limits(user: User) -> Limits | None:
+    """Return the limits that were read with the user (`select_related("budget")`); None if they were not."""
+    relation: Any = User._meta.get_field("budget")
+    return limits_in(relation.get_cached_value(user)) if relation.is_cached(user) else None
+
+
+def limits_in(own: Budget | None) -> Limits:
+    if own is not None:
+        return Limits(day=own.day_limit, month=own.month_limit)
     return Limits(day=settings.COPILOT_DAY_BUDGET, month=settings.COPILOT_MONTH_BUDGET)
 
 

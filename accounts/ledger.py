@@ -17,6 +17,7 @@ from django.db import transaction
 from django.db.models import F, Sum
 
 from accounts.models import LedgerEntry, SpentHour, User
+from durable import plain_sql
 from durable.clock import current_time
 from durable.transactions import in_transaction
 
@@ -56,8 +57,7 @@ def charge_once(
         created_at=current_time(),
     )
     with transaction.atomic(savepoint=False):
-        LedgerEntry.objects.bulk_create([entry], ignore_conflicts=True)
-        created = LedgerEntry.objects.filter(pk=entry.pk).exists()
+        created = plain_sql.insert([entry], on_conflict="DO NOTHING") == 1
         if created:
             add_spending(user_id, [entry])
     return created

@@ -26,6 +26,7 @@ NAMES = {
     "holding": "turns that one worker process streams at once, and their memory",
     "replay": "reopening a turn of 10,000 events",
     "posting": "accepting a message, against a bare view",
+    "turn_cost": "statements and CPU of a whole turn, against the least that could answer",
     "dispatch": "running a tool call, against calling its function",
     "operations": "from starting long work to its continuation, against asking twice",
     "executions": "running agents: tiny nodes, the first node, a hundred executions at once",

@@ -10,11 +10,22 @@ from django.db.models import QuerySet
 from chat import admission, notifications, turn_log, waits
 from chat.models import Turn
 from chat.signals import turn_ended
-from durable.lifecycle import Lifecycle, NewAttempt
+from durable.lifecycle import Lifecycle, NewAttempt, NotAdmitted
 from durable.poke import poke
 
 
 class TurnLifecycle(Lifecycle[Turn]):
+    reads_queued = True
+    rereads_ended = False  # what others may write to a running turn, its end does not depend on
+
+    def read_queued(self, job_id: uuid.UUID) -> Turn | None:
+        turn = admission.read_locked(job_id)
+        if turn is None or turn.status != Turn.QUEUED:
+            return None
+        if not admission.has_room(turn):
+            raise NotAdmitted
+        return turn
+
     def admit(self, job_id: uuid.UUID) -> bool:
         return admission.may_start(job_id)
 
@@ -34,11 +45,12 @@ class TurnLifecycle(Lifecycle[Turn]):
 
     def ended(self, job: Turn) -> None:
         """Stop the turns it waited for, queue its webhooks, and let other packages change their rows."""
-        waits.stop_awaited(job)
+        if job.may_have_waits:
+            waits.stop_awaited(job)
         notifications.announce_end(job)
         turn_ended.send(sender=Turn, turn=job)
 
     def after_end(self, job: Turn) -> None:
         notifications.turn_changed(job)
-        for turn_id in admission.next_up(job.session):
+        for turn_id in admission.next_after(job.session):
             poke(Turn, turn_id)

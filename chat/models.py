@@ -93,7 +93,10 @@ class Session(models.Model):
 
 
 class Message(models.Model):
-    """A person's message, or the answer of one turn. Its `seq` is assigned when its turn starts."""
+    """A person's message, or the answer of one turn.
+
+    Its `seq` is assigned when its turn starts, or already when it is accepted if no other turn of the session is live.
+    """
 
     class Role(models.TextChoices):
         USER = "user"
@@ -118,6 +121,11 @@ class Message(models.Model):
 
     def __str__(self) -> str:
         return f"{self.role} message {self.pk}"
+
+    @staticmethod
+    def is_in_history() -> Q:
+        """Return the condition for messages of turns that have started and were not superseded."""
+        return Q(seq__isnull=False, turn__superseded_at=None) & ~Q(turn__status=Job.QUEUED)
 
 
 class Turn(Job):
@@ -151,7 +159,14 @@ class Turn(Job):
 
     COMPLETED: ClassVar[str] = "completed"
     ACTIVE: ClassVar[tuple[str, str]] = (Job.RUNNING, Job.WAITING)
-    reads_with = ("session", "session__user")
+    reads_with = (
+        "session",
+        "session__user",
+        "session__user__budget",
+        "session__user__understanding",
+    )
+    may_have_waits = True  # False if the attempt that ends it knows that no tool has waited
+    has_steers = True  # False if the claim saw that no steering message waits
     task_name = "chat.run_turn"
     queue = "turns"
 

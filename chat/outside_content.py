@@ -58,9 +58,9 @@ def texts_of_person(session: Session) -> list[str]:
     """Return the texts the person wrote in a session; tasks of sub-sessions and agents do not count."""
     if session.depth:
         return []
-    rows = Message.objects.filter(session=session.pk, role=Message.Role.USER, turn__superseded_at=None)
+    rows = Message.objects.filter(Message.is_in_history(), session=session.pk, role=Message.Role.USER)
     rows = rows.exclude(turn__client_id__startswith=names.TASK)
     texts = []
-    for text, context in rows.exclude(seq=None).values_list("text", "context"):
+    for text, context in rows.values_list("text", "context"):
         texts += [text, *(str(value) for value in (context or {}).values())]
     return texts

@@ -27,7 +27,7 @@ from chat.fold import tool_input
 from chat.models import Message, Step, Turn
 from chat.protocol import Framed
 from durable import event_log
-from durable.events import Position
+from durable.events import START, Position
 from executions.models import Review
 from tools.approvals import review_id_in
 from tools.models import Operation, ToolCall, calls_of
@@ -42,6 +42,9 @@ class Snapshot:
     at: Position
     chunks: list[str]
     ended: bool
+
+
+NOTHING = Snapshot(at=START, chunks=[], ended=False)  # of a turn that was just made
 
 
 def snapshot(turn_id: uuid.UUID) -> Snapshot:
@@ -67,8 +70,7 @@ def commit_version(turn_id: uuid.UUID) -> tuple[str, int, int]:
 def read_snapshot(turn_id: uuid.UUID) -> Snapshot:
     turn = Turn.objects.select_related("absorbed_by").get(pk=turn_id)
     at = event_log.last_stored(turn_id)
-    started = turn.messages.filter(pk=turn.answer_id).exists()
-    events = committed_events(turn) if started or turn.is_terminal else []
+    events = committed_events(turn) if turn.attempt or turn.is_terminal else []
     return Snapshot(at=at, chunks=[Framed(event).encode() for event in events], ended=turn.is_terminal)
 
 

@@ -16,7 +16,7 @@ from accounts.models import User
 from chat import limits, notifications, turns, waits
 from chat.models import Session, Turn
 from chat.sub_sessions import callbacks
-from durable import event_log
+from durable import event_log, plain_sql
 from durable.models import EventPage
 from durable.transactions import in_transaction
 from tools import limits as tools_limits
@@ -82,11 +82,19 @@ def create(
 def find(owner: Owner, key: str) -> Session:
     """Return the owner's session by its id or the key its client chose; raise Http404, also for another's."""
     try:
-        session = owner.sessions().get(**by_key(key))
-    except Session.DoesNotExist:
+        if owner.user is not None and UUID_FORM.fullmatch(key):
+            found: Session = next(iter(_of_user(owner.user.pk, uuid.UUID(key))))
+            return found
+        return owner.sessions().select_related("user__budget").get(**by_key(key))
+    except (Session.DoesNotExist, StopIteration):
         raise Http404 from None
-    session.user = owner.user
-    return session
+
+
+_of_user: plain_sql.PreparedSelect[Session] = plain_sql.PreparedSelect(
+    lambda user_id, key: Session.objects.filter(user_id=user_id, pk=key).select_related("user__budget"),
+    2**62 + 1,
+    uuid.uuid4(),
+)
 
 
 def find_or_create(owner: Owner, key: str) -> Session:

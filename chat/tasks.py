@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import threading
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from celery import shared_task, signals
 
 import llm
-from chat import engine, titles
+from chat import engine, limits, titles
 from chat.models import Turn
+from durable.fork_safe import PerProcess
 from durable.runtime import runtime
-from tools import limits, registry
+from tools import limits as tools_limits
+from tools import registry
 
 _warmed = threading.Event()  # turns wait for it: two threads must not import the same modules at once
 _warmed.set()
@@ -23,8 +28,11 @@ _wanted = threading.Event()  # a turn has come
 def run_turn(turn_id: str) -> None:
     """Run one turn. A duplicate delivery finds the lease held and returns."""
     _wanted.set()
-    _warmed.wait(limits.LOAD_SECONDS)
-    runtime().run(Turn, uuid.UUID(turn_id), engine.run)
+    _warmed.wait(tools_limits.LOAD_SECONDS)
+    with starts().starting() as starting:
+        runtime().run(
+            Turn, uuid.UUID(turn_id), partial(engine.run, asked=starting.done, before_end=starts().let_pass)
+        )
 
 
 @shared_task(name="chat.make_title")
@@ -52,7 +60,7 @@ def warm_up(sender: Any = None, **kwargs: Any) -> None:
 
     def load() -> None:
         try:
-            _wanted.wait(limits.WARM_UP_DELAY_SECONDS)
+            _wanted.wait(tools_limits.WARM_UP_DELAY_SECONDS)
             llm.warm_up()
             registry.prepare()
         finally:
@@ -60,3 +68,53 @@ def warm_up(sender: Any = None, **kwargs: Any) -> None:
 
     _warmed.clear()
     threading.Thread(target=load, name="warm-up", daemon=True).start()
+
+
+# --- starts go before ends ------------------------------------------------------------------------
+
+
+class Starts:
+    """The turns of this process between their poke and the first word of their answer."""
+
+    def __init__(self) -> None:
+        self._starting: set[object] = set()
+        self._fewer = threading.Condition()
+
+    @contextmanager
+    def starting(self) -> Iterator[StartingTurn]:
+        """Count a turn as starting until its `done` is called, at the latest at the end of the block."""
+        turn = StartingTurn(self)
+        with self._fewer:
+            self._starting.add(turn)
+        try:
+            yield turn
+        finally:
+            turn.done()
+
+    def let_pass(self) -> bool:
+        """Wait until no turn is starting, END_WAITS_SECONDS at most; return False if some still are."""
+        with self._fewer:
+            return self._fewer.wait_for(lambda: not self._starting, limits.END_WAITS_SECONDS)
+
+    def remove(self, turn: StartingTurn) -> None:
+        with self._fewer:
+            self._starting.discard(turn)
+            if not self._starting:
+                self._fewer.notify_all()
+
+
+class StartingTurn:
+    """One turn that is starting."""
+
+    def __init__(self, starts: Starts) -> None:
+        self._starts = starts
+        self._is_done = False
+
+    def done(self) -> None:
+        """Note that it has started: its first word has come, or it has ended. May be called again."""
+        if not self._is_done:
+            self._is_done = True
+            self._starts.remove(self)
+
+
+starts = PerProcess(Starts)

@@ -25,9 +25,9 @@ from chat.events import (
     TurnFinished,
     TurnStarted,
 )
-from chat.models import Turn
+from chat.models import Attempt, Turn
 from chat.protocol import Framed, is_hint
-from durable import event_log, storable
+from durable import event_log, plain_sql, storable
 from durable.events import START, LoggedEvent, Position
 from durable.lifecycle import NewAttempt
 from tools.models import ToolCall, calls_of
@@ -56,7 +56,10 @@ def rate_limited_until(moment: datetime) -> str:
 def open_attempt(turn: Turn, attempt: NewAttempt) -> None:
     """Write the attempt's row and its first events. Inside the claim's transaction."""
     first_step = turn.steps.count() if turn.attempt > 1 else 0
-    turn.attempts.create(number=turn.attempt, owner=turn.owner, first_step=first_step, cause=attempt.cause)
+    row = Attempt(
+        turn=turn, number=turn.attempt, owner=turn.owner, first_step=first_step, cause=attempt.cause
+    )
+    plain_sql.insert([row])
     if attempt.after == START:
         number_messages(turn)
         events = opening_events(turn)
@@ -76,7 +79,9 @@ def opening_events(turn: Turn) -> list[TurnEvent]:
 
 
 def number_messages(turn: Turn) -> None:
-    """Assign `seq` to the input and the answer, once, when the turn starts."""
+    """Assign `seq` to the input and the answer, once: when the turn starts, if not when it was accepted."""
+    if is_placed(turn):
+        return
     inputs = turn.messages.filter(role="user", seq=None).order_by("created_at").values_list("pk", flat=True)
     given = list(inputs)
     first = turn.session.reserve_seqs(len(given) + 1)
@@ -85,6 +90,12 @@ def number_messages(turn: Turn) -> None:
     turn.messages.create(
         id=turn.answer_id, session_id=turn.session_id, role="assistant", seq=first + len(given)
     )
+
+
+def is_placed(turn: Turn) -> bool:
+    """Return whether the turn's messages have their numbers; a claim has read it together with the turn."""
+    placed = getattr(turn, "placed", None)
+    return turn.messages.filter(pk=turn.answer_id).exists() if placed is None else bool(placed)
 
 
 def metadata(turn: Turn) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.db import IntegrityError
 from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models.functions import Now
 
 from accounts.budgets import check_budget
 from accounts.errors import OverBudget
@@ -17,7 +18,7 @@ from boundary import taint
 from chat import admission, limits, notifications, outside_content
 from chat.errors import NothingToRetry, NotQueued, SessionBusy, TooManyTurns
 from chat.models import Message, Session, Turn
-from durable import cancellation, fault_isolation
+from durable import cancellation, fault_isolation, plain_sql
 from durable import limits as durable_limits
 from durable.cancellation import CancelAnswer
 from durable.models import Job
@@ -65,19 +66,18 @@ def accept(session: Session, given: Input) -> Turn:
 
     A repeated client_id is left to the database's constraint, since it is rare.
     """
-    check_budget(session.user)
+    check_budget(session.user, as_read=True)
     return _write_if_room(session, given)
 
 
 @in_transaction
 def _write_if_room(session: Session, given: Input) -> Turn:
-    lock(session)
-    ahead = sessions_in_flight(session)
-    if given.while_running == Turn.Mode.REJECT and session.pk in ahead:
+    opened = lock(session)
+    if given.while_running == Turn.Mode.REJECT and session.pk in sessions_in_flight(session):
         raise SessionBusy
-    if len(ahead) >= settings.COPILOT_MAX_IN_FLIGHT_TURNS_PER_USER:
+    if opened.live_of_owner >= settings.COPILOT_MAX_IN_FLIGHT_TURNS_PER_USER:
         raise TooManyTurns
-    return write(session, given)
+    return write(session, given, seq=opened.seq)
 
 
 def by_client_id(session: Session, client_id: str | None) -> Turn | None:
@@ -88,10 +88,12 @@ def by_client_id(session: Session, client_id: str | None) -> Turn | None:
     return found and (found.replaced_by or found)
 
 
-def lock(session: Session) -> None:
+def lock(session: Session) -> admission.OpenedSession:
     """Lock the session's row, so that its inputs wait for each other; it moves to the top of the list."""
-    if not Session.objects.filter(pk=session.pk).update(active_at=Turn.clock.now()):
+    opened = admission.open_for_input(session)
+    if opened is None:
         raise Session.DoesNotExist
+    return opened
 
 
 def sessions_in_flight(session: Session) -> list[uuid.UUID]:
@@ -110,12 +112,15 @@ def current_turn(session: Session) -> Turn | None:
     return live.filter(status__in=Turn.ACTIVE).first() or live.first()
 
 
-def write(session: Session, given: Input) -> Turn:
-    """Write message and turn, and mark the session with outside content that comes with it. Needs its lock."""
+def write(session: Session, given: Input, *, seq: int | None = None) -> Turn:
+    """Write message and turn, and mark the session with outside content that comes with it. Needs its lock.
+
+    With `seq`, reserved for it and its answer, the message is placed at once; otherwise when its turn starts.
+    """
     sources = taint.merge(given.outside_sources, outside_content.of_page(given.context))
     if sources:
         outside_content.mark(session.pk, sources)
-    turn = Turn.objects.create(
+    turn = Turn(
         session=session,
         user_id=session.user_id,
         status=Turn.QUEUED,
@@ -125,24 +130,44 @@ def write(session: Session, given: Input) -> Turn:
         permissions=given.permissions,
         execution_id=given.execution_id,
         outside_sources=list(sources),
-        poked_at=Turn.clock.now(),
+        poked_at=Now(),
     )
-    Message.objects.create(
+    plain_sql.insert([turn])
+    question = Message(
         session=session,
         turn=turn,
         role=Message.Role.USER,
+        seq=seq,
         text=given.text,
         attachments=list(given.attachments),
         context=given.context,
     )
+    messages = [question]
+    if seq is not None:
+        answer = Message(
+            id=turn.answer_id, session=session, turn=turn, role=Message.Role.ASSISTANT, seq=seq + 1
+        )
+        messages.append(answer)
+    plain_sql.insert(messages)
     return turn
 
 
 def mode_values(session: Session, mode: str) -> dict[str, Any]:
-    """Return the columns of a mode; an interrupting turn has priority and names the turn to stop."""
+    """Return the columns of a mode; an interrupting turn has priority and names the turn to stop.
+
+    It goes before queued turns, so those lose the places their messages may have. Needs the session's lock.
+    """
     if mode != Turn.Mode.INTERRUPT:
         return {"mode": mode, "priority": 0, "interrupts": None}
+    unplace_queued(session)
     return {"mode": mode, "priority": 1, "interrupts": active_turn(session)}
+
+
+def unplace_queued(session: Session) -> None:
+    """Take the places of queued turns' messages back; they get others when their turns start."""
+    queued = Message.objects.filter(session=session, turn__status=Turn.QUEUED, seq__isnull=False)
+    queued.filter(role=Message.Role.ASSISTANT).delete()
+    queued.update(seq=None)
 
 
 def start(turn: Turn) -> None:
@@ -274,7 +299,7 @@ def regenerate(
 def _write_again(
     session: Session, message_id: uuid.UUID | None, client_id: str | None, edited: Input | None
 ) -> Turn:
-    lock(session)
+    opened = lock(session)
     if session.turns.filter(status__in=Turn.LIVE).exists():
         raise SessionBusy
     turn = turn_to_redo(session, message_id)
@@ -294,7 +319,7 @@ def _write_again(
     outside_content.recompute(session)
     if len(sessions_in_flight(session)) >= settings.COPILOT_MAX_IN_FLIGHT_TURNS_PER_USER:
         raise TooManyTurns
-    fresh = write(session, again)
+    fresh = write(session, again, seq=opened.seq)
     session.turns.filter(Q(pk=turn.pk) | Q(replaced_by=turn)).update(replaced_by=fresh)
     return fresh
 
@@ -344,8 +369,7 @@ def requeue(turn: Turn) -> Turn:
 
 @in_transaction
 def _write_locked(session: Session, given: Input) -> Turn:
-    lock(session)
-    return write(session, given)
+    return write(session, given, seq=lock(session).seq)
 
 
 def unanswered(turns: QuerySet[Turn]) -> QuerySet[Turn]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.conf import settings
 
-from durable import limits
+from durable import limits, plain_sql
 from durable.events import START, LoggedEvent, Position, pack, standing, unpack
 from durable.models import EventPage
 from durable.redis import RedisError, answer, async_client, client, key
@@ -124,7 +124,7 @@ def parse_news(payload: str) -> list[LoggedEvent]:
 def store(job_id: uuid.UUID, entries: Sequence[LoggedEvent]) -> None:
     """Store entries with the commit they belong to. Idempotent: the first entry's position is the key."""
     if entries:
-        EventPage.objects.bulk_create([page_of(job_id, entries)], ignore_conflicts=True)
+        plain_sql.insert([page_of(job_id, entries)], on_conflict="DO NOTHING")
 
 
 def store_open(job_id: uuid.UUID, entries: Sequence[LoggedEvent]) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import uuid
 from collections.abc import Sequence
-from datetime import datetime
-from typing import NamedTuple
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
 
 from django.apps import apps
 from django.conf import settings
@@ -14,12 +14,12 @@ from django.db import IntegrityError
 from django.db.models import Case, F, PositiveIntegerField, Q, QuerySet, Value, When
 from django.db.models.functions import Coalesce, Greatest
 
-from durable import event_log, fault_isolation, limits
+from durable import event_log, fault_isolation, limits, plain_sql
 from durable.after_commit import after_commit
 from durable.clock import DatabaseClock, database_time
 from durable.events import START
 from durable.lease import INTERNAL_ERROR, Lease, unclosed
-from durable.lifecycle import lifecycle_of
+from durable.lifecycle import NotAdmitted, lifecycle_of
 from durable.models import Cause, Job
 from durable.stop_signal import StopReason
 from durable.transactions import bounded, in_transaction
@@ -42,12 +42,13 @@ def job_models() -> list[type[Job]]:
 
 def claim(model: type[Job], job_id: uuid.UUID, *, owner: str) -> Lease | None:
     """Claim a job that is queued, due or abandoned; return None if it cannot be claimed. Duplicate pokes stop here."""
-    left = left_by(model, job_id)
-    if left is None:
-        return None  # read before the transaction, which on SQLite would block all other writers
+    newest = event_log.newest_attempt(job_id)
     try:
-        lease = _take(model, job_id, owner, left, above=event_log.newest_attempt(job_id))
-    except ClaimConflict:
+        lease = _take_queued(model, job_id, owner, newest) if lifecycle_of(model).reads_queued else None
+        if lease is None:
+            left = left_by(model, job_id)  # before the transaction, which on SQLite blocks all other writers
+            lease = _take(model, job_id, owner, left, above=newest) if left is not None else None
+    except (NotAdmitted, ClaimConflict):
         return None
     if lease is not None:
         lease.emitter.release()
@@ -56,6 +57,32 @@ def claim(model: type[Job], job_id: uuid.UUID, *, owner: str) -> Lease | None:
 
 class ClaimConflict(Exception):
     """Another claim won a constraint of this job model, such as one active turn per session."""
+
+
+@in_transaction
+def _take_queued(model: type[Job], job_id: uuid.UUID, owner: str, above: int) -> Lease | None:
+    """Claim a job that was never tried, the usual case, with the row that its admission has read."""
+    job: Any = lifecycle_of(model).read_queued(job_id)
+    if job is None or job.attempt:
+        return None
+    claimed = {
+        "attempt": max(job.attempt, above) + 1,
+        "owner": owner,
+        "status": model.RUNNING,
+        "started_at": job.started_at or job.claimed_at,
+        "lease_until": job.claimed_at + timedelta(seconds=float(settings.COPILOT_LEASE_SECONDS)),
+        "poked_at": None,
+        "run_at": None,
+    }
+    try:
+        is_free = {"id": job_id, "status": model.QUEUED, "attempt": job.attempt}
+        if not plain_sql.update(model, is_free, claimed):
+            return None  # cancelled or claimed while this transaction waited for a lock
+    except IntegrityError as error:
+        raise ClaimConflict from error  # leaves the transaction, which PostgreSQL has aborted
+    for name, value in claimed.items():
+        setattr(job, name, value)
+    return _lease(job, Cause.QUEUED, silent_since=None)
 
 
 class LeftBy(NamedTuple):
@@ -89,14 +116,19 @@ def _take(model: type[Job], job_id: uuid.UUID, owner: str, left: LeftBy, *, abov
         return None
     rows = model._default_manager.select_related(*model.reads_with)
     job = rows.annotate(claimed_at=model.clock.now()).get(pk=job_id)
-    if isinstance(model.clock, DatabaseClock):
+    return _lease(job, left.cause(model), silent_since=left.lease_until)
+
+
+def _lease(job: Any, cause: Cause, *, silent_since: datetime | None) -> Lease:
+    """Return the lease of a job this transaction has claimed, and write what belongs to the new attempt."""
+    if isinstance(job.clock, DatabaseClock):
         database_time().heard(job.claimed_at)
     after = START
     if job.attempt > 1:
-        event_log.drop_open(job_id)
-        after = event_log.last_stored(job_id)
+        event_log.drop_open(job.pk)
+        after = event_log.last_stored(job.pk)
     lease = Lease(job, seconds=float(settings.COPILOT_LEASE_SECONDS), after=after)
-    lease.cause, lease.silent_since = left.cause(model), left.lease_until
+    lease.cause, lease.silent_since = cause, silent_since
     if job.cancel_requested_at is not None:
         lease.stop.set(StopReason.CANCELLED)
     lease.lifecycle.claimed(job, lease)

@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
 from django.utils import timezone
 
-from durable import crashpoints, event_log, fault_isolation, storable, tracing
+from durable import crashpoints, event_log, fault_isolation, plain_sql, storable, tracing
 from durable.emitter import Emitter
 from durable.errors import HandOver, JobCancelled, JobTimedOut, LeaseLost
 from durable.events import Event, LoggedEvent, Position
@@ -146,8 +146,13 @@ class Lease:
     def fence(self, number: int, changes: dict[str, Any], *, tried: bool) -> bool:
         """Prove that this attempt owns the job; return False if this commit succeeded on an earlier try."""
         values = {"lease_until": self.model.clock.after(self.seconds), "commits": number} | changes
-        held = self._mine().filter(status=self.model.RUNNING, owner=self.owner, commits=number - 1)
-        if held.update(**values):
+        mine = {"id": self.job_id, "attempt": self.attempt}
+        mine |= {"status": self.model.RUNNING, "owner": self.owner, "commits": number - 1}
+        if plain_sql.is_plain(values):
+            is_held = plain_sql.update(self.model, mine, values)
+        else:
+            is_held = self.model._default_manager.filter(**mine).update(**values)
+        if is_held:
             return True
         if tried and self._mine().filter(commits=number).exists():
             return False
@@ -207,10 +212,11 @@ class Lease:
         cannot be written is raised; the caller may try another one, and `end_plainly` is the last resort.
         """
         end: dict[str, Any] = {"status": status, "end_reason": reason, "error": storable.text(error)}
+        end["ended_at"] = self._end_time()
 
         def ending() -> None:
             work()
-            self._close()
+            self._close(changes | end)
 
         try:
             try:
@@ -229,10 +235,16 @@ class Lease:
         status, reason = self.unsaved_end
         if status == self.model.COMPLETED:
             status, reason = self.model.FAILED, INTERNAL_ERROR
-        self._end(lambda: None, (), status=status, end_reason=reason, error=NOT_SAVED)
+        self._end(
+            lambda: None, (), status=status, end_reason=reason, error=NOT_SAVED, ended_at=self._end_time()
+        )
+
+    def _end_time(self) -> Any:
+        """Return the time of the end: the database's own, or ours if the row is not read again."""
+        return self.model.clock.now() if self.lifecycle.rereads_ended else self.now()
 
     def _end(self, work: Callable[[], object], events: Sequence[Event], **columns: Any) -> None:
-        self.commit(work, events=events, **columns, ended_at=self.model.clock.now(), **released_columns())
+        self.commit(work, events=events, **columns, **released_columns())
         self.ended_as = (columns["status"], columns["end_reason"])
         self.unsaved_end = None
         self._is_over()
@@ -242,16 +254,22 @@ class Lease:
         follow_up = partial(self.lifecycle.after_end, ended)
         fault_isolation.try_one(follow_up, what="What follows the end of a job", item=self.job_id)
 
-    def _close(self) -> None:
+    def _close(self, columns: dict[str, Any]) -> None:
         try:
             self._ended_job = None  # of an earlier try, which was rolled back
-            ended = self._read()
+            ended = self._read() if self.lifecycle.rereads_ended else self._with(columns)
             self.lifecycle.ended(ended)
             self._ended_job = ended
         except Exception as error:
             if fault_isolation.is_fault(error):
                 raise CloseFailed from error
             raise
+
+    def _with(self, columns: dict[str, Any]) -> Job:
+        """Return the job as it was claimed, with the columns its end has just written."""
+        for name, value in (columns | released_columns()).items():
+            setattr(self.job, name, value)
+        return self.job
 
     def _read(self) -> Job:
         job: Job = self._mine().select_related(*self.model.reads_with).get()

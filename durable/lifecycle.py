@@ -6,7 +6,7 @@ Models are rows and know no use case. The app that owns a job model registers it
 from __future__ import annotations
 
 import uuid
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from django.db.models import QuerySet
 
@@ -30,12 +30,28 @@ class NewAttempt(Protocol):
     def emitter(self) -> Emitter: ...
 
 
+class NotAdmitted(Exception):
+    """A queued job must wait: others go first, or its owner has no room."""
+
+
 class Lifecycle(Generic[J]):
     """Hooks of one job model. The base class admits every job and adds nothing to its claim or its end."""
+
+    # Whether `read_queued` gives the claim of a queued job its row, instead of `admit` and a read of its own.
+    reads_queued: ClassVar[bool] = False
+    # Whether others change a running job's row, so that `ended` must see it as it is in the database.
+    rereads_ended: ClassVar[bool] = True
 
     def admit(self, job_id: uuid.UUID) -> bool:
         """Return whether a queued job may start now. Called inside the claim's transaction."""
         return True
+
+    def read_queued(self, job_id: uuid.UUID) -> J | None:
+        """Return a queued job with all its attempt needs; None if it is not queued. Raises NotAdmitted.
+
+        Called inside the claim's transaction, in place of `admit`. The row has `claimed_at`, the database's time.
+        """
+        raise NotImplementedError
 
     def lock_before(self, job_id: uuid.UUID) -> None:
         """Lock the rows that every transaction locks before the job's own, so that no two deadlock."""

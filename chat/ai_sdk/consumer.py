@@ -7,7 +7,7 @@ import logging
 import re
 import uuid
 from contextlib import aclosing
-from typing import Any
+from typing import Any, NamedTuple
 
 from chat import limits, sessions, turns
 from chat.ai_sdk import requests
@@ -36,6 +36,13 @@ class SocketRequest:
         self.kind = kind
         self.turn_id: uuid.UUID | None = None
         self.aborted = False
+
+
+class FoundTurn(NamedTuple):
+    """The turn that answers a request; `is_new` if the request has just made it."""
+
+    turn_id: uuid.UUID
+    is_new: bool
 
 
 class ChatConsumer(SocketConsumer):
@@ -91,13 +98,13 @@ class ChatConsumer(SocketConsumer):
     async def _answer(self, request: SocketRequest, frame: Frame) -> None:
         work = self._submit if frame["type"] == "send" else self._find
         try:
-            turn_id = await in_thread(in_words, lambda: work(check_storable(frame)))
-            if turn_id is None:
+            found = await in_thread(in_words, lambda: work(check_storable(frame)))
+            if found is None:
                 return await self._send_frame("no-active", request)
-            request.turn_id = turn_id
+            request.turn_id = found.turn_id
             if request.aborted:
-                self.start(self._cancel(request, turn_id))
-            await self._stream(request, turn_id)
+                self.start(self._cancel(request, found.turn_id))
+            await self._stream(request, found)
         except RequestRefused as error:
             await self._send_frame("error", request, errorText=str(error))
         except Exception:  # one failed request must not end the others of this socket
@@ -110,12 +117,12 @@ class ChatConsumer(SocketConsumer):
     async def _send_frame(self, kind: str, request: SocketRequest, **fields: str) -> None:
         await self.send(text_data=encode({"type": kind, "requestId": request.id, **fields}))
 
-    async def _stream(self, request: SocketRequest, turn_id: uuid.UUID) -> None:
+    async def _stream(self, request: SocketRequest, found: FoundTurn) -> None:
         """Send the turn's chunks. They are encoded already, so their frames are put together as text."""
         await self._send_frame("start", request)
         head = f'{{"type":"chunk","requestId":{encode(request.id)},"sequence":'
         sequence, send = 0, self.base_send
-        async with aclosing(reader.read_compact(turn_id)) as batches:
+        async with aclosing(reader.read_compact(found.turn_id, is_new=found.is_new)) as batches:
             async for batch in batches:
                 for entry in batch:
                     text = f'{head}{sequence},"chunk":{entry.body}}}'
@@ -123,17 +130,18 @@ class ChatConsumer(SocketConsumer):
                     sequence += 1
         await self._send_frame("end", request)
 
-    def _submit(self, frame: Frame) -> uuid.UUID:
+    def _submit(self, frame: Frame) -> FoundTurn:
         with tracing.request("websocket send", {"network.protocol.name": "websocket"}, ""):
-            return requests.submit(self.client.owner, request_body(frame)).turn.pk
+            submitted = requests.submit(self.client.owner, request_body(frame))
+            return FoundTurn(submitted.turn.pk, is_new=submitted.created)
 
-    def _find(self, frame: Frame) -> uuid.UUID | None:
+    def _find(self, frame: Frame) -> FoundTurn | None:
         """Return the turn to resume, or None for an idle or new chat; raise RequestRefused if it is another's."""
         session = self.client.owner.sessions().filter(**sessions.by_key(frame["id"])).first()
         if session is None and UUID_FORM.fullmatch(frame["id"]):
             raise RequestRefused(NOT_FOUND)
         turn = turns.current_turn(session) if session is not None else None
-        return turn.pk if turn is not None else None
+        return FoundTurn(turn.pk, is_new=False) if turn is not None else None
 
 
 def check_storable(frame: Frame) -> Frame:

@@ -86,7 +86,7 @@ class Chat(UseChatView):
     def post(self, request: Request) -> HttpResponseBase:
         """Send a message (or `trigger: regenerate-message`) and stream its turn; creates the session if it is new."""
         submitted = requests.submit(future_owner(request), request.data)
-        return sse.respond_compact(submitted.turn.pk)
+        return sse.respond_compact(submitted.turn.pk, is_new=submitted.created)
 
 
 class ChatResume(UseChatView):
@@ -123,7 +123,7 @@ class SessionStream(UseChatView):
     def post(self, request: Request, key: str) -> HttpResponseBase:
         """Send a message (or `trigger: regenerate-message`) and stream its turn."""
         submitted = requests.submit(self.owner, request.data, session=self.session(key))
-        return sse.respond_compact(submitted.turn.pk)
+        return sse.respond_compact(submitted.turn.pk, is_new=submitted.created)
 
 
 def resume(session: Session) -> StreamingHttpResponse | HttpResponse:

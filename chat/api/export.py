@@ -98,7 +98,7 @@ def all_messages(session: Session) -> Iterator[UIMessage]:
 
 def pages(session: Session) -> Iterator[list[UIMessage]]:
     owner = Owner(user=session.user)
-    rows = session.messages.exclude(seq=None).filter(turn__superseded_at=None).select_related("turn")
+    rows = session.messages.filter(Message.is_in_history()).select_related("turn")
     after = -1
     while page := list(rows.filter(seq__gt=after).order_by("seq")[: limits.MAX_PAGE_SIZE]):
         yield ui_messages(page, owner)

@@ -31,7 +31,7 @@ class MessagePage:
 
 def page_of(session: Session, *, before: str = "", size: int) -> MessagePage:
     """Return the newest messages, or those before a given one. Superseded turns are left out."""
-    rows = session.messages.exclude(seq=None).filter(turn__superseded_at=None).select_related("turn")
+    rows = session.messages.filter(Message.is_in_history()).select_related("turn")
     if before:
         rows = rows.filter(seq__lt=seq_of(session, before))
     found = list(rows.order_by("-seq")[: size + 1])

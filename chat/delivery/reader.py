@@ -37,8 +37,10 @@ class Past(list[LoggedEvent]):
 _pasts: SharedReads[Any, Past | None] = SharedReads()
 
 
-async def read(turn_id: uuid.UUID, *, after: Position = START) -> AsyncGenerator[Batch]:
+async def read(turn_id: uuid.UUID, *, after: Position = START, is_new: bool = False) -> AsyncGenerator[Batch]:
     """Yield everything valid that follows `after`, then what comes, until the turn's end.
+
+    A turn that `is_new`, made by this very request, has no past in the database: it is not read there first.
 
     Subscribes before it reads the past, so that nothing is missed; duplicates are dropped by position. An entry
     that does not follow the reader's position makes it catch up first: from the log, and from the database where
@@ -50,7 +52,7 @@ async def read(turn_id: uuid.UUID, *, after: Position = START) -> AsyncGenerator
     retry_at = 0.0  # a gap that could not be filled is not tried again for each announcement
     with ReaderBuffer(durable_limits.STATUS_CHECK_SECONDS) as buffer:
         async with loop_hub().watching(event_log.stream_key(turn_id), buffer.put):
-            status = await statuses.get(turn_id, since=now())
+            status = None if is_new else await statuses.get(turn_id, since=now())
             position.correct(status)
             async for batch in position.catch_up(status):
                 yield batch
@@ -88,19 +90,19 @@ async def read(turn_id: uuid.UUID, *, after: Position = START) -> AsyncGenerator
                     yield []
 
 
-async def read_compact(turn_id: uuid.UUID) -> AsyncGenerator[Batch]:
+async def read_compact(turn_id: uuid.UUID, *, is_new: bool = False) -> AsyncGenerator[Batch]:
     """Yield the committed part in a few chunks from `start` on, then live events, for AI SDK clients.
 
     Ends without `finish` when something that was yielded becomes void: such clients cannot remove text, and a
     resume replays only what is valid.
     """
-    snapshot = await in_thread(replay.snapshot, turn_id)
+    snapshot = replay.NOTHING if is_new else await in_thread(replay.snapshot, turn_id)
     shown = snapshot.at
     if snapshot.chunks:
         yield [LoggedEvent(snapshot.at, snapshot.at, body) for body in snapshot.chunks]
     if snapshot.ended:
         return
-    async with aclosing(read(turn_id, after=snapshot.at)) as batches:
+    async with aclosing(read(turn_id, after=snapshot.at, is_new=is_new)) as batches:
         async for batch in batches:
             kept: Batch = []
             for entry in batch:

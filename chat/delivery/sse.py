@@ -33,9 +33,9 @@ def respond_exact(turn_id: uuid.UUID, after: Position) -> StreamingHttpResponse:
     return respond(reader.read(turn_id, after=after), ends_anyway=True)
 
 
-def respond_compact(turn_id: uuid.UUID) -> StreamingHttpResponse:
+def respond_compact(turn_id: uuid.UUID, *, is_new: bool = False) -> StreamingHttpResponse:
     """Stream the committed part in few chunks, then live events; a stream that is cut short has no `[DONE]`."""
-    return respond(reader.read_compact(turn_id), ends_anyway=False)
+    return respond(reader.read_compact(turn_id, is_new=is_new), ends_anyway=False)
 
 
 def respond(batches: AsyncGenerator[reader.Batch], *, ends_anyway: bool) -> StreamingHttpResponse:

@@ -10,10 +10,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from django.db import connection
+from django.db.models import UUIDField
+
 import llm
 from accounts.models import User
 from boundary.taint import in_words
-from chat.models import Message, Session, Step, Turn
+from chat import fold
+from chat.models import Message, Session, Turn
 from llm import carry
 from llm.carry import VOLATILE
 from tools.models import ToolCall, Understanding
@@ -27,6 +31,18 @@ NO_RESULT = {
     "message": "This call was interrupted before it had a result. It may have happened.",
 }
 
+
+# Messages and the steps of their turns in one statement: see docs/decisions/hot-statements.md.
+READ = """
+SELECT m.seq, m.role, m.turn_id, m.steered_step, m.text, m.context, m.attachments, m.created_at, t.note, t.kind,
+       s.number, s.parts, s.carry
+FROM chat_message m
+LEFT JOIN chat_turn t ON t.id = m.turn_id
+LEFT JOIN chat_step s ON s.turn_id = m.turn_id AND m.role = 'assistant'
+WHERE m.session_id = %s AND m.seq >= %s AND t.superseded_at IS NULL AND (t.id IS NULL OR t.status <> 'queued')
+ORDER BY m.seq, s.number
+"""
+MESSAGE_COLUMNS = 10
 
 RECENT_MESSAGES = 20  # images of older messages are not shown again: they cost more than they help
 
@@ -85,30 +101,68 @@ def pinned_guide(session: Session, messages: list[ModelMessage]) -> str:
 
 def recent(session: Session, origin: str = "") -> list[tuple[int, ModelMessage]]:
     """Return the messages since the summary, as the model `origin` reads them, each with the seq of its row."""
-    rows_since = session.messages.filter(seq__gte=session.summary_until, turn__superseded_at=None)
-    rows = [HistoryRow(*values) for values in rows_since.order_by("seq").values_list(*COLUMNS)]
-    answers = Answers(rows, session)
+    rows, steps = read_rows(session.pk, since=session.summary_until)
+    answers = Answers(rows, steps, session)
     numbered = [(row.seq or 0, message) for row in rows for message in render(row, answers, session)]
     messages = carry.needed([message for _, message in numbered], origin)
     return [(seq, dict(message)) for (seq, _), message in zip(numbered, messages, strict=True)]
 
 
 class HistoryRow(NamedTuple):
-    """The columns the model's history needs of a message; a long conversation has thousands of rows."""
+    """The columns the model's history needs of a message."""
 
-    seq: int | None
+    seq: int
     role: str
     turn_id: uuid.UUID | None
     steered_step: int | None
     text: str
     context: dict[str, Any] | None
     attachments: list[str]
-    created_at: datetime | None
+    created_at: datetime
     note: str | None
     kind: str | None
 
 
-COLUMNS = (*HistoryRow._fields[:-2], "turn__note", "turn__kind")
+class HistoryStep(NamedTuple):
+    """The columns the model's history needs of a step."""
+
+    number: int
+    parts: list[dict[str, Any]]
+    carry: str
+
+
+def read_rows(
+    session_id: uuid.UUID, *, since: int
+) -> tuple[list[HistoryRow], dict[uuid.UUID, list[HistoryStep]]]:
+    """Return the messages of started turns from a `seq` on, in order, and the steps of those turns."""
+    with connection.cursor() as cursor:
+        cursor.execute(READ, [UUIDField().get_db_prep_value(session_id, connection), since])
+        found = cursor.fetchall()
+    rows: list[HistoryRow] = []
+    steps: dict[uuid.UUID, list[HistoryStep]] = {}
+    for values in found:
+        if not rows or rows[-1].seq != values[0]:
+            rows.append(message_in(values))
+        number, parts, carry = values[MESSAGE_COLUMNS:]
+        turn_id = rows[-1].turn_id
+        if number is not None and turn_id is not None:
+            steps.setdefault(turn_id, []).append(HistoryStep(number, json.loads(parts), carry))
+    return rows, steps
+
+
+def message_in(values: tuple[Any, ...]) -> HistoryRow:
+    """Return a message from its columns, which SQLite gives as text and numbers."""
+    seq, role, turn_id, steered_step, text, context, attachments, created_at, note, kind = values[
+        :MESSAGE_COLUMNS
+    ]
+    if isinstance(turn_id, str):
+        turn_id = uuid.UUID(turn_id)
+    if isinstance(created_at, str):
+        created_at = datetime.fromisoformat(created_at).replace(tzinfo=UTC)
+    page = None if context is None else json.loads(context)
+    return HistoryRow(
+        seq, role, turn_id, steered_step, text, page, json.loads(attachments), created_at, note, kind
+    )
 
 
 def render(row: HistoryRow, answers: Answers, session: Session) -> Iterator[ModelMessage]:
@@ -138,13 +192,11 @@ def user_message(row: HistoryRow, session: Session) -> ModelMessage:
 class Answers:
     """The steps of the turns these rows belong to, as messages of the assistant and its tools."""
 
-    def __init__(self, rows: Sequence[HistoryRow], session: Session) -> None:
+    def __init__(
+        self, rows: Sequence[HistoryRow], steps: dict[uuid.UUID, list[HistoryStep]], session: Session
+    ) -> None:
         self._session = session
-        ids = list({row.turn_id for row in rows if row.turn_id is not None})
-        self._steps: dict[uuid.UUID, list[Step]] = defaultdict(list)
-        steps = Step.objects.filter(turn_id__in=ids).order_by("turn_id", "number")
-        for step in steps.only("turn_id", "number", "parts", "carry"):
-            self._steps[step.turn_id].append(step)
+        self._steps = steps
         self._calls = self._find_calls()
         self._steers: dict[tuple[uuid.UUID, int], list[HistoryRow]] = defaultdict(list)
         for row in rows:
@@ -169,28 +221,29 @@ class Answers:
         """Yield a turn's messages: for each step its steering messages, the model's answer, and tool results."""
         if turn_id is None:
             return
-        steps = self._steps[turn_id]
+        steps = self._steps.get(turn_id, [])
         for step in steps:
             yield from self._steered(turn_id, step.number)
-            yield from self._answered(step)
+            yield from self._answered(turn_id, step)
         yield from self._steered(turn_id, len(steps))  # for the step that comes next
 
     def _steered(self, turn_id: uuid.UUID, number: int) -> Iterator[ModelMessage]:
         for message in self._steers.get((turn_id, number), ()):
             yield user_message(message, self._session)
 
-    def _answered(self, step: Step) -> Iterator[ModelMessage]:
+    def _answered(self, turn_id: uuid.UUID, step: HistoryStep) -> Iterator[ModelMessage]:
         calls = [part for part in step.parts if part["kind"] == "tool" and "cut" not in part]
-        if not calls and not step.text:
+        text = fold.text_of(step.parts)
+        if not calls and not text:
             return
-        answer: ModelMessage = {"role": "assistant", "content": step.text or None}
+        answer: ModelMessage = {"role": "assistant", "content": text or None}
         if calls:
             answer["tool_calls"] = [tool_call(part) for part in calls]
         if step.carry:
             answer[carry.CARRY] = carry.Carry.read(step.carry)
         yield answer
         for part in calls:
-            call = self._calls.get((step.turn_id, step.number, part["id"]))
+            call = self._calls.get((turn_id, step.number, part["id"]))
             result = call.result if call is not None and call.is_finished else NO_RESULT
             content = json.dumps(result, ensure_ascii=False)
             yield {"role": "tool", "tool_call_id": part["id"], "content": content}
@@ -233,19 +286,29 @@ def in_full(moment: datetime) -> str:
 
 def sent_later(session: Session, moment: datetime | None) -> str:
     """Return the date to append to a message that was not sent on the session's first day, else nothing."""
-    if moment is None or in_full(moment) == in_full(session.created_at):
+    if moment is None or moment.astimezone(UTC).date() == session.created_at.astimezone(UTC).date():
         return ""
     return f"\n\n[Sent on {in_full(moment)}]"
 
 
 def known_facts(session: Session) -> str:
     """Return the remembered facts about the person, marked as data; empty if there are none."""
-    known = Understanding.with_sources(session.user_id) if session.user_id is not None else {}
+    known = facts_about(session.user) if session.user is not None else {}
     return (
         as_data("Facts about the person", "add_understanding, in earlier conversations", known)
         if known
         else ""
     )
+
+
+def facts_about(user: User) -> dict[str, dict[str, object]]:
+    """Return the facts by topic. Those read together with the user are taken once: a tool may add others."""
+    relation: Any = User._meta.get_field("understanding")
+    if not relation.is_cached(user):
+        return Understanding.with_sources(user.pk)
+    found = relation.get_cached_value(user)
+    relation.delete_cached_value(user)
+    return found.facts_with_sources() if found is not None else {}
 
 
 def as_data(what: str, source: str, value: object) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
@@ -23,7 +24,7 @@ from chat.events import StatusNote, Steered, StepFinished, StepStarted, TurnEven
 from chat.models import Message, Step, Turn
 from chat.protocol import Framed
 from chat.replay import steers_of
-from durable import crashpoints, fault_isolation, storable, tracing
+from durable import crashpoints, fault_isolation, plain_sql, storable, tracing
 from durable import limits as durable_limits
 from durable.errors import HandOver, JobCancelled, JobTimedOut, LeaseLost
 from durable.event_loop import background_loop
@@ -40,14 +41,25 @@ logger = logging.getLogger(__name__)
 Reason = Turn.EndReason
 
 
-def run(lease: Lease) -> None:
-    """Answer a turn, from the first step that no earlier attempt has committed."""
+def run(
+    lease: Lease,
+    *,
+    asked: Callable[[], None] = lambda: None,
+    before_end: Callable[[], object] = lambda: None,
+) -> None:
+    """Answer a turn, from the first step that no earlier attempt has committed.
+
+    `asked` is called when the model is asked, the rest of the start being up to the model; `before_end` before a
+    complete answer is committed.
+    """
     crashpoints.reached("after_claim")
     turn = lease.job
     assert isinstance(turn, Turn)
     notifications.turn_changed(turn)
     with TimeCap(turn, lease), OperationWatch(turn, lease.emitter) as operations:
-        Answering(turn, lease, operations).run()
+        answering = Answering(turn, lease, operations)
+        answering.asked, answering.before_end = asked, before_end
+        answering.run()
 
 
 def seconds_left(turn: Turn, lease: Lease) -> float:
@@ -91,6 +103,8 @@ class Answering:
     """One attempt at one turn."""
 
     def __init__(self, turn: Turn, lease: Lease, operations: OperationWatch) -> None:
+        self.asked: Callable[[], None] = lambda: None
+        self.before_end: Callable[[], object] = lambda: None
         self.turn = turn
         self.lease = lease
         self.operations = operations
@@ -169,7 +183,8 @@ class Answering:
     def ask(self, number: int) -> Completion:
         """Stream one model request to the readers and return the answer."""
         self.check_limits(number)
-        steered = steering.absorb_queued(self.turn, self.lease, number)
+        may_be_steered = number > 0 or self.resumed or self.turn.has_steers
+        steered = may_be_steered and steering.absorb_queued(self.turn, self.lease, number)
         model = self.turn.model_name or llm.default_model()
         messages = self.messages(model)
         with IdleNotices(self.note_waiting, "the model") as idle:
@@ -199,6 +214,7 @@ class Answering:
         return completion
 
     def stream(self, request: Request, stream: StepStream) -> Completion:
+        self.asked()
         try:
             return llm.stream(request, stream.receive, cancelled=self.lease.stop)
         except llm.AnswerCancelled:
@@ -212,7 +228,7 @@ class Answering:
             raise HandOver
         if number >= limits.MAX_STEPS_PER_TURN:
             raise TooManySteps
-        check_budget(self.turn.session.user)
+        check_budget(self.turn.session.user, as_read=number == 0)
 
     def messages(self, model: str, *, share: float = 1.0) -> list[history.ModelMessage]:
         """Return the conversation for this model: within its window, with images if it sees them."""
@@ -254,6 +270,7 @@ class Answering:
         self.count(completion)
         self.unsaved = completion
         if not calls:
+            self.before_end()
             crashpoints.reached("before_final_commit")
             self.end_done(events, work=lambda: self.write_step(number, parts, carry, completion))
             return []
@@ -304,11 +321,10 @@ class Answering:
             "output_tokens": completion.usage.output_tokens,
             "cost": completion.cost,
         }
-        Step.objects.bulk_create(
+        again = ", ".join(f"{name} = EXCLUDED.{name}" for name in values)
+        plain_sql.insert(
             [Step(turn=self.turn, number=number, **values)],
-            update_conflicts=True,
-            unique_fields=["turn", "number"],
-            update_fields=list(values),
+            on_conflict=f"(turn_id, number) DO UPDATE SET {again}",
         )
         self.charge(number, completion)
         self.write_text(first=parts if number == 0 else None)
@@ -321,7 +337,7 @@ class Answering:
     def write_text(self, *, first: list[dict[str, Any]] | None = None) -> None:
         """Store the plain text of the answer so far; `first` are the parts of the only step, if there is one."""
         text = turn_log.answer_text(self.turn) if first is None else fold.text_of(first)
-        Message.objects.filter(pk=self.turn.answer_id).update(text=text)
+        plain_sql.update(Message, {"id": self.turn.answer_id}, {"text": text})
 
     # --- tools ------------------------------------------------------------------------------------
 
@@ -393,6 +409,8 @@ class Answering:
     ) -> None:
         self.turn.status, self.turn.end_reason, self.turn.error = status, reason, error
         closing_events = turn_log.closing_events(self.turn, open_prose={}, in_step=in_step)
+
+        self.turn.may_have_waits = self.resumed or self.has_called
 
         def ending() -> None:
             work()

@@ -42,6 +42,9 @@ def absorb(other: Turn, into: Turn, step: int) -> None:
         return  # removed or cancelled meanwhile
     seq = into.session.reserve_seqs(1)
     Message.objects.filter(turn=other, role=Message.Role.USER).update(turn=into, steered_step=step, seq=seq)
+    Message.objects.filter(
+        turn=other, role=Message.Role.ASSISTANT
+    ).delete()  # of one placed before it was edited
     other.refresh_from_db()
     turn_log.close_absorbed(other, into)
     notifications.announce_end(other)

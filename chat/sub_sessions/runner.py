@@ -105,5 +105,5 @@ def answer_of(report: TaskReport) -> CopilotAnswer:
 
 def history_of(session_id: uuid.UUID) -> str:
     """Return the conversation as lines of text."""
-    rows = Message.objects.filter(session=session_id, turn__superseded_at=None).exclude(seq=None)
+    rows = Message.objects.filter(Message.is_in_history(), session=session_id)
     return "\n".join(f"{role}: {text}" for role, text in rows.order_by("seq").values_list("role", "text"))

@@ -81,3 +81,15 @@ def test_user_without_room_is_left_in_peace_and_others_go(session: Session, sett
     assert poked() & {over.pk, other.pk} == {other.pk}
     Turn.objects.filter(session=busy).update(status="completed")
     assert poked() & {over.pk, other.pk} == {over.pk, other.pk}
+
+
+def test_an_end_pokes_what_it_made_room_for_and_no_more(session: Session, settings: Settings) -> None:
+    settings.COPILOT_MAX_RUNNING_TURNS_PER_USER = 2
+    others = [queued(Session.objects.create(user=session.user)) for _ in range(3)]
+    assert admission.next_after(session) == [others[1].pk], (
+        "the first could start before, the third cannot now"
+    )
+    settings.COPILOT_MAX_RUNNING_TURNS_PER_USER = 10
+    assert admission.next_after(session) == [], "all of them could start before"
+    follower = queued(session)
+    assert admission.next_after(session) == [follower.pk]

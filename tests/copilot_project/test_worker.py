@@ -14,7 +14,7 @@ from django_celery_beat.models import IntervalSchedule, PeriodicTask
 from copilot_project import limits, worker
 from durable import limits as durable_limits
 from durable import liveness
-from tests.house.processes import until
+from tests.copilot_project.launcher.processes import until
 from tools.operations import completion_stream
 
 

@@ -174,7 +174,7 @@ def test_a_parked_job_that_was_asked_to_stop_is_found_by_the_sweep(runtime: Runt
 # --- heartbeat ----------------------------------------------------------------------------------
 
 
-def test_a_heartbeat_renews_what_is_held_and_gives_a_sign_of_life(runtime: Runtime) -> None:
+def test_a_heartbeat_renews_what_is_held_and_gives_a_record_heartbeat(runtime: Runtime) -> None:
     chore = queue()
     holding(runtime, chore)
     Chore.objects.update(lease_until=timezone.now())

@@ -55,11 +55,13 @@ class Understanding(models.Model):
     @classmethod
     def with_sources(cls, user_id: int) -> dict[str, dict[str, object]]:
         """Return the facts by topic, each with its source."""
-        found = cls.objects.filter(user_id=user_id).values_list("facts", "origins").first()
-        facts, origins = found or ({}, {})
+        found = cls.objects.filter(user_id=user_id).first()
+        return found.facts_with_sources() if found is not None else {}
+
+    def facts_with_sources(self) -> dict[str, dict[str, object]]:
         return {
-            topic: {"source": origins.get(topic) or FROM_PERSON, "fact": fact}
-            for topic, fact in facts.items()
+            topic: {"source": self.origins.get(topic) or FROM_PERSON, "fact": fact}
+            for topic, fact in self.facts.items()
         }
 
 

@@ -36,7 +36,7 @@ def test_a_message_is_accepted_once_it_is_committed(api: APIClient, session: Ses
     turn = response.json()["turn"]
     assert turn["status"] == "queued"
     assert turn["session_id"] == str(session.pk)
-    assert Message.objects.get(turn=turn["id"]).text == "  Hello \n"
+    assert Message.objects.get(turn=turn["id"], role="user").text == "  Hello \n"
     assert turn["error"] is None
     assert turn["end_reason"] is None
     assert turn["usage"]["cost"] == "0.000000"
@@ -50,7 +50,7 @@ def test_the_same_client_id_answers_the_same_turn(api: APIClient, session: Sessi
     assert (first.status_code, second.status_code) == (202, 200)
     assert first.json()["turn"]["id"] == second.json()["turn"]["id"]
     assert post(api, session, message="a", client_id="other").status_code == 202
-    assert Message.objects.count() == 2
+    assert Message.objects.filter(role="user").count() == 2
 
 
 def test_twenty_sends_at_once_with_one_client_id_are_one_turn(ada: User, session: Session) -> None:
@@ -70,7 +70,7 @@ def test_twenty_sends_at_once_with_one_client_id_are_one_turn(ada: User, session
         thread.join()
     assert sorted(answer.status_code for answer in answers) == [200] * 19 + [202]
     assert len({answer.json()["turn"]["id"] for answer in answers}) == 1
-    assert Turn.objects.count() == Message.objects.count() == 1
+    assert Turn.objects.count() == Message.objects.filter(role="user").count() == 1
 
 
 def test_a_message_is_accepted_while_the_broker_is_away(
@@ -139,7 +139,7 @@ def test_a_body_over_the_cap_is_413(api: APIClient, session: Session) -> None:
 def test_the_longest_message_is_taken_whole(api: APIClient, session: Session) -> None:
     text = "\U0001f600" * 64_000
     assert post(api, session, message=text).status_code == 202
-    assert Message.objects.get().text == text
+    assert Message.objects.get(role="user").text == text
 
 
 def test_attachments_must_be_ones_own(api: APIClient, session: Session, ada: User, bob: User) -> None:
@@ -152,7 +152,7 @@ def test_attachments_must_be_ones_own(api: APIClient, session: Session, ada: Use
     assert not Turn.objects.exists()
     accepted = post(api, session, message="", attachments=[str(mine.pk), str(mine.pk)])
     assert accepted.status_code == 202
-    assert Message.objects.get().attachments == [str(mine.pk)]
+    assert Message.objects.get(role="user").attachments == [str(mine.pk)]
     answer(Turn.objects.get())
     part = api.get(f"/api/sessions/{session.pk}").json()["messages"][0]["parts"][0]
     assert part == {
