@@ -168,7 +168,7 @@ class Answering:
         """Stream one model request to the readers and return the answer."""
         self.check_limits(number)
         steered = steering.absorb_queued(self.turn, self.lease, number)
-        model = self.turn.model_name or self.turn.asked_model or llm.default_model()
+        model = llm.picked_model(self.turn.model_name or self.turn.asked_model)
         messages = self.messages(model)
         with IdleNotices(self.note_waiting, "the model") as idle:
             stream = StepStream(
