@@ -9,7 +9,7 @@ from chat.models import Session, Turn
 from durable.refusals import InvalidFields
 from llm import offers
 from llm.endpoint_rows import refresh_if_old
-from llm.offers import NotOffered, OfferedModel
+from llm.offers import ModelNotOffered, OfferedModel
 
 UNKNOWN = "This model does not exist here, or you may not use it. GET /api/models lists those you may pick."
 
@@ -27,7 +27,7 @@ def check_pick(user: User | None, name: str | None) -> str:
     refresh_if_old()
     try:
         return offers.check_offered(name, groups_of(user))
-    except NotOffered:
+    except ModelNotOffered:
         raise InvalidFields({"model": [UNKNOWN]}) from None
 
 
@@ -79,5 +79,5 @@ def _may_use(user: User | None, name: str) -> bool:
     groups = frozenset() if offers.is_for_everybody(name) else groups_of(user)
     try:
         return bool(offers.check_offered(name, groups))
-    except NotOffered:
+    except ModelNotOffered:
         return False

@@ -18,7 +18,7 @@ def known_endpoints() -> list[Endpoint]:
         return []
 
 
-class NotOffered(ValueError):
+class ModelNotOffered(ValueError):
     """There is no such model, or it is not open to this person."""
 
     def __init__(self) -> None:
@@ -57,18 +57,18 @@ def offered_models(groups: Collection[str]) -> list[OfferedModel]:
 
 
 def check_offered(name: str, groups: Collection[str]) -> str:
-    """Return the full name of a model that members of these groups may use; raise NotOffered.
+    """Return the full name of a model that members of these groups may use; raise ModelNotOffered.
 
     Beside the models on offer, one that fits a pattern of its endpoint (`gpt-6*`) can be named.
     """
     try:
         at = locate(name)
     except BadModelRequest:
-        raise NotOffered from None
+        raise ModelNotOffered from None
     full = full_name(at)
     fits = at.endpoint.may_be_used_by(groups) and at.endpoint.serves(at.model)
     if not fits and full not in {model.name for model in offered_models(groups)}:
-        raise NotOffered
+        raise ModelNotOffered
     return full
 
 
