@@ -22,7 +22,7 @@ class BudgetInline(admin.StackedInline):  # type: ignore[type-arg]
 
 @admin.register(User)
 class PersonAdmin(ActionsMixin, UserAdmin):  # type: ignore[type-arg]
-    fieldsets = [*(UserAdmin.fieldsets or ()), ("Copilot", {"fields": ["time_zone", "theme"]})]
+    fieldsets = [*(UserAdmin.fieldsets or ()), ("Copilot", {"fields": ["time_zone", "theme", "model"]})]
     inlines = [BudgetInline]
     list_display = ["username", "email", "is_staff", "is_active", "paused", "last_login", "date_joined"]
     actions = ["pause", "resume"]

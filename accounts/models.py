@@ -31,6 +31,13 @@ class User(AbstractUser):
     )
     time_zone_changed_at = models.DateTimeField(null=True, blank=True, editable=False)
     theme = models.CharField(max_length=8, choices=Theme, default=Theme.SYSTEM)
+    model = models.CharField(
+        max_length=128,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="The model that answers where none is picked; empty means the site's default.",
+    )
 
     class Meta(AbstractUser.Meta):
         constraints = [

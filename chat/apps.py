@@ -9,7 +9,8 @@ class ChatConfig(AppConfig):
     name = "chat"
 
     def ready(self) -> None:
-        from chat import continuations, turns  # models are not loaded before this point
+        from accounts.preferences import model_preference
+        from chat import continuations, model_choice, turns  # models are not loaded before this point
         from chat.lifecycle import TurnLifecycle
         from chat.models import Turn
         from chat.sub_sessions import callbacks, port, runner
@@ -21,5 +22,6 @@ class ChatConfig(AppConfig):
         continuations.connect()
         swept.connect(turns.stop_interrupted, dispatch_uid="chat.stop_interrupted")
         callbacks.connect()
+        model_preference.fill(model_choice.check_pick)
         sub_sessions.install(port.ChatSubSessions())
         turn_runners.fill(runner.AgentTurns)

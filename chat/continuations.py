@@ -6,7 +6,7 @@ import uuid
 from typing import Any
 
 from boundary import taint
-from chat import turns
+from chat import model_choice, turns
 from chat.models import Session, Turn
 from chat.operation_events import client_id_of
 from chat.outside_content import mark
@@ -33,11 +33,20 @@ def continue_session(sender: Any, operation: Operation, **kwargs: Any) -> None:
         return
     if sources := sources_of(operation):
         mark(operation.session_id, sources, turn_id=operation.turn_id)
-    queue_turn(operation.session_id, client_id=client_id_of(operation), note=note_about(operation))
+    queue_turn(
+        operation.session_id,
+        client_id=client_id_of(operation),
+        note=note_about(operation),
+        started_by=operation.turn_id,
+    )
 
 
-def queue_turn(session_id: uuid.UUID, *, client_id: str, note: str) -> None:
+def queue_turn(
+    session_id: uuid.UUID, *, client_id: str, note: str, started_by: uuid.UUID | None = None
+) -> None:
     """Queue a turn without an input in the session. Idempotent per client_id.
+
+    It is answered by the model of the turn that started the work, or of the session's newest turn.
 
     Call it inside the transaction that ends the work the turn is about, so that both happen or neither.
     """
@@ -52,12 +61,18 @@ def queue_turn(session_id: uuid.UUID, *, client_id: str, note: str) -> None:
             "kind": Turn.Kind.CONTINUATION,
             "status": Turn.QUEUED,
             "note": note,
+            "asked_model": model_choice.model_to_continue(session, turn_before(session, started_by)),
             "poked_at": Turn.clock.now(),
         },
     )
     if created:
         Session.objects.filter(pk=session.pk).update(active_at=Turn.clock.now())
         after_commit(turns.start, turn)
+
+
+def turn_before(session: Session, turn_id: uuid.UUID | None) -> Turn | None:
+    turns_of_session = session.turns.filter(superseded_at=None).only("asked_model").order_by("-queued_at")
+    return (turns_of_session.filter(pk=turn_id) if turn_id else turns_of_session).first()
 
 
 def sources_of(operation: Operation) -> taint.Sources:

@@ -5,6 +5,7 @@ Refusal
 ├── TooManyTurns          429  over the in-flight limit
 ├── NotQueued             409  the turn has started or ended
 ├── NothingToRetry        409  the session has no turn to regenerate
+├── NoModelForYou         403  every model is for groups that the person is not in
 ├── NotAuthorised         401  neither the site's key nor the operation's signature
 ├── CompletionTooLarge    413  refused before the body is read
 └── NoKeyConfigured       503  INTERNAL_API_KEY is unset and nothing is signed
@@ -44,6 +45,13 @@ class NothingToRetry(Refusal):
 
     status = HTTPStatus.CONFLICT
     code = "nothing_to_retry"
+
+
+class NoModelForYou(Refusal):
+    """No model is open to you. Ask an administrator of this site for one."""
+
+    status = HTTPStatus.FORBIDDEN
+    code = "no_model"
 
 
 class NotAuthorised(Refusal):

@@ -7,6 +7,7 @@ MAX_RETRY_AFTER_SECONDS = 366 * 86_400.0  # shown to a person; a model server ma
 MAX_STEPS_PER_TURN = 50
 MAX_ATTACHMENTS = 20
 MAX_TITLE_CHARACTERS = 200
+MAX_MODEL_NAME_CHARACTERS = 128
 END_WAITS_SECONDS = 0.5  # for other turns of the process to ask the model first
 EXTRA_THREAD_SECONDS = 2.0  # before a waiting turn runs the queued turn it waits for in its own process
 

@@ -43,6 +43,13 @@ class Session(models.Model):
     )
     depth = models.PositiveSmallIntegerField(default=0)
     permissions = models.JSONField(default=dict)
+    model = models.CharField(
+        max_length=128,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="The model picked for this conversation; empty means the person's default.",
+    )
     summary = models.TextField(
         blank=True, default="", help_text="The older part of the conversation, for the model."
     )
@@ -184,7 +191,16 @@ class Turn(Job):
     answer_id = models.UUIDField(
         default=new_id, help_text="Id of the assistant message, in the stream and in the database."
     )
-    model_name = models.CharField(max_length=128, blank=True, default="")
+    asked_model = models.CharField(
+        max_length=128,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="The model picked for this turn; empty means the site's default.",
+    )
+    model_name = models.CharField(
+        max_length=128, blank=True, default="", help_text="The model that answered, perhaps a fallback."
+    )
     input_tokens = models.PositiveIntegerField(default=0)
     output_tokens = models.PositiveIntegerField(default=0)
     cached_tokens = models.PositiveIntegerField(default=0)

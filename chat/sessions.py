@@ -97,8 +97,9 @@ _of_user: plain_sql.PreparedSelect[Session] = plain_sql.PreparedSelect(
 )
 
 
-def find_or_create(owner: Owner, key: str) -> Session:
-    """Return the session with this id or client key, created if it is new. Two concurrent calls create one."""
+def find_or_create(owner: Owner, key: str, *, model: str = "") -> Session:
+    """Return the session with this id or client key, created with this model if it is new. Two concurrent calls create
+    one."""
     if not KEY_FORM.fullmatch(key):
         raise BadKey
     try:
@@ -106,7 +107,7 @@ def find_or_create(owner: Owner, key: str) -> Session:
     except Http404:
         pass
     try:
-        return in_transaction(create)(owner, **by_key(key))
+        return in_transaction(create)(owner, model=model, **by_key(key))
     except IntegrityError:
         return find(owner, key)  # created meanwhile; another owner's id is still not found
 
@@ -115,14 +116,18 @@ def by_key(key: str) -> dict[str, Any]:
     return {"pk": uuid.UUID(key)} if UUID_FORM.fullmatch(key) else {"client_key": key}
 
 
-def change(session: Session, *, title: str | None = None, pinned: bool | None = None) -> Session:
-    """Rename or pin a session. A title the person gave is never replaced by a generated one."""
+def change(
+    session: Session, *, title: str | None = None, pinned: bool | None = None, model: str | None = None
+) -> Session:
+    """Rename or pin a session, or pick its model. A title the person gave is never replaced by a generated one."""
     if title is not None:
         session.title = title
         session.titled_by = Session.TitledBy.USER if title else Session.TitledBy.NOBODY
     if pinned is not None:
         session.pinned = pinned
-    session.save(update_fields=["title", "titled_by", "pinned"])
+    if model is not None:
+        session.model = model
+    session.save(update_fields=["title", "titled_by", "pinned", "model"])
     notifications.session_changed(session)
     return session
 

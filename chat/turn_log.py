@@ -111,9 +111,11 @@ def final_metadata(turn: Turn) -> dict[str, Any]:
     usage = {
         "input_tokens": turn.input_tokens,
         "output_tokens": turn.output_tokens,
+        "cached_tokens": turn.cached_tokens,
         "cost": f"{turn.cost:.6f}",
     }
     ending = {"status": turn.status, "end_reason": turn.end_reason, "usage": usage}
+    ending["model"] = turn.model_name
     return metadata(turn) | ending | {"files_seen": turn.files_seen}
 
 

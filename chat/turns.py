@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 from accounts.budgets import check_budget
 from accounts.errors import OverBudget
 from boundary import taint
-from chat import admission, limits, notifications, outside_content
+from chat import admission, limits, model_choice, notifications, outside_content
 from chat.errors import NothingToRetry, NotQueued, SessionBusy, TooManyTurns
 from chat.models import Message, Session, Turn
 from durable import cancellation, fault_isolation, plain_sql
@@ -24,6 +24,7 @@ from durable.cancellation import CancelAnswer
 from durable.models import Job
 from durable.poke import poke
 from durable.transactions import in_transaction
+from llm.endpoint_rows import refresh_if_old
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +40,7 @@ class Input:
     permissions: dict[str, Any] | None = None
     execution_id: uuid.UUID | None = None
     outside_sources: tuple[str, ...] = ()
+    model: str = ""  # picked for this message alone
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,11 +64,12 @@ def submit(session: Session, given: Input) -> Submitted:
 
 
 def accept(session: Session, given: Input) -> Turn:
-    """Write message and turn; raise OverBudget, SessionBusy or TooManyTurns.
+    """Write message and turn; raise OverBudget, SessionBusy, TooManyTurns or NoModelForYou.
 
     A repeated client_id is left to the database's constraint, since it is rare.
     """
     check_budget(session.user, as_read=True)
+    refresh_if_old()
     return _write_if_room(session, given)
 
 
@@ -129,6 +132,7 @@ def write(session: Session, given: Input, *, seq: int | None = None) -> Turn:
         note=given.note,
         permissions=given.permissions,
         execution_id=given.execution_id,
+        asked_model=model_choice.model_for(session, given.model),
         outside_sources=list(sources),
         poked_at=Now(),
     )
@@ -282,34 +286,42 @@ def regenerate(
     message_id: uuid.UUID | None = None,
     client_id: str | None = None,
     edited: Input | None = None,
+    model: str = "",
 ) -> Submitted:
-    """Answer an input again in a new turn; the old turn and all later ones leave the history.
+    """Answer an input again in a new turn, perhaps with another model; the old turn and all later ones leave the
+    history but stay readable.
 
     `edited` replaces the input; without files or a page of its own it keeps those of the old one.
     """
     if found := by_client_id(session, client_id):
         return Submitted(turn=found, created=False)
     check_budget(session.user)
-    fresh = _write_again(session, message_id, client_id, edited)
+    refresh_if_old()
+    fresh = _write_again(session, message_id, client_id, edited, model)
     start(fresh)
     return Submitted(turn=fresh, created=True)
 
 
 @in_transaction
 def _write_again(
-    session: Session, message_id: uuid.UUID | None, client_id: str | None, edited: Input | None
+    session: Session,
+    message_id: uuid.UUID | None,
+    client_id: str | None,
+    edited: Input | None,
+    model: str = "",
 ) -> Turn:
     opened = lock(session)
     if session.turns.filter(status__in=Turn.LIVE).exists():
         raise SessionBusy
     turn = turn_to_redo(session, message_id)
-    again = replace(input_of(turn), client_id=client_id)
+    again = replace(input_of(turn), client_id=client_id, model=model)
     if edited is not None:
         again = replace(
             again,
             text=edited.text,
             attachments=edited.attachments or again.attachments,
             context=edited.context or again.context,
+            model=edited.model,
         )
     if session.depth:
         again = replace(again, outside_sources=tuple(turn.outside_sources))
@@ -335,6 +347,7 @@ def input_of(turn: Turn) -> Input:
         context=message.context,
         note=turn.note,
         permissions=turn.permissions,
+        model=turn.asked_model,
     )
 
 

@@ -3,10 +3,11 @@
 from django.urls import path
 
 from chat.ai_sdk import views
-from chat.api import config, export, operations, sessions, turns
+from chat.api import config, export, models, operations, sessions, turns
 
 urlpatterns = [
     path("config", config.Config.as_view(), name="config"),
+    path("models", models.Models.as_view(), name="models"),
     path("sessions", sessions.Sessions.as_view(), name="sessions"),
     path("sessions/<str:key>", sessions.OneSession.as_view(), name="session"),
     path("sessions/<str:key>/assign-user", sessions.AssignUser.as_view(), name="session-assign-user"),
@@ -15,6 +16,7 @@ urlpatterns = [
     path("sessions/<str:key>/turns", turns.SessionTurns.as_view(), name="session-turns"),
     path("sessions/<str:key>/stream", views.SessionStream.as_view(), name="session-stream"),
     path("turns/<uuid:turn_id>", turns.OneTurn.as_view(), name="turn"),
+    path("turns/<uuid:turn_id>/message", turns.TurnMessage.as_view(), name="turn-message"),
     path("turns/<uuid:turn_id>/cancel", turns.CancelTurn.as_view(), name="turn-cancel"),
     path("turns/<uuid:turn_id>/stream", views.TurnStream.as_view(), name="turn-stream"),
     path(

@@ -2,7 +2,16 @@
 
 from llm.carry import CARRY, Carry
 from llm.catalog import ModelInfo
-from llm.client import carry_origin, complete, default_model, found_models, stream, title_model, warm_up
+from llm.client import (
+    carry_origin,
+    complete,
+    default_model,
+    found_models,
+    picked_model,
+    stream,
+    title_model,
+    warm_up,
+)
 from llm.endpoints import model_info
 from llm.errors import (
     AnswerCancelled,
@@ -73,6 +82,7 @@ __all__ = [
     "estimate_tokens",
     "found_models",
     "model_info",
+    "picked_model",
     "stream",
     "title_model",
     "warm_up",

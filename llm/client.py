@@ -14,6 +14,7 @@ from durable.event_loop import background_loop
 from durable.stop_signal import StopSignal
 from llm import limits
 from llm.endpoint import Endpoint, origin_of
+from llm.endpoint_rows import refresh
 from llm.endpoints import configured_model, configured_title_model, current_endpoint, locate
 from llm.errors import AnswerCancelled, BadModelRequest, ModelUnavailable
 from llm.retry import Policy
@@ -85,6 +86,17 @@ def complete(
 def default_model() -> str:
     """Return the model used when none is named: COPILOT_MODEL, or the endpoint's default."""
     return configured_model() or _first_model(current_endpoint())
+
+
+def picked_model(name: str) -> str:
+    """Return the model that was picked, else the default one.
+
+    An endpoint that this process has not heard of may have been added a moment ago: the rows are then read again, so
+    that its models are not asked for elsewhere.
+    """
+    if "/" in name and locate(name).model == name:
+        refresh()
+    return name or default_model()
 
 
 def title_model() -> str:

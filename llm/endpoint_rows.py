@@ -48,10 +48,8 @@ def known_rows() -> EndpointRows:
     return _Memory.rows or EndpointRows()
 
 
-def refresh(*, older_than: float = 0.0) -> None:
-    """Read the rows again if they were read longer ago than that; what is known stays where the database fails."""
-    if _Memory.rows is not None and time.monotonic() - _Memory.read_at < older_than:
-        return
+def refresh() -> None:
+    """Read the rows again; what is known stays where the database fails."""
     try:
         remember(_read())
     except DatabaseError as error:
@@ -60,12 +58,13 @@ def refresh(*, older_than: float = 0.0) -> None:
 
 def refresh_if_old() -> None:
     """Read the rows again unless that was just done: for views, and for workers after each sweep."""
-    refresh(older_than=limits.ENDPOINTS_FRESH_SECONDS)
+    if _Memory.rows is None or time.monotonic() - _Memory.read_at >= limits.ENDPOINTS_FRESH_SECONDS:
+        refresh()
 
 
-def remember(rows: EndpointRows) -> None:
-    """Keep what was read."""
-    _Memory.rows, _Memory.read_at = rows, time.monotonic()
+def remember(rows: EndpointRows, *, read_at: float | None = None) -> None:
+    """Keep what was read, by the monotonic clock."""
+    _Memory.rows, _Memory.read_at = rows, time.monotonic() if read_at is None else read_at
 
 
 def after_sweep(sender: Any, **kwargs: Any) -> None:

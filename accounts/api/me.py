@@ -18,6 +18,7 @@ from rest_framework.views import APIView
 from accounts.api.authentication import current_user
 from accounts.budgets import limits_of
 from accounts.models import User
+from accounts.preferences import model_preference
 
 limits_schema = inline_serializer(
     "AccountLimits",
@@ -31,7 +32,7 @@ limits_schema = inline_serializer(
 
 
 class MeSerializer(serializers.ModelSerializer[User]):
-    """The person asking; e-mail address, time zone and theme are theirs to change."""
+    """The person asking; e-mail address, time zone, theme and model are theirs to change."""
 
     limits = serializers.SerializerMethodField()
     admin_url = serializers.SerializerMethodField(
@@ -40,8 +41,21 @@ class MeSerializer(serializers.ModelSerializer[User]):
 
     class Meta:
         model = User
-        fields = ["username", "email", "time_zone", "theme", "is_staff", "admin_url", "date_joined", "limits"]
+        fields = [
+            "username",
+            "email",
+            "time_zone",
+            "theme",
+            "model",
+            "is_staff",
+            "admin_url",
+            "date_joined",
+            "limits",
+        ]
         read_only_fields = ["username", "is_staff", "date_joined"]
+
+    def validate_model(self, name: str) -> str:
+        return model_preference.checked(self.instance, name) if self.instance else name
 
     @extend_schema_field(limits_schema)
     def get_limits(self, user: User) -> dict[str, Any]:
@@ -78,7 +92,7 @@ class Me(APIView):
 
     @extend_schema(summary="Change your profile", request=MeSerializer, responses=MeSerializer)
     def patch(self, request: Request) -> Response:
-        """Change e-mail address, time zone or theme."""
+        """Change e-mail address, time zone, theme or the model that answers where none is picked."""
         form = MeSerializer(current_user(request), data=request.data, partial=True)
         form.is_valid(raise_exception=True)
         form.save()

@@ -1,5 +1,7 @@
 """AI Structured Response Generator: let a model return an object with given keys."""
 
+import re
+
 from blocks.base import Emissions
 from blocks.context import BlockContext
 from blocks.errors import BlockFailed
@@ -32,6 +34,8 @@ from blocks.support.ai import (
     show_json,
     usable_messages,
 )
+from llm.carry import CARRY
+from llm.types import Completion
 
 
 class Inputs(BlockInputs):
@@ -64,11 +68,16 @@ ASKED = [
     {
         "role": "system",
         "content": 'Answer with one JSON object with exactly these keys:\n{\n  "name": "the person\'s name",\n'
-        '  "age": "in years"\n}\nWrite it inside <json_output> and </json_output>, and nothing else.',
+        '  "age": "in years"\n}\nWrite nothing else.',
     },
     {"role": "user", "content": "Who?"},
 ]
 GOOD = '<json_output>{"name": "Ada", "age": 36}</json_output>'
+NESTED = re.compile(
+    r"\b(objects?|dict(ionar(y|ies))?s?|maps?|mappings?|records?|json|nested|keys?)\b", re.IGNORECASE
+)
+SIMPLE: list[Object] = [{"type": kind} for kind in ("string", "number", "boolean", "null")]
+VALUE: list[Object] = [*SIMPLE, {"type": "array", "items": {"anyOf": SIMPLE}}]
 EXAMPLES = [
     Example(
         inputs={"prompt": "Who?", "expected_format": WANTED},
@@ -86,7 +95,8 @@ EXAMPLES = [
                     {"role": "assistant", "content": '{"name": "Ada"}'},
                     {
                         "role": "user",
-                        "content": "Your answer is not valid: the key 'age' is missing. Please answer again.",
+                        "content": "Your answer is not valid: the key 'age' is missing. Please answer again, inside "
+                        "<json_output> and </json_output>.",
                     },
                 ],
             ),
@@ -123,37 +133,78 @@ def ai_structured_response_generator(inputs: Inputs, context: BlockContext) -> E
     prompt = fill_prompt(inputs.prompt, inputs.prompt_values)
     history = usable_messages(inputs.conversation_history)
     messages = make_messages(system, "") + history + make_messages("", prompt)
+    schema = schema_for(inputs)
     for tries_left in range(min(max(inputs.retry, 1), MAX_TRIES) - 1, -1, -1):
-        answer = ask(
+        completion = ask(
             messages,
             context,
             model=inputs.model,
             max_tokens=inputs.max_tokens,
             as_json=inputs.force_json_output and bool(inputs.expected_format),
+            schema=schema,
             tries=tries_left + 1,
             shorten=inputs.compress_prompt_to_fit,
-        ).text
+        )
         try:
-            response = read_answer(answer, inputs)
+            response = read_answer(completion.text, inputs)
         except ValueError as error:
             if tries_left == 0:
                 raise BlockFailed(f"The model's answer is not valid: {error}.") from None
-            messages = [*messages, {"role": "assistant", "content": answer}, complaint(error)]
+            schema = None  # it did not help: the model hears what is wrong instead
+            messages = [*messages, said(completion), complaint(error, inputs)]
             continue
         yield "response", response
-        yield "prompt", messages
+        yield "prompt", [without_carry(message) for message in messages]
         return
+
+
+def said(completion: Completion) -> Object:
+    """Return an answer as the model wants it back."""
+    carry = {CARRY: completion.carry} if completion.carry else {}
+    return {"role": "assistant", "content": completion.text, **carry}
+
+
+def without_carry(message: Object) -> Object:
+    return {name: value for name, value in message.items() if name != CARRY}
+
+
+def schema_for(inputs: Inputs) -> Object | None:
+    """Return the JSON schema of the answer; None without keys, in JSON mode, and where a value may be an object.
+
+    Model servers that keep strictly to a schema allow no object whose keys it does not name.
+    """
+    wanted = inputs.expected_format
+    if not wanted or inputs.force_json_output or any(map(NESTED.search, wanted.values())):
+        return None
+    one: Object = {
+        "type": "object",
+        "properties": {key: {"description": text, "anyOf": VALUE} for key, text in wanted.items()},
+        "required": list(wanted),
+        "additionalProperties": False,
+    }
+    return listed(one) if inputs.list_result else one
+
+
+def listed(one: Object) -> Object:
+    """Return the schema of an object that holds a list: an answer is always an object."""
+    return {
+        "type": "object",
+        "properties": {"items": {"type": "array", "items": one}},
+        "required": ["items"],
+        "additionalProperties": False,
+    }
 
 
 def rules(inputs: Inputs) -> str:
     if not inputs.expected_format:
         return ""
+    by_schema = inputs.force_json_output or schema_for(inputs) is not None
     what = "one JSON array of objects, each" if inputs.list_result else "one JSON object"
-    if inputs.force_json_output and inputs.list_result:
+    if by_schema and inputs.list_result:
         what = 'one JSON object with the key "items", an array of objects, each'
     where = (
         "Write nothing else."
-        if inputs.force_json_output
+        if by_schema
         else "Write it inside <json_output> and </json_output>, and nothing else."
     )
     return f"Answer with {what} with exactly these keys:\n{show_json(inputs.expected_format)}\n{where}"
@@ -185,5 +236,6 @@ def check_keys(parsed: JSON, inputs: Inputs) -> Object:
     return parsed
 
 
-def complaint(error: ValueError) -> Object:
-    return {"role": "user", "content": f"Your answer is not valid: {error}. Please answer again."}
+def complaint(error: ValueError, inputs: Inputs) -> Object:
+    where = "" if inputs.force_json_output else ", inside <json_output> and </json_output>"
+    return {"role": "user", "content": f"Your answer is not valid: {error}. Please answer again{where}."}

@@ -14,7 +14,15 @@ from blocks.context import BlockContext
 from blocks.errors import BlockCancelled, BlockFailed
 from blocks.schema import JSON, ModelName, Object, Objects, pin
 from blocks.templates import render_template
-from llm.errors import AnswerCancelled, BadModelAnswer, ContextTooLong, LLMError, ModelCut, ModelUnavailable
+from llm.errors import (
+    AnswerCancelled,
+    BadModelAnswer,
+    BadModelRequest,
+    ContextTooLong,
+    LLMError,
+    ModelCut,
+    ModelUnavailable,
+)
 from llm.types import Completion, Request, ToolSpec
 
 LLM = CredentialsNeed(
@@ -74,12 +82,14 @@ def ask(
     max_tokens: int | None = None,
     tools: Sequence[ToolSpec] = (),
     as_json: bool = False,
+    schema: Mapping[str, JSON] | None = None,
     tries: int = 1,
     shorten: bool = False,
 ) -> Completion:
     """Return one answer of the model and meter its usage; raise BlockFailed.
 
-    Transient failures are retried; a refusal, a wrong key, a rate limit or a silent server is not.
+    Transient failures are retried; a refusal, a wrong key, a rate limit or a silent server is not. With a `schema` the
+    model server is asked to keep to it; one that refuses is asked without it.
     """
     request = Request(
         model=model.strip(),
@@ -87,7 +97,7 @@ def ask(
         tools=tools,
         max_output_tokens=max_tokens if max_tokens and max_tokens > 0 else None,
         user=context.user_id,
-        response_format={"type": "json_object"} if as_json else None,
+        response_format=answer_format(as_json, schema),
     )
     left = min(max(tries, 1), MAX_TRIES)
     shortenings = MAX_SHORTENINGS if shorten else 0
@@ -108,11 +118,30 @@ def ask(
             left += 1
             request = replace(request, messages=shorten_messages(request.messages))
         except LLMError as error:
-            raise BlockFailed(error.user_message) from error
+            if not refuses_format(request, error):
+                raise BlockFailed(error.user_message) from error
+            left += 1
+            request = replace(request, response_format=None)
         else:
             tokens = completion.usage.input_tokens + completion.usage.output_tokens
             context.meter.add(tokens=tokens, model_cost=completion.cost)
             return completion
+
+
+def answer_format(as_json: bool, schema: Mapping[str, JSON] | None) -> Object | None:
+    """Return what a model server is told about the form of its answer."""
+    if schema is not None:
+        return {
+            "type": "json_schema",
+            "json_schema": {"name": "answer", "schema": dict(schema), "strict": True},
+        }
+    return {"type": "json_object"} if as_json else None
+
+
+def refuses_format(request: Request, error: LLMError) -> bool:
+    """Return whether a server may have refused the form of the answer, in words that name no field."""
+    may_be_it = isinstance(error, BadModelRequest) and error.detail.startswith(("HTTP 400", "HTTP 422"))
+    return may_be_it and request.response_format is not None
 
 
 def shorten_messages(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -14,6 +14,7 @@ from chat import attachments, sessions, turns
 from chat.api.serializers import REGENERATE, AskForm, NewTurn, read
 from chat.api.turns import read_input
 from chat.errors import NothingToRetry
+from chat.model_choice import check_pick
 from chat.models import Message, Session, Turn
 from chat.sessions import UUID_FORM, BadKey, Owner
 from chat.turns import Input, Submitted
@@ -54,7 +55,7 @@ def submit(owner: Owner, data: Any, *, session: Session | None = None) -> Submit
     """
     request = read(AskForm, data)
     if request["trigger"] == REGENERATE:
-        return regenerate(session or open_session(owner, request, create=False), request)
+        return regenerate(owner, session or open_session(owner, request, create=False), request)
     if approvals := approvals_in(assistant_parts(request)):
         return decide(owner, session or open_session(owner, request, create=False), approvals)
     message = last_message(request)
@@ -69,7 +70,9 @@ def submit(owner: Owner, data: Any, *, session: Session | None = None) -> Submit
 def open_session(owner: Owner, request: dict[str, Any], *, create: bool) -> Session:
     key = request.get("id") or str(new_id())
     try:
-        return sessions.find_or_create(owner, key) if create else sessions.find(owner, key)
+        if not create:
+            return sessions.find(owner, key)
+        return sessions.find_or_create(owner, key, model=check_pick(owner.user, request.get("model")))
     except BadKey as error:
         raise InvalidFields({"id": [str(error)]}) from None
 
@@ -115,6 +118,7 @@ def as_input(owner: Owner, request: dict[str, Any], message: UserMessage) -> Inp
         "while_running": request.get("while_running", Turn.Mode.QUEUE),
         "attachments": [*request.get("attachments", []), *(new_id() for _ in message.files)],
         "context": request.get("context"),
+        "model": request.get("model"),
     }
     if message.files:
         read(NewTurn, form)
@@ -126,12 +130,17 @@ def as_input(owner: Owner, request: dict[str, Any], message: UserMessage) -> Inp
 # --- answering again ------------------------------------------------------------------------------
 
 
-def regenerate(session: Session, request: dict[str, Any]) -> Submitted:
+def regenerate(owner: Owner, session: Session, request: dict[str, Any]) -> Submitted:
     name = request.get("messageId")
     message_id = find_message(session, name) if name else None
     if name and message_id is None:
         raise NothingToRetry
-    return turns.regenerate(session, message_id=message_id, client_id=request.get("client_id"))
+    return turns.regenerate(
+        session,
+        message_id=message_id,
+        client_id=request.get("client_id"),
+        model=check_pick(owner.user, request.get("model")),
+    )
 
 
 def edited_message(session: Session, request: dict[str, Any], message: UserMessage) -> Message | None:

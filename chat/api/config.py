@@ -16,6 +16,7 @@ from chat import limits
 from chat.api.view import ChatView
 from durable import limits as durable_limits
 from executions import limits as executions_limits
+from llm.endpoint_rows import refresh_if_old
 from llm.endpoints import configured_model, model_info
 from llm.errors import BadModelRequest
 from tools import limits as tools_limits
@@ -59,6 +60,7 @@ class Config(ChatView):
     def get(self, request: Request) -> Response:
         """Return limits, times and the model. Sets a CSRF cookie, whose token the next request can send."""
         get_token(plain(request))
+        refresh_if_old()
         name = model_name()
         return Response(
             {

@@ -82,14 +82,30 @@ class PermissionsField(serializers.JSONField):
             raise serializers.ValidationError(str(error)) from None
 
 
+class ModelPick(Text):
+    """The name of a model that this person may use; null or empty means the default."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(
+            max_length=limits.MAX_MODEL_NAME_CHARACTERS,
+            required=False,
+            allow_null=True,
+            allow_blank=True,
+            help_text="A name of GET /api/models; empty or null means the default.",
+            **options,
+        )
+
+
 class NewSession(Form):
     title = Text(max_length=limits.MAX_TITLE_CHARACTERS, required=False, allow_blank=True)
     permissions = PermissionsField(required=False, allow_null=True)
+    model = ModelPick()
 
 
 class SessionChange(Form):
     title = Text(max_length=limits.MAX_TITLE_CHARACTERS, required=False, allow_blank=True)
     pinned = Flag(required=False)
+    model = ModelPick()
 
 
 class PageContext(Form):
@@ -118,6 +134,7 @@ class NewTurn(Form):
         child=serializers.UUIDField(), max_length=limits.MAX_ATTACHMENTS, default=list
     )
     context = PageContext(required=False, allow_null=True)  # type: ignore[assignment]
+    model = ModelPick()
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if not attrs["message"].strip() and not attrs["attachments"]:
@@ -141,6 +158,7 @@ class AskForm(serializers.Serializer[Any]):
     while_running = serializers.ChoiceField(Turn.Mode.choices, required=False)
     attachments = serializers.ListField(child=serializers.UUIDField(), required=False)
     context = serializers.JSONField(required=False, allow_null=True)  # type: ignore[assignment]
+    model = ModelPick()
 
 
 class TurnChange(Form):
@@ -183,7 +201,9 @@ class TurnShape(serializers.ModelSerializer[Turn]):
     status = serializers.ChoiceField(status_field.STATUSES)
     while_running = serializers.ChoiceField(Turn.Mode.choices, source="mode")
     usage = TurnUsage(source="*")
-    model = serializers.CharField(source="model_name")
+    model = serializers.SerializerMethodField(
+        help_text="The model that answers; empty until the default has."
+    )
     session_id = serializers.UUIDField()
     absorbed_by = serializers.UUIDField(
         source="absorbed_by_id", allow_null=True, help_text="The turn that answers this steering message."
@@ -210,6 +230,9 @@ class TurnShape(serializers.ModelSerializer[Turn]):
             "error",
         ]
         read_only_fields = fields
+
+    def get_model(self, turn: Turn) -> str:
+        return turn.model_name or turn.asked_model
 
     def get_end_reason(self, turn: Turn) -> str | None:
         return turn.end_reason or None
@@ -261,9 +284,17 @@ class SessionShape(serializers.ModelSerializer[Session]):
 
     class Meta:
         model = Session
-        fields = ["id", "title", "pinned", "status", "needs_you", "parent", "permissions"]
+        fields = ["id", "title", "pinned", "status", "needs_you", "parent", "permissions", "model"]
         fields += ["created_at", "active_at"]
         read_only_fields = fields
+
+
+class MessageVersion(serializers.Serializer[Any]):
+    """One of several answers to the same message."""
+
+    turn_id = serializers.UUIDField()
+    model = serializers.CharField()
+    created_at = serializers.DateTimeField()
 
 
 class MessageShape(serializers.Serializer[Any]):
@@ -273,9 +304,16 @@ class MessageShape(serializers.Serializer[Any]):
     role = serializers.ChoiceField(Message.Role.choices)
     parts = serializers.ListField(child=serializers.DictField())
     metadata = serializers.DictField(
-        help_text="turn_id, session_id, created_at; of an answer also status, end_reason, usage, files_seen, error."
+        help_text="turn_id, session_id, created_at; of an answer also status, end_reason, model, usage, "
+        "files_seen, error."
     )
     content = serializers.CharField()
+    versions = MessageVersion(
+        many=True,
+        required=False,
+        help_text="All answers to the same message, oldest first, where it was answered more than once. "
+        "GET /api/turns/{id}/message returns one.",
+    )
 
 
 class SessionDetail(SessionShape):

@@ -29,7 +29,9 @@ from chat.api.serializers import (
     show,
 )
 from chat.api.view import ChatView, future_owner
+from chat.model_choice import check_pick
 from chat.models import Message, Session, Turn
+from chat.sessions import Owner
 from durable.cancellation import CancelAnswer
 from executions import limits as executions_limits
 from executions.models import Review
@@ -68,7 +70,8 @@ class Sessions(ChatView, GenericAPIView[Session]):
     @extend_schema(summary="Create a session", request=NewSession, responses={201: SessionShape})
     def post(self, request: Request) -> Response:
         """Create a conversation."""
-        made = sessions.create(future_owner(request), **read(NewSession, request.data))
+        owner = future_owner(request)
+        made = sessions.create(owner, **with_model(owner, read(NewSession, request.data)))
         return Response(shape(made), status=status.HTTP_201_CREATED)
 
 
@@ -97,9 +100,10 @@ class OneSession(ChatView):
 
     @extend_schema(summary="Change a session", request=SessionChange, responses=SessionShape)
     def patch(self, request: Request, key: str) -> Response:
-        """Rename or pin it."""
+        """Rename or pin it, or pick the model that answers in it from now on."""
         session = self.session(key)
-        return Response(shape(sessions.change(session, **read(SessionChange, request.data))))
+        changes = with_model(self.owner, read(SessionChange, request.data))
+        return Response(shape(sessions.change(session, **changes)))
 
     @extend_schema(summary="Delete a session", responses={204: None})
     def delete(self, request: Request, key: str) -> Response:
@@ -126,6 +130,11 @@ class CancelSession(ChatView):
     def post(self, request: Request, key: str) -> Response:
         """Cancel the running turn; if none runs, all queued ones."""
         return Response(cancel_shape(turns.cancel_session(self.session(key))))
+
+
+def with_model(owner: Owner, values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values with the full name of the model, if one was sent and this person may use it."""
+    return values | {"model": check_pick(owner.user, values["model"])} if "model" in values else values
 
 
 def cancel_shape(answer: CancelAnswer) -> dict[str, Any]:

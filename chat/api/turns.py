@@ -12,9 +12,21 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from chat import attachments, turns
-from chat.api.serializers import Cancelled, NewTurn, TurnAnswer, TurnChange, TurnShape, read, show
+from chat.api.messages import ui_messages
+from chat.api.serializers import (
+    Cancelled,
+    MessageShape,
+    NewTurn,
+    TurnAnswer,
+    TurnChange,
+    TurnShape,
+    read,
+    show,
+)
 from chat.api.sessions import cancel_shape
 from chat.api.view import ChatView
+from chat.model_choice import check_pick
+from chat.models import Message
 from chat.sessions import Owner
 from chat.turns import Input
 from durable.cancellation import CancelAnswer
@@ -56,6 +68,19 @@ class OneTurn(ChatView):
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
+class TurnMessage(ChatView):
+    """The answer of a turn."""
+
+    @extend_schema(summary="Get the answer of a turn", responses=MessageShape)
+    def get(self, request: Request, turn_id: uuid.UUID) -> Response:
+        """Return the answer as a message, also one that was replaced by a later answer to the same message."""
+        turn = self.turn(turn_id)
+        found = Message.objects.select_related("turn").filter(pk=turn.answer_id, turn=turn).first()
+        if found is None:
+            raise Http404
+        return Response(ui_messages([found], self.owner)[0])
+
+
 class CancelTurn(ChatView):
     """Stop a turn."""
 
@@ -89,4 +114,5 @@ def read_input(owner: Owner, data: Any) -> Input:
         while_running=given["while_running"],
         attachments=attachments.check(owner, given["attachments"]),
         context=dict(given["context"]) if given.get("context") else None,
+        model=check_pick(owner.user, given.get("model")),
     )

@@ -185,7 +185,7 @@ class Answering:
         self.check_limits(number)
         may_be_steered = number > 0 or self.resumed or self.turn.has_steers
         steered = may_be_steered and steering.absorb_queued(self.turn, self.lease, number)
-        model = self.turn.model_name or llm.default_model()
+        model = llm.picked_model(self.turn.model_name or self.turn.asked_model)
         messages = self.messages(model)
         with IdleNotices(self.note_waiting, "the model") as idle:
             stream = StepStream(

@@ -10,7 +10,7 @@ from django.db import IntegrityError
 
 from accounts.errors import OverBudget
 from chat import sessions, turns
-from chat.errors import TooManyTurns
+from chat.errors import NoModelForYou, TooManyTurns
 from chat.models import Session, Turn
 from chat.sessions import Owner
 from chat.sub_sessions import names
@@ -54,7 +54,7 @@ class TaskRequest:
 def start(request: TaskRequest) -> Turn:
     """Commit the task and poke. Idempotent per key, across crashes.
 
-    Raises NoSuchSession, SubSessionTooDeep, TooManyTurns or OverBudget; then nothing was started.
+    Raises NoSuchSession, SubSessionTooDeep, TooManyTurns, NoModelForYou or OverBudget; then nothing was started.
     """
     session = find(request) if request.continues else find_or_create(request)
     given = turns.Input(
@@ -68,7 +68,7 @@ def start(request: TaskRequest) -> Turn:
     crashpoints.reached("sub_session_opened")
     try:
         turn = turns.submit(session, given).turn
-    except (OverBudget, TooManyTurns):
+    except (OverBudget, TooManyTurns, NoModelForYou):
         drop_if_empty(session)
         raise
     except Session.DoesNotExist:
@@ -102,6 +102,7 @@ def find_or_create(request: TaskRequest) -> Session:
             permissions=request.permissions.as_json(),
             id=request.name,
             parent=request.parent,
+            model=request.parent.model if request.parent else "",
             depth=depth,
         )
     except IntegrityError:  # created meanwhile by the same call in another attempt

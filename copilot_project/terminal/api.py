@@ -52,9 +52,9 @@ def create_session(client: httpx.Client) -> str:
     return str(post(client, "/api/sessions", {})["id"])
 
 
-def submit_turn(client: httpx.Client, session_id: str, message: str) -> str:
+def submit_turn(client: httpx.Client, session_id: str, message: str, model: str = "") -> str:
     """Send a message and return the id of its turn. Repeating the request after a lost response is safe."""
-    body = {"message": message, "client_id": uuid.uuid4().hex}
+    body = {"message": message, "client_id": uuid.uuid4().hex} | ({"model": model} if model else {})
     path = f"/api/sessions/{session_id}/turns"
     try:
         answer = post(client, path, body)

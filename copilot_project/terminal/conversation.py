@@ -28,16 +28,18 @@ class TerminalConversation:
         client: httpx.Client,
         session_id: str = "",
         *,
+        model: str = "",
         make_screen: Callable[[], Screen] = Screen,
     ) -> None:
         self.client = client
         self.session_id = session_id
+        self.model = model
         self.make_screen = make_screen
 
     def ask(self, message: str) -> int:
         """Send one message and show its answer; return the exit code."""
         self.session_id = self.session_id or api.create_session(self.client)
-        turn_id = api.submit_turn(self.client, self.session_id, message)
+        turn_id = api.submit_turn(self.client, self.session_id, message, self.model)
         screen = self.make_screen()
         try:
             with cancelled_by_interrupt(self.client, turn_id):

@@ -13,6 +13,7 @@ describe('conversations in groups', () => {
     status: 'idle',
     needs_you: false,
     pinned,
+    model: '',
     parent: null,
     created_at: '',
     active_at: new Date(now.getTime() - daysAgo * 86_400_000).toISOString(),

@@ -126,6 +126,9 @@ class AnthropicDialect(Dialect):
         if "cache_control" in text and UNWANTED.search(text) and "cache_control" not in self._refused:
             self._refused |= {"cache_control"}
             return True
+        if "format" in sent.get("output_config", {}) and "structured output" in text.lower():
+            self._refused |= {"output_config"}
+            return True
         if "effort" in sent.get("output_config", {}) and "effort" in text:
             self._refused |= {"effort"}  # and not the format, which is in the same object
             return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -54,6 +55,9 @@ class ChatDialect(Dialect):
     def _adapt(self, text: str, sent: Mapping[str, Any]) -> bool:
         if self._cap_field in sent and self._cap_field in text:
             self._cap_field = next(name for name in TOKEN_CAP_FIELDS if name != self._cap_field)
+            return True
+        if "response_format" in sent and re.search(r"json_schema|structured output", text, re.IGNORECASE):
+            self._refused |= {"response_format"}
             return True
         carried: list[str] = []
         if UNWANTED.search(text):

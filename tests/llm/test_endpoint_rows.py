@@ -282,3 +282,14 @@ def test_groups_are_read_with_the_row(admin: Client) -> None:
     group = Group.objects.create(name="staff")
     add(admin, name="house", url="http://x/v1", groups=str(group.pk))
     assert locate("house/m").endpoint.groups == ("staff",)
+
+
+def test_an_endpoint_added_a_moment_ago_elsewhere_is_asked_all_the_same(
+    admin: Client, server: ModelServer, other: ModelServer, settings: Settings
+) -> None:
+    settings.OPENAI_BASE_URL = other.url
+    add(admin, name="house", url=server.url, key=KEY)
+    endpoint_rows.remember(endpoint_rows.EndpointRows())  # as a worker knows them that read them before
+    assert locate("house/m").endpoint.base_url == other.url
+    assert Asked(model=llm.picked_model("house/m")).run().text == "one two"
+    assert len(server.asked) == 1 and not other.asked

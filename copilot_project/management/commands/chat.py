@@ -26,6 +26,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--session", default="", metavar="ID", help="Continue this session.")
+        parser.add_argument("--model", default="", metavar="NAME", help="Answer with this model.")
         parser.add_argument("message", nargs="*", metavar="MESSAGE", help="Message to send.")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -34,7 +35,7 @@ class Command(BaseCommand):
         )  # it would log every request into the conversation
         message = " ".join(options["message"])
         try:
-            sys.exit(self.converse(options["session"], message))
+            sys.exit(self.converse(options["session"], options["model"], message))
         except SiteRefused as error:
             if error.status != 401 or settings.ENV.chat_api_key or not key_file().exists():
                 raise CommandError(str(error)) from error
@@ -42,14 +43,14 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         key_file().unlink()  # the stored key belongs to another database: create a new one, once
         try:
-            sys.exit(self.converse(options["session"], message))
+            sys.exit(self.converse(options["session"], options["model"], message))
         except ChatFailed as error:
             raise CommandError(str(error)) from error
 
-    def converse(self, session_id: str, message: str) -> int:
+    def converse(self, session_id: str, model: str, message: str) -> int:
         with open_client(find_url(), find_api_key()) as client:
             check_key(client)
-            conversation = TerminalConversation(client, session_id)
+            conversation = TerminalConversation(client, session_id, model=model)
             if message:
                 return conversation.ask(message)
             code = conversation.talk(line_reader(), self.stderr.write)

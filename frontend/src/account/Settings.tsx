@@ -11,6 +11,7 @@ import { setTheme, useTheme } from '../browser/theme';
 import { toast } from '../app/toasts';
 import type { Me, Theme } from '../api/types';
 import { errorText } from '../api/errorText';
+import { useChoice, useModelName } from '../chat/models';
 
 export function Settings() {
   const t = useT();
@@ -23,6 +24,7 @@ export function Settings() {
         <ThemeChoice />
         <LanguageChoice />
       </Part>
+      <ModelChoice me={data} />
       <Part title={t('settings.you')}>
         <Profile key={data.username} me={data} />
       </Part>
@@ -92,6 +94,37 @@ function LanguageChoice() {
       value={language}
       onChange={(event) => void choose(event.target.value as Language)}
     />
+  );
+}
+
+/** The model that answers where none is picked; not there where there is nothing to choose. */
+function ModelChoice({ me }: { me: Me }) {
+  const t = useT();
+  const models = useChoice();
+  const nameOf = useModelName();
+  if (!models) return null;
+  const choices = [
+    { value: '', label: t('settings.siteModel') },
+    ...models.models.filter(({ name }) => name).map(({ name }) => ({ value: name, label: nameOf(name) })),
+  ];
+  const choose = async (model: string) => {
+    try {
+      queryClient.setQueryData(['me'], await api.changeMe({ model }));
+      await queryClient.invalidateQueries({ queryKey: ['models'] });
+      toast(t('settings.saved'));
+    } catch (error) {
+      toast(errorText(error, t), 'wrong');
+    }
+  };
+  return (
+    <Part title={t('model.title')}>
+      <SelectField
+        label={t('settings.model')}
+        choices={choices}
+        value={me.model}
+        onChange={(event) => void choose(event.target.value)}
+      />
+    </Part>
   );
 }
 

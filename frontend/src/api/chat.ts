@@ -1,6 +1,7 @@
 // The chat part of the HTTP API, one function per request.
 import { call, query } from './http';
 import type {
+  ChatMessage,
   Config,
   Me,
   NewTurn,
@@ -19,15 +20,17 @@ export const PAGE = 30; // messages fetched at a time
 
 export const api = {
   me: () => call<Me>('GET', '/api/me'),
-  changeMe: (change: Partial<Pick<Me, 'email' | 'time_zone' | 'theme'>>) => call<Me>('PATCH', '/api/me', change),
+  changeMe: (change: Partial<Pick<Me, 'email' | 'time_zone' | 'theme' | 'model'>>) =>
+    call<Me>('PATCH', '/api/me', change),
   config: () => call<Config>('GET', '/api/config'),
+  models: () => call<Schemas['Models']>('GET', '/api/models'),
 
   sessions: (search: string, cursor: string | null) =>
     call<Page<SessionRow>>('GET', `/api/sessions${query({ limit: 40, search, cursor })}`),
   session: (id: string, before?: string) =>
     call<SessionDetail>('GET', `/api/sessions/${id}${query({ limit: PAGE, before })}`),
-  create: () => call<SessionRow>('POST', '/api/sessions', {}),
-  change: (id: string, change: { title?: string; pinned?: boolean }) =>
+  create: (given: { model?: string } = {}) => call<SessionRow>('POST', '/api/sessions', given),
+  change: (id: string, change: { title?: string; pinned?: boolean; model?: string }) =>
     call<SessionRow>('PATCH', `/api/sessions/${id}`, change),
   remove: (id: string) => call<void>('DELETE', `/api/sessions/${id}`),
   claim: (id: string) => call<SessionRow>('PATCH', `/api/sessions/${id}/assign-user`, {}),
@@ -41,6 +44,7 @@ export const api = {
   editQueued: (turn: string, change: { message?: string; while_running?: SentMode }) =>
     call<QueuedTurn>('PATCH', `/api/turns/${turn}`, change),
   removeQueued: (turn: string) => call<void>('DELETE', `/api/turns/${turn}`),
+  answer: (turn: string) => call<ChatMessage>('GET', `/api/turns/${turn}/message`),
 
   operation: (id: string) => call<Operation>('GET', `/api/operations/${id}`),
   cancelOperation: (id: string) => call<Schemas['Cancelled']>('POST', `/api/operations/${id}/cancel`, {}),

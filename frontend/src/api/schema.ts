@@ -1,5 +1,5 @@
 // Generated from the OpenAPI schema by `npm run api-types`; do not edit.
-// schema: a33199878d887b531c52731021251ef3c8f4d6e7d23ec66a5f7baaf3d4e031d1
+// schema: a74ecec9528263d96ec1bcdc2ad960e1beb697431ccc779a55a9a5d3dfc93c8f
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
@@ -86,6 +86,7 @@ export interface components {
             messages?: {
                 [key: string]: unknown;
             }[] | null;
+            model?: string | null;
             /** @default submit-message */
             trigger: components["schemas"]["TriggerEnum"];
             while_running?: components["schemas"]["WhileRunningEnum"];
@@ -408,6 +409,7 @@ export interface components {
             email?: string;
             readonly is_staff: boolean;
             readonly limits: components["schemas"]["AccountLimits"];
+            model?: string;
             theme?: components["schemas"]["ThemeEnum"];
             time_zone?: string;
             readonly username: string;
@@ -423,6 +425,18 @@ export interface components {
                 [key: string]: unknown;
             }[];
             role: components["schemas"]["RoleEnum"];
+            versions?: components["schemas"]["MessageVersion"][];
+        };
+        MessageVersion: {
+            /** Format: date-time */
+            created_at: string;
+            model: string;
+            /** Format: uuid */
+            turn_id: string;
+        };
+        Models: {
+            default: string;
+            models: components["schemas"]["OfferedModel"][];
         };
         NewForm: {
             api_key?: string;
@@ -454,6 +468,7 @@ export interface components {
             readonly prefix: string;
         };
         NewSession: {
+            model?: string | null;
             permissions?: unknown;
             title?: string;
         };
@@ -463,6 +478,7 @@ export interface components {
             context?: components["schemas"]["PageContext"] | null;
             /** @default  */
             message: string;
+            model?: string | null;
             /** @default queue */
             while_running: components["schemas"]["WhileRunningEnum"];
         };
@@ -513,6 +529,13 @@ export interface components {
             readonly waits_for: string;
             /** Format: date-time */
             readonly wake_at: string | null;
+        };
+        OfferedModel: {
+            context_tokens: number;
+            endpoint: string;
+            label: string;
+            name: string;
+            sees_images: boolean;
         };
         OperationShape: {
             accepted: boolean;
@@ -642,6 +665,7 @@ export interface components {
             email?: string;
             readonly is_staff?: boolean;
             readonly limits?: components["schemas"]["AccountLimits"];
+            model?: string;
             theme?: components["schemas"]["ThemeEnum"];
             time_zone?: string;
             readonly username?: string;
@@ -677,6 +701,7 @@ export interface components {
             readonly words?: string | null;
         };
         PatchedSessionChange: {
+            model?: string | null;
             pinned?: boolean;
             title?: string;
         };
@@ -769,7 +794,7 @@ export interface components {
             readonly id: string;
             readonly kind: components["schemas"]["TurnKindEnum"];
             readonly message: components["schemas"]["InputShape"] | null;
-            model: string;
+            readonly model: string;
             /** Format: date-time */
             readonly queued_at: string;
             /** Format: uuid */
@@ -875,6 +900,7 @@ export interface components {
             /** Format: uuid */
             readonly id: string;
             messages: components["schemas"]["MessageShape"][];
+            readonly model: string;
             readonly needs_you: boolean;
             /** Format: uuid */
             parent: string | null;
@@ -891,6 +917,7 @@ export interface components {
             readonly created_at: string;
             /** Format: uuid */
             readonly id: string;
+            readonly model: string;
             readonly needs_you: boolean;
             /** Format: uuid */
             parent: string | null;
@@ -984,7 +1011,7 @@ export interface components {
             /** Format: uuid */
             readonly id: string;
             readonly kind: components["schemas"]["TurnKindEnum"];
-            model: string;
+            readonly model: string;
             /** Format: date-time */
             readonly queued_at: string;
             /** Format: uuid */

@@ -14,11 +14,13 @@ export type Metadata = {
   status?: string;
   end_reason?: string;
   error?: string;
-  usage?: Pick<Schemas['TurnUsage'], 'input_tokens' | 'output_tokens' | 'cost'>;
+  model?: string;
+  usage?: Pick<Schemas['TurnUsage'], 'input_tokens' | 'output_tokens' | 'cost'> & { cached_tokens?: number };
   files_seen?: string[];
   steered_step?: number;
 };
-export type ChatMessage = UIMessage<Metadata>;
+/** `versions`: all answers to the same message, where there are several. */
+export type ChatMessage = UIMessage<Metadata> & { versions?: Schemas['MessageVersion'][] };
 export type Part = ChatMessage['parts'][number];
 
 export type SessionStatus = Schemas['SessionStatusEnum'];
@@ -34,7 +36,7 @@ export type SessionDetail = SessionRow & {
   active_turn: Turn | null;
   queued_turns: QueuedTurn[];
 };
-export type NewTurn = Required<Omit<Schemas['NewTurn'], 'context'>>;
+export type NewTurn = Required<Omit<Schemas['NewTurn'], 'context' | 'model'>> & Pick<Schemas['NewTurn'], 'model'>;
 
 export type WorkspaceFile = Pick<Answer<'File'>, 'id' | 'name' | 'path' | 'media_type' | 'size' | 'content_url'>;
 

@@ -13,14 +13,19 @@ import { endingText } from '../api/errorText';
 import { FileLink, Picture } from './Attached';
 import { Markdown } from '../markdown/Markdown';
 import { Reasoning } from './Reasoning';
+import { ModelMenu } from './ModelPicker';
+import { type Models, useChoice, useModelName } from './models';
 import { useConversationActions } from './conversationActions';
+import { useVersions, type Versions } from './useVersions';
 
 /** `cameBack`: a continuation after long work. `open`: the user has not answered since, so its forms can still be submitted. */
 type Props = { message: ChatMessage; live: boolean; last: boolean; open: boolean; cameBack?: boolean; far?: boolean };
 
 export const Answer = memo(function Answer({ message, live, last, open, cameBack, far }: Props) {
   const t = useT();
-  const turn = message.metadata?.turn_id ?? '';
+  const versions = useVersions(message);
+  const { shown } = versions;
+  const turn = shown.metadata?.turn_id ?? '';
   return (
     <article className={classes('min-w-0', far && 'far')} aria-label={t('chat.answer')} aria-busy={live}>
       {cameBack && (
@@ -29,12 +34,19 @@ export const Answer = memo(function Answer({ message, live, last, open, cameBack
         </p>
       )}
       <div className="flex flex-col gap-3.5">
-        {message.parts.map((part, place) => (
-          <OnePart key={place} part={part} live={live} open={open} turn={turn} message={message.id} />
+        {shown.parts.map((part, place) => (
+          <OnePart
+            key={shown === message ? place : `${turn} ${place}`}
+            part={part}
+            live={live}
+            open={open && shown === message}
+            turn={turn}
+            message={shown.id}
+          />
         ))}
-        {!live && <Ending message={message} />}
+        {!live && <Ending message={shown} />}
       </div>
-      {!live && <Foot message={message} last={last} />}
+      {!live && <Foot message={message} versions={versions} last={last} />}
     </article>
   );
 });
@@ -104,15 +116,19 @@ function Ending({ message }: { message: ChatMessage }) {
   );
 }
 
-function Foot({ message, last }: { message: ChatMessage; last: boolean }) {
+function Foot({ message, versions, last }: { message: ChatMessage; versions: Versions; last: boolean }) {
   const t = useT();
   const format = useFormat();
-  const { busy, regenerate } = useConversationActions();
-  const { usage, created_at: at } = message.metadata ?? {};
+  const { busy } = useConversationActions();
+  const choice = useChoice();
+  const nameOf = useModelName();
+  const { usage, model, created_at: at } = versions.shown.metadata ?? {};
   const tokens = usage ? usage.input_tokens + usage.output_tokens : 0;
   const cost = Number(usage?.cost ?? 0);
   const facts = [
+    model && choice && nameOf(model),
     tokens > 0 && t('chat.tokens', { count: tokens }),
+    usage?.cached_tokens ? t('chat.cached', { count: usage.cached_tokens }) : '',
     cost > 0 && format.money(cost),
     at && format.clock(at),
   ].filter(Boolean);
@@ -123,11 +139,52 @@ function Foot({ message, last }: { message: ChatMessage; last: boolean }) {
         !last && 'on-hover [article:hover>&]:opacity-100',
       )}
     >
-      <CopyButton text={() => textOf(message)} />
-      {!busy && (
-        <IconButton icon="refresh" size="small" label={t('chat.regenerate')} onClick={() => regenerate(message.id)} />
-      )}
+      <CopyButton text={() => textOf(versions.shown)} />
+      {!busy && <AnswerAgain message={message} choice={choice} />}
+      {versions.count > 1 && <VersionSwitch versions={versions} />}
       <span className="px-1.5 text-xs">{facts.join(' · ')}</span>
     </div>
+  );
+}
+
+/** Ask once more: at once, or with a model to choose where there are several. The answer that stands is kept. */
+function AnswerAgain({ message, choice }: { message: ChatMessage; choice: Models | undefined }) {
+  const t = useT();
+  const { regenerate } = useConversationActions();
+  if (!choice)
+    return (
+      <IconButton icon="refresh" size="small" label={t('chat.regenerate')} onClick={() => regenerate(message.id)} />
+    );
+  return (
+    <ModelMenu
+      models={choice}
+      picked=""
+      title={t('model.again')}
+      onPick={(name) => regenerate(message.id, name)}
+      trigger={<IconButton icon="refresh" size="small" label={t('chat.regenerate')} />}
+    />
+  );
+}
+
+function VersionSwitch({ versions: { place, count, turnTo } }: { versions: Versions }) {
+  const t = useT();
+  return (
+    <span role="group" aria-label={t('versions.title')} className="flex items-center text-xs">
+      <IconButton
+        icon="left"
+        size="small"
+        label={t('versions.before')}
+        disabled={place === 0}
+        onClick={() => turnTo(place - 1)}
+      />
+      <span role="status">{t('versions.place', { place: place + 1, count })}</span>
+      <IconButton
+        icon="right"
+        size="small"
+        label={t('versions.after')}
+        disabled={place === count - 1}
+        onClick={() => turnTo(place + 1)}
+      />
+    </span>
   );
 }

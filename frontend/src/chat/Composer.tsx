@@ -5,6 +5,8 @@ import { useT } from '../i18n';
 import { OFFLINE, useConfig } from '../api/queries';
 import { recall, remember } from '../browser/storage';
 import type { SentMode, WorkspaceFile } from '../api/types';
+import { ModelPicker } from './ModelPicker';
+import { isBlind, useChoice } from './models';
 import { UploadChips } from './UploadChips';
 import { useUploads } from './useUploads';
 
@@ -14,14 +16,17 @@ type Props = {
   ref?: Ref<ComposerHandle>;
   draftName: string;
   busy: boolean;
+  model: string; // picked for what is sent from here; empty is the default
+  onModel: (name: string) => void;
   onSend: (text: string, files: WorkspaceFile[], mode: SentMode) => void;
   onStop: () => Promise<void>;
 };
 
 /** The message input. The draft is kept until it is sent, also over a reload. */
-export function Composer({ ref, draftName, busy, onSend, onStop }: Props) {
+export function Composer({ ref, draftName, busy, model, onModel, onSend, onStop }: Props) {
   const t = useT();
   const config = useConfig().data;
+  const models = useChoice();
   const draft = `draft.${draftName}`;
   const [text, setText] = useState(() => recall(draft) ?? '');
   const [stopping, setStopping] = useState(false);
@@ -72,7 +77,11 @@ export function Composer({ ref, draftName, busy, onSend, onStop }: Props) {
       }}
     >
       <div className="rounded-2xl border border-line-strong bg-card shadow-sm transition-colors focus-within:border-accent focus-within:ring-3 focus-within:ring-accent-soft">
-        <UploadChips uploads={files.uploads} onRemove={files.remove} blind={config?.sees_images === false} />
+        <UploadChips
+          uploads={files.uploads}
+          onRemove={files.remove}
+          blind={models ? isBlind(models, model) : config?.sees_images === false}
+        />
         <textarea
           ref={area}
           autoFocus
@@ -97,8 +106,14 @@ export function Composer({ ref, draftName, busy, onSend, onStop }: Props) {
             }}
           />
           <IconButton icon="clip" label={t('chat.attach')} onClick={() => picker.current?.click()} />
-          <span className="min-w-0 flex-1 truncate px-2 text-xs text-quiet">
-            {config?.model === OFFLINE ? t('chat.offlineModel') : config?.model}
+          <span className="flex min-w-0 flex-1">
+            {models ? (
+              <ModelPicker models={models} picked={model} onPick={onModel} />
+            ) : (
+              <span className="truncate px-2 text-xs text-quiet">
+                {config?.model === OFFLINE ? t('chat.offlineModel') : config?.model}
+              </span>
+            )}
           </span>
           {busy && (
             <IconButton

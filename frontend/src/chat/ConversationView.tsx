@@ -102,6 +102,8 @@ export function ConversationView({ detail }: { detail: SessionDetail }) {
           ref={composer}
           draftName={detail.id}
           busy={conversation.busy}
+          model={conversation.model}
+          onModel={(name) => void conversation.pickModel(name)}
           onSend={(text, files, mode) => {
             thread.current?.toEnd();
             void conversation.send(text, files, mode);
@@ -147,7 +149,7 @@ function useActions(session: string, conversation: Conversation, toEnd: () => vo
         void latest.current.send(text, [], 'queue');
       },
       stopCall: (turn, call) => void latest.current.stopCall(turn, call),
-      regenerate: (message) => void latest.current.regenerate(message),
+      regenerate: (message, model) => void latest.current.regenerate(message, model),
       edit: (message, text) => void latest.current.edit(message, text),
     }),
     [session, conversation.busy],

@@ -19,13 +19,14 @@ export function Welcome() {
   const t = useT();
   const [, go] = useLocation();
   const [problem, setProblem] = useState('');
+  const [model, setModel] = useState('');
   const composer = useRef<ComposerHandle>(null);
   useEffect(() => void import('./ConversationPage'), []); // it is needed next
 
   const begin = async (text: string, files: WorkspaceFile[] = []) => {
     setProblem('');
     try {
-      const session = await api.create();
+      const session = await api.create(model ? { model } : {});
       const empty: SessionDetail = { ...session, messages: [], before: null, active_turn: null, queued_turns: [] };
       queryClient.setQueryData(['session', session.id], empty);
       void outboxOf(session.id).send(text, files, 'queue');
@@ -73,6 +74,8 @@ export function Welcome() {
         ref={composer}
         draftName="new"
         busy={false}
+        model={model}
+        onModel={setModel}
         onSend={(text, files) => void begin(text, files)}
         onStop={async () => undefined}
       />

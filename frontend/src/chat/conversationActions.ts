@@ -7,7 +7,7 @@ export type ConversationActions = {
   busy: boolean;
   say: (text: string) => void;
   stopCall: (turn: string, call: string) => void;
-  regenerate: (message: string) => void;
+  regenerate: (message: string, model?: string) => void;
   edit: (message: ChatMessage, text: string) => void;
 };
 

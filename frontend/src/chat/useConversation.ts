@@ -21,6 +21,9 @@ export function useConversation(detail: SessionDetail) {
   const { chat, messages, live } = stream;
   const { problem, dismissProblem, attempt } = useAttempts(settle);
 
+  const [chosen, setChosen] = useState<string | null>(null); // what was picked here, until the server says it
+  const picked = chosen ?? server.model;
+
   const running = stream.turn ?? server.active_turn?.id ?? null;
   const pending = useMemo(() => {
     const shown = new Set(
@@ -38,6 +41,11 @@ export function useConversation(detail: SessionDetail) {
 
   return {
     session: server,
+    model: picked,
+    pickModel: (name: string) => {
+      setChosen(name);
+      return attempt(() => api.change(detail.id, { model: name }));
+    },
     messages,
     live,
     busy: live || running !== null,
@@ -50,23 +58,29 @@ export function useConversation(detail: SessionDetail) {
     dismissProblem,
     send: (text: string, files: WorkspaceFile[], mode: SentMode) =>
       attempt(async () => {
-        if (await outbox.send(text, files, mode)) stream.join();
+        if (await outbox.send(text, files, mode, picked)) stream.join();
       }),
     resend: (id: string) => attempt(() => outbox.attempt(id)),
     discard: (id: string) => outbox.discard(id),
     stop: () => attempt(() => api.cancel(detail.id)),
     stopCall: (turn: string, call: string) => attempt(() => api.cancelCall(turn, call)),
-    regenerate: (message: string) => ask(() => chat.regenerate({ messageId: message })),
+    regenerate: (message: string, model = picked) =>
+      ask(() => chat.regenerate({ messageId: message, body: bodyFor(model) })),
     edit: (message: ChatMessage, text: string) =>
       ask(() =>
         textOf(message) === text
-          ? chat.regenerate({ messageId: message.id })
-          : chat.sendMessage({ text, messageId: message.id }),
+          ? chat.regenerate({ messageId: message.id, body: bodyFor(picked) })
+          : chat.sendMessage({ text, messageId: message.id }, { body: bodyFor(picked) }),
       ),
     changeQueued: (turn: string, change: { message?: string; while_running?: SentMode }) =>
       attempt(() => api.editQueued(turn, change)),
     removeQueued: (turn: string) => attempt(() => api.removeQueued(turn)),
   };
+}
+
+/** Returns the body of a request for an answer: the model, where one was picked. */
+function bodyFor(model: string): { model: string } | undefined {
+  return model ? { model } : undefined;
 }
 
 /** Runs an action, shows its error, and refreshes. */

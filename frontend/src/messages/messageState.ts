@@ -36,6 +36,7 @@ export type PendingMessage = {
   text: string;
   files: WorkspaceFile[];
   mode: SentMode;
+  model?: string; // picked for it; the conversation's own otherwise
   state: MessageState;
   problem?: ApiError;
   turn?: Turn;

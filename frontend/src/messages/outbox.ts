@@ -24,9 +24,9 @@ export class Outbox {
   };
 
   /** Returns the turn, or undefined if the message must wait or was refused; its state says which. */
-  async send(text: string, files: WorkspaceFile[], mode: SentMode): Promise<Turn | undefined> {
+  async send(text: string, files: WorkspaceFile[], mode: SentMode, model?: string): Promise<Turn | undefined> {
     const id = newId();
-    this.dispatch({ type: 'sent', message: { client_id: id, text, files, mode } });
+    this.dispatch({ type: 'sent', message: { client_id: id, text, files, mode, model } });
     return this.attempt(id);
   }
 
@@ -105,6 +105,7 @@ async function post(session: string, message: PendingMessage): Promise<Turn> {
     client_id: message.client_id,
     while_running: message.mode,
     attachments: message.files.map((file) => file.id),
+    ...(message.model ? { model: message.model } : {}),
   });
   return answer.turn;
 }

@@ -392,6 +392,7 @@ export const SESSION: SessionDetail = {
   title: 'Compare three offers',
   status: 'idle',
   needs_you: false,
+  model: '',
   pinned: false,
   parent: null,
   created_at: NOW,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import Group
 
+from accounts.models import User
 from blocks.adapters.model import PlatformModel, is_served, serves
 from blocks.errors import BlockFailed
 from blocks.registry import get_registry
@@ -82,3 +85,28 @@ def test_a_model_of_another_endpoint_is_asked_for(server: OfflineServer, setting
     server.play({"steps": [{"text": "Hello!"}]})
     assert ask(model="own-7b")[0] == ("response", "Hello!")
     assert [request.model for request in server.requests] == ["own-7b"]
+
+
+@pytest.mark.django_db
+def test_an_agent_uses_the_models_that_its_owner_may_use(server: OfflineServer, settings: Any) -> None:
+    owner, group = User.objects.create_user("ann"), Group.objects.create(name="staff")
+    rows = [
+        {"name": "open", "url": server.url, "models": ["a"]},
+        {"name": "closed", "url": server.url, "models": ["b"], "groups": ["staff"]},
+    ]
+    settings.COPILOT_ENDPOINTS = json.dumps(rows)
+    server.play({"steps": [{"text": "Hello!"}]})
+
+    def asked_for(name: str) -> str:
+        ports = replace(make_ports(), model=PlatformModel())
+        context = replace(make_context(ports=ports), user_id=str(owner.pk))
+        block = get_registry().get_by_name("AI Text Generator")
+        (response, *_) = run_block(block, {"prompt": "Hi", "model": name}, context)
+        assert response == ("response", "Hello!")
+        return server.requests[-1].model
+
+    assert [asked_for(name) for name in ("open/a", "a", "closed/b", "b")] == ["a", "a", "offline", "offline"]
+    settings.COPILOT_MODEL = "closed/b"
+    assert asked_for("") == "a", "the first model that the owner may use"
+    owner.groups.add(group)
+    assert [asked_for(name) for name in ("closed/b", "")] == ["b", "b"]

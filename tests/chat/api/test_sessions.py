@@ -213,7 +213,12 @@ def test_the_detail_has_messages_in_the_ai_sdks_form(
     assert reply["role"] == "assistant"
     assert reply["parts"] == [{"type": "step-start"}, {"type": "text", "text": "Hello", "state": "done"}]
     assert reply["content"] == "Hello"
-    assert reply["metadata"]["usage"] == {"input_tokens": 10, "output_tokens": 20, "cost": "0.001200"}
+    assert reply["metadata"]["usage"] == {
+        "input_tokens": 10,
+        "output_tokens": 20,
+        "cached_tokens": 0,
+        "cost": "0.001200",
+    }
     assert reply["metadata"]["status"] == "completed"
     assert reply["metadata"]["end_reason"] == "done"
     assert reply["metadata"]["files_seen"] == []

@@ -30,6 +30,8 @@ export const account = {
   'settings.email': 'E-Mail-Adresse',
   'settings.timeZone': 'Zeitzone',
   'settings.useZone': 'Zeitzone dieses Geräts verwenden: {zone}',
+  'settings.model': 'Modell für neue Nachrichten',
+  'settings.siteModel': 'Wie die Site es vorgibt',
   'settings.saved': 'Gespeichert.',
   'settings.security': 'Sicherheit',
   'settings.password': 'Passwort ändern',

@@ -30,6 +30,8 @@ export const account = {
   'settings.email': 'Email address',
   'settings.timeZone': 'Time zone',
   'settings.useZone': 'Use this device’s time zone: {zone}',
+  'settings.model': 'Model for new messages',
+  'settings.siteModel': 'As the site decides',
   'settings.saved': 'Saved.',
   'settings.security': 'Security',
   'settings.password': 'Change password',
