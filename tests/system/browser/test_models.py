@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import PROFILE, log_in, opened
-from tests.browser.steps import answers, send
 from tests.harness import Stack, running_stack
 from tests.llm.dialect_servers import KEY, Anthropic, Chat, ModelServer, Script, running
 from tests.needs import BROWSER, INTERFACE, require
+from tests.system.browser.conftest import PROFILE, log_in, opened
+from tests.system.browser.steps import answers, send
 
 pytestmark = pytest.mark.browser
 TITLE = Script(text=("Colours",))
