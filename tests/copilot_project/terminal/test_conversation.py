@@ -278,6 +278,14 @@ def test_a_message_makes_a_session_and_a_turn_with_a_key() -> None:
     assert len(set(ids)) == 2
 
 
+def test_the_model_that_was_named_goes_with_every_message() -> None:
+    with serving(Script(chunks=answer("Hi"))) as script, api.open_client(script.url, "secret") as client:
+        for model in ("far/big", ""):
+            screen = Screen(io.StringIO(), io.StringIO())
+            TerminalConversation(client, SESSION, model=model, make_screen=lambda: screen).ask("hello")  # noqa: B023
+    assert [body.get("model") for _, _, body in script.seen] == ["far/big", None]
+
+
 def test_a_refusal_is_said_in_the_sites_words_and_the_talk_goes_on() -> None:
     refusal = {"error": {"code": "budget", "message": "Over budget.", "hint": "Wait until tomorrow."}}
     lines, said = iter(["", "hello", "quit"]), list[str]()
