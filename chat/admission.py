@@ -17,7 +17,7 @@ from durable import plain_sql
 
 # Opens a session for an input in one statement: see docs/decisions/hot-statements.md.
 LIVE = "status IN ('queued', 'running', 'waiting')"  # in the order of the partial indexes
-OPEN = f"""
+OPEN = f"""\
 UPDATE chat_session
 SET active_at = {{now}},
     next_seq = next_seq + CASE WHEN EXISTS (SELECT 1 FROM chat_turn WHERE session_id = %s AND {LIVE}) THEN 0 ELSE 2 END

@@ -33,7 +33,7 @@ NO_RESULT = {
 
 
 # Messages and the steps of their turns in one statement: see docs/decisions/hot-statements.md.
-READ = """
+READ = """\
 SELECT m.seq, m.role, m.turn_id, m.steered_step, m.text, m.context, m.attachments, m.created_at, t.note, t.kind,
        s.number, s.parts, s.carry
 FROM chat_message m
