@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from django.db.backends.sqlite3 import base
+from django.db.backends.sqlite3 import base, features
 
 from durable import limits
 
@@ -66,8 +66,14 @@ def identify(path: str) -> File | None:
 spares = ConnectionPool()
 
 
+class DatabaseFeatures(features.DatabaseFeatures):
+    minimum_database_version = (3, 35)  # the first with UPDATE … RETURNING
+
+
 class DatabaseWrapper(base.DatabaseWrapper):
     """Return connections to the pool on close, and reuse them on connect."""
+
+    features_class = DatabaseFeatures
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> sqlite3.Connection:
         made: sqlite3.Connection = spares.take(self._path) or super().get_new_connection(conn_params)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import DatabaseError, transaction
+from django.db import DatabaseError, NotSupportedError, transaction
 
 from durable import limits
 from durable.sqlite.base import ConnectionPool, DatabaseWrapper
@@ -176,3 +176,12 @@ def test_a_transaction_that_fails_leaves_nothing_behind() -> None:
         raise RuntimeError
     transaction.get_connection().close()
     assert not User.objects.filter(username="half").exists()
+
+
+def test_an_sqlite_without_returning_is_refused_by_its_version(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = open_database(path)
+    monkeypatch.setattr(DatabaseWrapper, "get_database_version", lambda self: (3, 34, 1))
+    with pytest.raises(NotSupportedError, match=r"SQLite 3\.35 or later is required"):
+        database.check_database_version_supported()  # once per process, at the first connection
