@@ -89,7 +89,7 @@ class Runtime:
         try:
             if self.pauses.hold(model, job_id):
                 return  # a sweep pokes it again after the pause
-            if self._room_in_queue(model) <= 0:
+            if self._room_in_queue(model.queue) <= 0:
                 self._has_backlog = True
                 leave_to_sweep(model, job_id)
                 return
@@ -385,15 +385,15 @@ class Runtime:
         kinds = [model for model in self._served() if model not in self._seen.idle_models]
         random.shuffle(kinds)  # they share the threads fairly
         for model in kinds:
-            room -= self._sweep_one(model, min(room, self._room_in_queue(model)))
-        self._has_backlog = room <= 0 or any(self._room_in_queue(model) <= 0 for model in kinds)
+            room -= self._sweep_one(model, room)
+        self._has_backlog = room <= 0 or any(self._room_in_queue(queue) <= 0 for queue in self.queue_limits)
 
-    def _room_in_queue(self, model: type[Job]) -> int:
-        """Return how many more jobs of its queue may run here: each queue of a worker leaves the others their room."""
-        if model.queue not in self.queue_limits:
+    def _room_in_queue(self, queue: str) -> int:
+        """Return how many more jobs of a queue may run here: each queue of a worker leaves the others their room."""
+        if queue not in self.queue_limits:
             return limits.SWEEP_BATCH
-        running = sum(lease.model.queue == model.queue for lease in self.held())
-        return self.queue_limits[model.queue] - running
+        running = sum(lease.model.queue == queue for lease in self.held())
+        return self.queue_limits[queue] - running
 
     def _room(self) -> int:
         free = min(self.free_threads(), limits.SWEEP_BATCH)
@@ -458,6 +458,7 @@ class Runtime:
     def _sweep_one(self, model: type[Job], room: int) -> int:
         """Sweep one job model; return how many jobs were poked."""
         try:
+            room = min(room, self._room_in_queue(model.queue))
             found = jobs.sweep(model, held=self._held_by_pause(model), at_most=room)
             self._poke_all(model, found)
         except (DatabaseError, InterfaceError) as error:  # one job model must not delay the others

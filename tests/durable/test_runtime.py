@@ -429,7 +429,7 @@ def test_a_kind_of_job_that_cannot_be_swept_does_not_keep_the_others_waiting(
 def test_a_queue_of_a_worker_that_has_several_takes_no_more_than_its_share(runtime: Runtime) -> None:
     runtime.queue_limits = {"chores": 2, "elsewhere": 5}
     holding(runtime, queue())
-    assert runtime._room_in_queue(Chore) == 1
+    assert runtime._room_in_queue(Chore.queue) == 1
     _, held = holding(runtime, queue())
     left, ran = queue(poked_at=timezone.now()), []
     runtime.run(Chore, left.pk, lambda lease: ran.append(lease))
