@@ -41,6 +41,7 @@ REACHED_THROUGH_THEM = {
     "llm/model_call.py": "llm.client, on the background loop",
     "llm/transport.py": "llm.client, on the background loop",
     "llm/offline/server.py": "a server for tests and for machines without a model",
+    "llm/management/commands/offline_model.py": "starts that server, on a socket that is open already",
 }
 THREADS_TO_LOOP = frozenset({"llm/client.py", "llm/transport.py"})
 
