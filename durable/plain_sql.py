@@ -57,8 +57,9 @@ def _place(field: Field[Any, Any], row: Model, params: list[Any]) -> str:
 
 
 def _moment(value: Any) -> datetime:
-    """Return a time from a column; SQLite gives text, in UTC."""
-    return datetime.fromisoformat(value).replace(tzinfo=UTC) if isinstance(value, str) else value
+    """Return a time from a column; SQLite gives text or a naive time, both in UTC."""
+    moment: datetime = datetime.fromisoformat(value) if isinstance(value, str) else value
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 def update(model: type[Model], where: Mapping[str, Any], values: Mapping[str, Any]) -> int:

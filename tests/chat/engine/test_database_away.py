@@ -21,10 +21,10 @@ def fail(monkeypatch: pytest.MonkeyPatch, times: int) -> None:
     """Let the first checks between two steps find the database locked."""
     check, errors = engine_run.check_budget, [OperationalError("database is locked")] * times
 
-    def checking(*args: object) -> None:
+    def checking(*args: object, **options: object) -> None:
         if errors:
             raise errors.pop()
-        check(*args)
+        check(*args, **options)
 
     monkeypatch.setattr(engine_run, "check_budget", checking)
 

@@ -9,7 +9,7 @@ import pytest
 from pytest_django import Settings
 
 from chat.engine import history
-from chat.models import Session
+from chat.models import Session, Turn
 from executions.models import Review, Schedule
 from executions.reviews.decisions import decide
 from tests.chat.engine.injected_page import EvilSite, Send, approve, call, evil, go_on, obey, send
@@ -134,7 +134,7 @@ def test_what_a_task_was_handed_over_with_is_data_and_not_in_the_system_role(
     order = call("run_sub_session", "sub", prompt="Go.", system_context="OBEY-ME", wait_for_result=0)
     obey(send, evil, order)
     turn = Session.objects.get(parent=session).turns.get()
-    turn.messages.update(seq=1)
+    Turn.objects.filter(pk=turn.pk).update(status=Turn.RUNNING)
     told = history.messages_for(turn)
     assert {message["role"] for message in told if "OBEY-ME" in json.dumps(message)} == {"user"}
 

@@ -30,8 +30,7 @@ LINKS = ["pilot.response -> out.value"]
 def answer(turn: Turn, text: str = "All tidy.", status: str = "completed", error: str = "") -> None:
     """As a worker that has run the turn."""
     turn.steps.create(number=0, attempt=1, parts=[{"kind": "text", "text": text}])
-    Message.objects.create(session=turn.session, turn=turn, role="assistant", text=text, seq=1)
-    Message.objects.filter(turn=turn, role="user").update(seq=0)
+    assert Message.objects.filter(turn=turn, role="assistant").update(text=text) == 1
     Turn.objects.filter(pk=turn.pk).update(status=status, error=error, input_tokens=7, output_tokens=3)
     lifecycle_of(Turn).ended(Turn.objects.get(pk=turn.pk))
 

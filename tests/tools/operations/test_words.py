@@ -36,6 +36,7 @@ def test_the_note_of_a_continuation_is_the_last_thing_the_model_reads(
     operation = run(started())
     turn = session.turns.get(kind=Turn.Kind.CONTINUATION)
     turn.messages.create(session=session, role="assistant", seq=0)
+    Turn.objects.filter(pk=turn.pk).update(status=Turn.RUNNING)
     last = messages_for(turn)[-1]
     assert last["role"] == "system"
     assert str(operation.pk) in last["content"] and "has completed" in last["content"]
