@@ -6,6 +6,7 @@ consumer timeout, and while it waited no other worker could take it (docs/decisi
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from celery import bootsteps, signals
@@ -13,6 +14,8 @@ from celery.worker import state
 
 from durable import limits
 from durable.fork_safe import PerProcess
+
+logger = logging.getLogger(__name__)
 
 
 def threads(consumer: Any) -> int:
@@ -61,7 +64,7 @@ class Backpressure(bootsteps.StartStopStep):
         """Acknowledge a message; first stop consuming if it takes the last free thread."""
         if self._consumes() and free_threads(self.consumer) <= 1:
             self._pause()
-        request.acknowledge()
+        acknowledge_now(request)
 
     def task_ended(self) -> None:
         """Check again shortly: Celery frees the thread only after this signal."""
@@ -94,6 +97,17 @@ class Backpressure(bootsteps.StartStopStep):
         own = own_queue_name(self.consumer.hostname)
         chosen = self.consumer.app.amqp.queues.consume_from
         return {name: queue for name, queue in chosen.items() if name != own}
+
+
+def acknowledge_now(request: Any) -> None:
+    """Acknowledge a message on the consumer's thread, which received it.
+
+    Celery's own `acknowledge` leaves it to the next iteration of the event loop. For a message that arrived outside of
+    a poll, such as the first after a start, that iteration may be seconds away.
+    """
+    if not request.acknowledged:
+        request.message.ack_log_error(logger, request.connection_errors)
+        request.acknowledged = True
 
 
 def own_queue_name(hostname: str) -> str:
