@@ -36,6 +36,7 @@ TAGS = {
     "hooks": "Addresses that start an agent when another service calls them.",
     "keys": "API keys.",
     "me": "Your profile.",
+    "models": "The language models that you may pick.",
     "operations": "Long-running tool calls.",
     "reviews": "Questions that wait for your decision.",
     "schedules": "Agents that run by the clock.",
