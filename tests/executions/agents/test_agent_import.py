@@ -291,7 +291,7 @@ def deep(levels: int) -> Any:
         (agent([node("n", "Note", text=1e300)]), NotAGraph, "64 bits"),
         (agent([node("n", "Note", text=deep(200))]), NotAGraph, "nested deeper than 100"),
         (agent([node("n", "Note", text=deep(5_000))]), NotAGraph, "nested deeper than 100"),
-        (agent([node("n", "Note", text={1: 2})]), NotAGraph, "no text"),
+        (agent([node("n", "Note", text={1: 2})]), NotAGraph, "which is not text"),
         (agent([node("n", "Note", text=object())]), NotAGraph, "no JSON form"),
         (agent([{"id": ["a"]}]), NotAGraph, "nodes[0].id is a list"),
         (agent([{"id": str(n)} for n in range(10_000)]), GraphTooLarge, "10,000 nodes; at most 2,000"),
