@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 from pathlib import Path
 
 import pytest
@@ -18,8 +19,17 @@ FILES = sorted(Path(tools.catalog.__path__[0]).glob("[!_]*.py"))
 def test_every_tool_says_what_it_reads_and_when_it_is_held(path: Path) -> None:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "tool":
-            said = {keyword.arg for keyword in node.keywords}
+            said = {name for keyword in node.keywords for name in names_said(keyword, path.stem)}
             assert {"reads", "holds"} <= said, f"{path.name}:{node.lineno} says {said}"
+
+
+def names_said(keyword: ast.keyword, module: str) -> set[str]:
+    """Return the name of a keyword, or those that `**shared` stands for in a module of the catalog."""
+    if keyword.arg is not None:
+        return {keyword.arg}
+    return set(
+        eval(ast.unparse(keyword.value), vars(importlib.import_module(f"{tools.catalog.__name__}.{module}")))
+    )
 
 
 def test_every_block_that_is_not_pure_says_what_it_reads_and_what_leaves() -> None:
