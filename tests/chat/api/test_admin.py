@@ -91,7 +91,7 @@ def test_requeueing_puts_an_ended_input_in_again(operator: Client, send: Callabl
     act(operator, "turn", "requeue", failed.pk)
     fresh = Turn.objects.exclude(pk=failed.pk).get()
     assert fresh.status == "queued"
-    assert fresh.messages.get().text == "once more"
+    assert fresh.messages.get(role=Message.Role.USER).text == "once more"
     assert str(fresh.pk) in LogEntry.objects.get().change_message
 
 
