@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -165,6 +166,7 @@ def _anthropic_endpoint() -> list[Endpoint]:
     ]
 
 
+@lru_cache(maxsize=8)  # of an address that is right; endpoints() is called many times for each message
 def _check_address(url: str, setting: str) -> None:
     if not is_address(url):
         raise BadModelRequest(
