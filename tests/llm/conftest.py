@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 from pytest_django import Settings
@@ -14,7 +15,9 @@ from llm.types import StreamReset
 from tests.offline_server import OfflineServer
 
 KEY = "sk-test-canary-0123456789"
-FAST = Policy(backoff_seconds=0.001, backoff_cap_seconds=0.002, idle_seconds=0.4, connect_seconds=2.0)
+# Connecting to this machine never waits for the other side, only for a turn on a busy one: its limit may be long.
+FAST = Policy(backoff_seconds=0.001, backoff_cap_seconds=0.002, idle_seconds=0.4, connect_seconds=60.0)
+PATIENT = replace(FAST, idle_seconds=60.0)  # for servers that never fall silent
 
 
 @pytest.fixture(scope="session")

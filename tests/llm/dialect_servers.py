@@ -192,6 +192,11 @@ def running(protocol: Protocol) -> Iterator[ModelServer]:
             model.asked.append(Asked(path=self.path, headers=headers, body={}))
             model._send(self, 200, "application/json", json.dumps({"data": rows}).encode(), {})
 
+        def end_headers(self) -> None:
+            if self.close_connection:  # a client that is not told may send its next request on it
+                self.send_header("connection", "close")
+            super().end_headers()
+
         def log_message(self, format: str, *args: object) -> None:
             """Quiet."""
 

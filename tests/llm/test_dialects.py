@@ -37,7 +37,7 @@ from llm import (
     Usage,
 )
 from llm.carry import CARRY, VOLATILE, Carry
-from tests.llm.conftest import FAST, Asked, wait_for
+from tests.llm.conftest import PATIENT, Asked, wait_for
 from tests.llm.dialect_servers import KEY, OPAQUE, PROTOCOLS, Fault, ModelServer, Script, need, running
 
 ADD = ToolSpec(
@@ -79,7 +79,7 @@ def ask(
     server: ModelServer, messages: list[Message] | None = None, **fields: Any
 ) -> tuple[Completion, Asked]:
     asked = Asked(
-        model=fields.pop("model", MODEL[server.protocol.name]), policy=fields.pop("policy", FAST), **fields
+        model=fields.pop("model", MODEL[server.protocol.name]), policy=fields.pop("policy", PATIENT), **fields
     )
     if messages is not None:
         asked.request = replace(asked.request, messages=messages)
@@ -396,7 +396,7 @@ def test_an_error_that_keeps_coming_inside_the_stream_ends_as_unavailable(server
     server.faults = [Fault(error_event_at=1, error=PASSING[server.protocol.name], times=9)]
     with pytest.raises(ModelUnavailable):
         ask(server)
-    assert len(server.asked) == FAST.tries
+    assert len(server.asked) == PATIENT.tries
 
 
 def test_a_lasting_error_inside_the_stream_is_not_tried_again(server: ModelServer) -> None:
@@ -442,7 +442,7 @@ def test_a_stream_that_always_breaks_is_given_up(server: ModelServer) -> None:
 def test_a_silent_server_is_given_up(server: ModelServer, place: int) -> None:
     server.faults = [Fault(hang_at=place, times=99)]
     with pytest.raises(ModelIdle):
-        ask(server, policy=replace(FAST, idle_seconds=0.15))
+        ask(server, policy=replace(PATIENT, idle_seconds=0.15))
 
 
 @pytest.mark.parametrize(
@@ -485,7 +485,7 @@ def test_a_server_of_another_protocol_is_an_error_that_says_so(server: ModelServ
 def test_cancel_closes_the_request_at_once_and_nothing_follows(server: ModelServer) -> None:
     server.play(Script(text=tuple(f"{n} " for n in range(500))))
     server.pause = 0.01
-    asked, cancelled = Asked(model=MODEL[server.protocol.name]), StopSignal()
+    asked, cancelled = Asked(model=MODEL[server.protocol.name], policy=PATIENT), StopSignal()
     outcome: list[BaseException] = []
 
     def run() -> None:
