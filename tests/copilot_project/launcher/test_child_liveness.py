@@ -56,7 +56,8 @@ def test_a_process_that_was_stopped_is_replaced_and_that_is_said(
     os.kill(first, signal.SIGSTOP)
     assert supervisor.wait(lambda: child.starts == 2, seconds=120)
     assert not is_alive(first)
-    assert said[0].startswith("worker has not responded for 2 s")
+    seconds = ("2 s", "3 s")  # a check of a supervisor that is late itself may add up to a second
+    assert said[0].startswith(tuple(f"worker has not responded for {silent}" for silent in seconds))
     assert "killed by SIGKILL" in said[1]
 
 

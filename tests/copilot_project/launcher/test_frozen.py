@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -101,5 +102,5 @@ def test_the_supervisor_said_what_it_did(system: System) -> None:
     stop(system)
     assert system.process.stdout is not None
     said = system.process.stdout.read()
-    assert "turns has not responded for 5 s; replacing it" in said
-    assert "web has not responded for 5 s; replacing it" in said
+    for name in ("turns", "web"):  # a check of a supervisor that is late itself may add up to a second
+        assert re.search(rf"^{name} has not responded for [56] s; replacing it$", said, re.MULTILINE), said
