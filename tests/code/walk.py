@@ -93,7 +93,7 @@ async def converse(recorder: Recorder) -> None:
     from durable import limits
 
     settings.ALLOWED_HOSTS = ["testserver"]
-    limits.STATUS_CHECK_SECONDS = SECONDS  # profiled code is slow: no reader may ask whether a silent turn still runs
+    limits.STATUS_CHECK_SECONDS = SECONDS  # profiled code is slow: a reader need not ask after a silent turn
     client = AsyncClient()
     user = await sync_to_async(User.objects.create_user)("walker")
     await client.aforce_login(user)
