@@ -356,13 +356,13 @@ class Runtime:
             self._poke_what_fits()
 
     def _sweep_at_its_pace(self) -> None:
-        """Sweep in every round while there is work; at rest rarely, or when a neighbour has died."""
-        if not (self._pace.wants_sweep() or self.held() or self._misses_neighbour()):
+        """Sweep in every round while there is work; at rest rarely, or when a process of another worker has died."""
+        if not (self._pace.wants_sweep() or self.held() or self._sees_dead_process()):
             return
         self._sweep()
         self._pace.swept(at_rest=self._seen.at_rest and not self.held())
 
-    def _misses_neighbour(self) -> bool:
+    def _sees_dead_process(self) -> bool:
         """Return whether a worker on this machine has died since the last sweep, without asking the database."""
         return bool(self._dead_processes(self._seen))
 
