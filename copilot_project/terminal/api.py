@@ -83,10 +83,11 @@ def request(client: httpx.Client, method: str, path: str, **options: Any) -> htt
 
 
 def refusal(answer: httpx.Response) -> SiteRefused:
-    """Return the error in the response, or its status if it has none."""
+    """Return the error in the response, with the problem of each field, or its status if it has none."""
     try:
         error = answer.json()["error"]
-        text = " ".join(str(error[part]) for part in ("message", "hint") if error.get(part))
+        fields = [str(problem) for problems in (error.get("fields") or {}).values() for problem in problems]
+        text = " ".join([*(str(error[part]) for part in ("message", "hint") if error.get(part)), *fields])
     except (ValueError, KeyError, TypeError, AttributeError):
         text = f"The site answered {answer.status_code} {answer.reason_phrase}."
     return SiteRefused(answer.status_code, clean(text))

@@ -294,6 +294,19 @@ def test_a_refusal_is_said_in_the_sites_words_and_the_talk_goes_on() -> None:
     assert said == ["Over budget. Wait until tomorrow."]
 
 
+def test_a_refused_field_is_explained() -> None:
+    problem = "This model does not exist here."
+    refusal = {
+        "error": {"code": "invalid", "message": "Please correct: model.", "fields": {"model": [problem]}}
+    }
+    with (
+        serving(Script(refuse=(400, refusal))) as script,
+        api.open_client(script.url, "key") as client,
+        pytest.raises(SiteRefused, match=f"Please correct: model. {problem}"),
+    ):
+        TerminalConversation(client, SESSION, model="far/none").ask("hello")
+
+
 def test_an_answer_that_is_not_ours_is_told_by_its_status() -> None:
     strange = Script(refuse=(502, {"unexpected": 1}))
     with (
