@@ -37,8 +37,10 @@ NAMES = {
     "idle": "what ./copilot up costs while nobody uses it",
     "growth": "what a turn costs as history grows",
     "scale": "sweep, POST, claim, end and list with a million turns, against an empty system",
+    "peers": "first word and processor time beside Chainlit, LangGraph and the AI SDK, which it installs",
 }
 STANDALONE = {"llm_parse"}  # prints its own figures and takes no size
+ON_REQUEST = {"peers"}  # installs packages
 SECONDS = 1_800
 STOP_SECONDS = 60
 
@@ -76,7 +78,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def chosen(size: Size) -> list[str]:
-    return [name for name in NAMES if size is Size.FULL or name not in STANDALONE]
+    return [
+        name for name in NAMES if name not in ON_REQUEST and (size is Size.FULL or name not in STANDALONE)
+    ]
 
 
 def run(name: str, size: Size, kept: Path) -> bool:

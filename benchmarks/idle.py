@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import subprocess
@@ -13,13 +12,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.side_by_side import Report, Size, at_most
+from benchmarks.side_by_side import Report, Size, at_most, cpu_seconds
 from benchmarks.startup import STOP_SECONDS, own_environment, wait_for_ready
 from tests.harness import ROOT, Stack
 
 TITLE = "a minute of rest, some seconds after the `Ready` line; everything is installed and built already"
 SETTLE_SECONDS = 15.0  # for what is loaded after the start
-TICKS = os.sysconf("SC_CLK_TCK")
 MEGABYTE = 1024
 MAX_CPU_PERCENT, MAX_MEGABYTES, MAX_PROCESSES = 1.0, 300.0, 6.0
 COUNTED = "BENCH_STATEMENTS"  # the file that grows by one byte with each statement, in whichever process
@@ -112,11 +110,6 @@ def with_descendants(pid: int) -> list[int]:
         for child in (task / "children").read_text().split():
             found += with_descendants(int(child))
     return found
-
-
-def cpu_seconds(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS  # in user mode and in the kernel
 
 
 def proportional_megabytes(pid: int) -> float:

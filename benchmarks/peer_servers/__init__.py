@@ -1,0 +1,1 @@
+"""Small chats on other people's frameworks, the model they ask and the load they get, for benchmarks/peers.py."""
