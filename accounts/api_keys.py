@@ -14,7 +14,7 @@ from accounts.limits import API_KEY_USE_NOTE_SECONDS, MAX_API_KEYS_PER_USER
 from accounts.models import ApiKey, User
 from accounts.tokens import hash_token, new_token
 from durable import plain_sql
-from durable.transactions import in_transaction
+from durable.database import in_transaction
 
 PREFIX_BYTES = 4
 SHAPE = re.compile(r"rk_[0-9a-f]{8}_[A-Za-z0-9_-]{43}")

@@ -19,7 +19,7 @@ from django.db.models import F, Sum
 from accounts.models import LedgerEntry, SpentHour, User
 from durable import plain_sql
 from durable.clock import current_time
-from durable.transactions import in_transaction
+from durable.database import in_transaction
 
 SMALLEST = Decimal("0.000001")
 LARGEST = Decimal("99999999.999999")

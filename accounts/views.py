@@ -37,7 +37,7 @@ from accounts.client_address import client_network
 from accounts.errors import TooManyAttempts
 from accounts.models import User
 from accounts.tokens import redeem_login_link
-from durable.transactions import in_transaction
+from durable.database import in_transaction
 
 MODEL_BACKEND = "django.contrib.auth.backends.ModelBackend"
 

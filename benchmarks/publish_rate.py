@@ -17,7 +17,7 @@ from chat.events import ProseDelta
 from chat.protocol import Framed
 from durable import event_log
 from durable.emitter import Emitter
-from durable.events import START
+from durable.event_log import START
 from durable.ids import new_id
 from durable.writer import writer
 from tests.harness import ROOT, Stack

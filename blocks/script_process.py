@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from blocks.schema import JSON, Object
-from durable.connections import outside_wait
+from durable.database import outside_wait
 
 GRACE_SECONDS = 5.0  # a busy machine starts processes late; the CPU limit is the real one
 # The child sets its limits before it reads the job.

@@ -9,7 +9,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from typing import Protocol
 
 from boundary.errors import HostNotFound, TooSlow
-from durable.connections import outside_wait
+from durable.database import outside_wait
 
 Address = IPv4Address | IPv6Address
 

@@ -33,7 +33,7 @@ from boundary.errors import (
 from boundary.pinned_connections import Deadline, PinnedBackend
 from boundary.policy import NetworkPolicy, policy_from_settings
 from boundary.urls import Target, join_url, parse_url
-from durable.connections import outside_wait
+from durable.database import outside_wait
 
 log = structlog.get_logger(__name__)
 

@@ -22,9 +22,9 @@ from typing import Any
 from boundary import limits
 from boundary.errors import ParserBusy, ParserCrashed, ParserStopped, UnreadableContent
 from boundary.parsers.server import CHUNK, ORDER
-from durable.connections import outside_wait
-from durable.fork_safe import PerProcess
-from durable.work_context import current_owner
+from durable.database import outside_wait
+from durable.per_process import PerProcess
+from durable.tracing import current_owner
 
 log = logging.getLogger(__name__)
 ROOT = Path(__file__).resolve().parent.parent

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from typing import Any, NamedTuple
 
 from django.conf import settings
@@ -13,7 +15,11 @@ from django.db.models.functions import Coalesce
 
 from accounts.models import User
 from chat.models import Message, Session, Turn, TurnWait
-from durable import plain_sql
+from durable import cancellation, jobs, plain_sql
+from durable.database import after_commit, retry_database
+from durable.lease import Lease
+from durable.publisher import poke
+from durable.stop_signal import StopReason
 
 # Opens a session for an input in one statement: see docs/decisions/hot-statements.md.
 LIVE = "status IN ('queued', 'running', 'waiting')"  # in the order of the partial indexes
@@ -198,3 +204,40 @@ def open_for_input(session: Session) -> OpenedSession | None:
         return None
     next_seq, is_busy, live = found
     return OpenedSession(None if is_busy else next_seq - 2, live)
+
+
+GOES_ON_ELSEWHERE = (StopReason.LOST, StopReason.HAND_OVER)
+
+
+@contextmanager
+def waiting(turn: Turn, lease: Lease, *, key: str, job_id: uuid.UUID | None) -> Iterator[None]:
+    """Free the turn's slot among its user's running turns inside the block, first of all for what it waits for.
+
+    Otherwise a user with one slot could never have a turn that waits for another. After the wait the turn goes on
+    at once, so for a while one more may run than the limit says. The row is kept if another attempt continues the
+    wait.
+    """
+    record = partial(
+        TurnWait.objects.update_or_create,
+        key=key,
+        defaults={"turn": turn, "attempt": lease.attempt, "job_id": job_id},
+    )
+    lease.commit(record)
+    for turn_id in next_up(turn.session):
+        poke(Turn, turn_id)
+    try:
+        yield
+    finally:
+        if lease.stop.reason not in GOES_ON_ELSEWHERE:
+            over = TurnWait.objects.filter(key=key, attempt=lease.attempt)
+            retry_database(over.delete, seconds=lease.seconds)
+
+
+def stop_awaited(turn: Turn) -> None:
+    """Stop the turns that an ending turn waits for. Inside the transaction that ends it."""
+    awaited = list(turn.waits.values_list("job_id", flat=True))
+    for job_id in awaited:
+        if job_id and jobs.request_cancel(Turn, job_id):
+            after_commit(cancellation.broadcast, job_id)
+    if awaited:
+        turn.waits.all().delete()

@@ -15,7 +15,7 @@ from urllib.parse import unquote_to_bytes
 from django.http import Http404
 
 from chat.sessions import Owner
-from durable.refusals import InvalidFields
+from durable.errors import InvalidFields
 from workspace import files
 from workspace.models import WorkspaceFile
 

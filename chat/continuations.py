@@ -8,10 +8,10 @@ from typing import Any
 from boundary import taint
 from chat import model_choice, turns
 from chat.models import Session, Turn
-from chat.operation_events import client_id_of
 from chat.outside_content import mark
+from chat.turn_log import client_id_of
 from durable import client_push
-from durable.after_commit import after_commit
+from durable.database import after_commit
 from tools import registry
 from tools.base import Reads
 from tools.models import Operation

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-from durable.refusals import Refusal
+from durable.errors import Refusal
 
 
 class SessionBusy(Refusal):

@@ -7,11 +7,11 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from chat import admission, notifications, turn_log, waits
+from chat import admission, notifications, turn_log
 from chat.models import Turn
 from chat.signals import turn_ended
 from durable.lifecycle import Lifecycle, NewAttempt, NotAdmitted
-from durable.poke import poke
+from durable.publisher import poke
 
 
 class TurnLifecycle(Lifecycle[Turn]):
@@ -46,7 +46,7 @@ class TurnLifecycle(Lifecycle[Turn]):
     def ended(self, job: Turn) -> None:
         """Stop the turns it waited for, queue its webhooks, and let other packages change their rows."""
         if job.may_have_waits:
-            waits.stop_awaited(job)
+            admission.stop_awaited(job)
         notifications.announce_end(job)
         turn_ended.send(sender=Turn, turn=job)
 

@@ -6,7 +6,7 @@ from accounts.groups import group_names
 from accounts.models import User
 from chat.errors import NoModelForYou
 from chat.models import Session, Turn
-from durable.refusals import InvalidFields
+from durable.errors import InvalidFields
 from llm import offers
 from llm.endpoint_rows import refresh_if_old
 from llm.offers import ModelNotOffered, OfferedModel

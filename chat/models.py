@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import models, transaction
 from django.db.models import F, Q
 
-from chat import fold
+from chat import protocol
 from durable.clock import CreatedAtField
 from durable.ids import new_id
 from durable.models import Cause, Job
@@ -363,4 +363,4 @@ class Step(models.Model):
 
     @property
     def text(self) -> str:
-        return fold.text_of(self.parts)
+        return protocol.text_of(self.parts)

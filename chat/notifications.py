@@ -10,7 +10,7 @@ from django.conf import settings
 from chat import limits, turn_log
 from chat.models import Session, Turn
 from durable import client_push
-from durable.after_commit import after_commit
+from durable.database import after_commit
 from webhooks.deliveries import announce
 from webhooks.events import EventType
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import transaction
 
-from chat import operation_events, turn_log
+from chat import turn_log
 from chat.events import (
     ApprovalAsked,
     ProseEnded,
@@ -23,11 +23,10 @@ from chat.events import (
     TurnEvent,
     prose_deltas,
 )
-from chat.fold import tool_input
 from chat.models import Message, Step, Turn
-from chat.protocol import Framed
+from chat.protocol import Framed, tool_input
 from durable import event_log
-from durable.events import START, Position
+from durable.event_log import START, Position
 from executions.models import Review
 from tools.approvals import review_id_in
 from tools.models import Operation, ToolCall, calls_of
@@ -147,7 +146,7 @@ def answer_parts(
     decisions: Mapping[str, ReviewOutcome],
 ) -> list[dict[str, Any]]:
     """Return the parts of a turn's UIMessage, equal to what a reader of its stream ends with."""
-    parts = operation_events.cause_parts(cause)
+    parts = turn_log.cause_parts(cause)
     for step in steps:
         parts.append({"type": "step-start"})
         parts += [steer_part(message) for message in steers.get(step.number, [])]

@@ -13,12 +13,12 @@ from django.db.models import Q, QuerySet
 from django.http import Http404
 
 from accounts.models import User
-from chat import limits, notifications, turns, waits
+from chat import admission, limits, notifications, turns
 from chat.models import Session, Turn
 from chat.sub_sessions import callbacks
 from durable import event_log, plain_sql
+from durable.database import in_transaction
 from durable.models import EventPage
-from durable.transactions import in_transaction
 from tools import limits as tools_limits
 from tools.models import Operation, ToolCall
 from tools.operations.cancellation import stop_all as stop_operations
@@ -135,7 +135,7 @@ def change(
 def delete(session: Session) -> None:
     """Stop what runs in the session and delete it with everything in it."""
     for turn in session.turns.filter(status__in=Turn.LIVE):
-        waits.stop_awaited(turn)
+        admission.stop_awaited(turn)
         turns.stop(turn)
     stop_operations(session.pk)
     waiting = callbacks.who_waits_for(session)

@@ -14,7 +14,7 @@ from celery import shared_task, signals
 import llm
 from chat import engine, limits, titles
 from chat.models import Turn
-from durable.fork_safe import PerProcess
+from durable.per_process import PerProcess
 from durable.runtime import runtime
 from tools import limits as tools_limits
 from tools import registry

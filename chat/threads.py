@@ -10,7 +10,7 @@ from typing import ParamSpec, TypeVar
 from channels.db import DatabaseSyncToAsync
 
 from chat import limits
-from durable.fork_safe import PerProcess
+from durable.per_process import PerProcess
 
 P = ParamSpec("P")
 T = TypeVar("T")

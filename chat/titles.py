@@ -13,8 +13,8 @@ from accounts.ledger import charge_answer
 from chat import limits, notifications
 from chat.models import Message, Session
 from durable import limits as durable_limits
+from durable.database import in_transaction
 from durable.publisher import publish
-from durable.transactions import in_transaction
 from llm.types import Completion, Request
 
 logger = logging.getLogger(__name__)

@@ -1,19 +1,24 @@
-"""Opening and closing of a turn's log, so that every reader sees one `start`, closed parts and one `finish`."""
+"""Events that the engine adds around the model's: a turn's opening and closing, and its operations.
+
+Every reader sees one `start`, closed parts and one `finish`.
+"""
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
 from django.db.models import QuerySet
 
-from chat import fold, operation_events
+from chat import limits, protocol
 from chat.events import (
     Absorbed,
     AttemptStarted,
     FilesSeen,
     FinishReason,
+    OperationUpdate,
     Prose,
     ProseEnded,
     StepFinished,
@@ -26,11 +31,11 @@ from chat.events import (
     TurnStarted,
 )
 from chat.models import Attempt, Turn
-from chat.protocol import Framed, is_hint
+from chat.protocol import Framed, chunk, is_hint
 from durable import event_log, plain_sql, storable
-from durable.events import START, LoggedEvent, Position
+from durable.event_log import START, LoggedEvent, Position
 from durable.lifecycle import NewAttempt
-from tools.models import ToolCall, calls_of
+from tools.models import Operation, ToolCall, calls_of
 
 SENTENCES = {
     "budget": "The budget is used up, so the answer stops here. Continue when the budget allows it.",
@@ -69,13 +74,13 @@ def open_attempt(turn: Turn, attempt: NewAttempt) -> None:
             events.append(AttemptStarted(turn.attempt, 0))
     else:
         events = [AttemptStarted(turn.attempt, first_step)]
-    event_log.store(turn.pk, attempt.emitter.open([Framed(event) for event in events]))
+    attempt.open_log([Framed(event) for event in events])
 
 
 def opening_events(turn: Turn) -> list[TurnEvent]:
     """Return the first events of every reader; the answer of a steering message is that of the absorbing turn."""
     answer = turn if turn.absorbed_by is None else turn.absorbed_by
-    return [TurnStarted(str(answer.answer_id), metadata(turn)), *operation_events.cause_events(turn)]
+    return [TurnStarted(str(answer.answer_id), metadata(turn)), *cause_events(turn)]
 
 
 def number_messages(turn: Turn) -> None:
@@ -153,12 +158,12 @@ def close_unowned(turn: Turn) -> None:
     else:
         event_log.fence(turn.pk, turn.attempt)  # first: events its worker still writes are refused
     rescued = [] if after == START else rescue(turn, after)
-    shown = fold.shown_by(entry.body for entry in rescued)
+    shown = protocol.shown_by(entry.body for entry in rescued)
     event_log.drop_open(turn.pk)
     if rescued:
         event_log.store(turn.pk, rescued)
         after = rescued[-1].at
-    kept = storable.nearest_json(fold.cut_off(shown.parts, not_made(turn)))
+    kept = storable.nearest_json(protocol.cut_off(shown.parts, not_made(turn)))
     if kept:
         turn.steps.create(number=turn.steps.count(), attempt=rescued[-1].at.attempt, parts=kept, whole=False)
     events += cut_calls(kept)
@@ -204,13 +209,13 @@ def not_made(turn: Turn) -> str:
     )
 
 
-def cut_calls(parts: Iterable[fold.Part]) -> list[TurnEvent]:
+def cut_calls(parts: Iterable[protocol.Part]) -> list[TurnEvent]:
     """Return the end events of the calls in a step that was cut off."""
     return [event for part in parts if "cut" in part for event in cut_call(part)]
 
 
-def cut_call(part: fold.Part) -> list[TurnEvent]:
-    arguments = fold.tool_input(part["arguments"])
+def cut_call(part: protocol.Part) -> list[TurnEvent]:
+    arguments = protocol.tool_input(part["arguments"])
     return [ToolInputReady(part["id"], part["name"], arguments), ToolFailed(part["id"], part["cut"])]
 
 
@@ -248,4 +253,46 @@ def entries(attempt: int, after: Position, events: Sequence[TurnEvent]) -> list[
 def answer_text(turn: Turn) -> str:
     """Return the plain text of a turn's answer, for lists and search."""
     steps = turn.steps.values_list("parts", flat=True)
-    return "".join(fold.text_of(parts) for parts in steps)
+    return "".join(protocol.text_of(parts) for parts in steps)
+
+
+CLIENT_ID = "operation:"  # prefix of the client_id of the continuation turn of an operation
+
+
+def client_id_of(operation: Operation) -> str:
+    return f"{CLIENT_ID}{operation.pk}"
+
+
+def progress_event(operation: Operation, *, transient: bool) -> OperationUpdate:
+    """Return the operation's state as an event; a transient one is not part of the answer."""
+    message = operation.answer()["message"] if operation.is_terminal else operation.message
+    return OperationUpdate(
+        operation_id=str(operation.pk),
+        tool=operation.tool_name,
+        status=operation.status,
+        progress=operation.progress,
+        message=str(message)[: limits.MAX_OPERATION_MESSAGE_CHARACTERS],
+        transient=transient,
+    )
+
+
+def causes(turns: Sequence[Turn]) -> dict[uuid.UUID, Operation]:
+    """Return the operation that caused each continuation turn, by turn, with one query."""
+    wanted = {
+        uuid.UUID(turn.client_id.removeprefix(CLIENT_ID)): turn.pk
+        for turn in turns
+        if turn.kind == turn.Kind.CONTINUATION and turn.client_id and turn.client_id.startswith(CLIENT_ID)
+    }
+    if not wanted:
+        return {}
+    return {wanted[operation.pk]: operation for operation in Operation.objects.filter(pk__in=wanted)}
+
+
+def cause_events(turn: Turn) -> list[OperationUpdate]:
+    """Return the end of the operation that caused the turn as its first event, if one did."""
+    return [progress_event(operation, transient=False) for operation in causes([turn]).values()]
+
+
+def cause_parts(operation: Operation | None) -> list[dict[str, Any]]:
+    """Return the same as parts of the fetched message."""
+    return [] if operation is None else [chunk(progress_event(operation, transient=False))]

@@ -18,12 +18,12 @@ from boundary import taint
 from chat import admission, limits, model_choice, notifications, outside_content
 from chat.errors import NothingToRetry, NotQueued, SessionBusy, TooManyTurns
 from chat.models import Message, Session, Turn
-from durable import cancellation, fault_isolation, plain_sql
+from durable import cancellation, database, plain_sql
 from durable import limits as durable_limits
 from durable.cancellation import CancelAnswer
+from durable.database import in_transaction
 from durable.models import Job
-from durable.poke import poke
-from durable.transactions import in_transaction
+from durable.publisher import poke
 from llm.endpoint_rows import refresh_if_old
 
 
@@ -192,7 +192,7 @@ def stop_interrupted(
         status=Turn.QUEUED, interrupts__status__in=Turn.ACTIVE, interrupts__cancel_requested_at=None
     )
     ids = list(waiting.values_list("interrupts_id", flat=True)[: durable_limits.SWEEP_BATCH])
-    fault_isolation.run_each(
+    database.run_each(
         ids, lambda turn_id: cancellation.stop(Turn, turn_id), what="Stopping an interrupted turn"
     )
 

@@ -1,6 +1,6 @@
 """Every error of the API in one form: {"error": {"code", "message", "hint"?, "fields"?}}.
 
-Packages raise a Refusal (durable/refusals.py), views also DRF's own APIException. `handle` is DRF's exception
+Packages raise a Refusal (durable/errors.py), views also DRF's own APIException. `handle` is DRF's exception
 handler; the handlers of errors outside DRF's views are in web/pages.py and answer in the same form.
 """
 
@@ -31,7 +31,7 @@ from copilot_project.web.http_errors import (
     RefusedRequest,
     Unavailable,
 )
-from durable.refusals import InvalidFields, NotFound, Refusal
+from durable.errors import InvalidFields, NotFound, Refusal
 
 log = logging.getLogger(__name__)
 

@@ -406,7 +406,7 @@ SPECTACULAR_SETTINGS = {
         "ExecutionSourceEnum": "executions.models.execution.Execution.Source",
         "ExecutionStatusEnum": "executions.models.status.PublicStatus",
         "CredentialKindEnum": "executions.models.credential.StoredCredential.Kind",
-        "JobStatusEnum": "durable.status_field.STATUSES",
+        "JobStatusEnum": "durable.models.STATUSES",
         "SessionStatusEnum": ["idle", "queued", "running"],
         "TurnKindEnum": "chat.models.Turn.Kind",
     },

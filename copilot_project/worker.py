@@ -20,7 +20,7 @@ from celery.utils.nodenames import default_nodename, host_format
 from copilot_project import limits
 from copilot_project.celery import app
 from durable import liveness
-from durable.connections import use_own_connection
+from durable.database import use_own_connection
 from durable.runtime import runtime
 from tools.operations import completion_stream
 

@@ -12,10 +12,10 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from durable import pauses, stream_consumer, sweep_broadcast, worker_state
+from durable import pauses, stream_consumer, sweep, worker_state
 from durable.admin_actions import ActionsMixin, ago, asks_first
 from durable.admin_rows import GeneratedRows, PermanentRows, shown
-from durable.after_commit import after_commit
+from durable.database import after_commit
 from durable.models import ParkedEntry, Pause, WorkerBeat
 from durable.redis import RedisError
 
@@ -118,7 +118,7 @@ class WorkerAdmin(PermanentRows, ActionsMixin, admin.ModelAdmin):  # type: ignor
         for worker in chosen:
             WorkerBeat.objects.filter(pk=worker.pk).update(drain_requested_at=timezone.now())
             self.log_change(request, worker, "Drained.")
-        after_commit(sweep_broadcast.broadcast)
+        after_commit(sweep.broadcast)
         self.message_user(request, f"{len(chosen)} asked to drain; each obeys within a second or two.")
 
     @admin.action(description="Take up work again", permissions=["change"])
@@ -127,7 +127,7 @@ class WorkerAdmin(PermanentRows, ActionsMixin, admin.ModelAdmin):  # type: ignor
         for worker in chosen:
             WorkerBeat.objects.filter(pk=worker.pk).update(drain_requested_at=None)
             self.log_change(request, worker, "Taken up again.")
-        after_commit(sweep_broadcast.broadcast)
+        after_commit(sweep.broadcast)
         self.message_user(request, f"{len(chosen)} take up work again.")
 
     @admin.action(description="Forget: it will not come back", permissions=["change"])

@@ -17,7 +17,7 @@ from durable import cancellation, jobs
 from durable.admin_actions import ActionsMixin, ago, asks_first
 from durable.models import Job
 from durable.pauses import has_user
-from durable.poke import poke
+from durable.publisher import poke
 
 AGES = {
     "minute": ("older than a minute", timedelta(minutes=1)),

@@ -10,8 +10,8 @@ from django.contrib import admin, messages
 from django.db.models import Model
 from django.http import HttpRequest
 
+from durable.errors import Refusal
 from durable.redaction import redact
-from durable.refusals import Refusal
 
 SHOWN_CHARACTERS = 20_000
 Row = TypeVar("Row", bound=Model)

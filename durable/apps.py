@@ -5,7 +5,7 @@ import os
 from django.apps import AppConfig
 from django.db.models.signals import post_delete, post_save
 
-from durable.fork_safe import leave_connections_behind
+from durable.per_process import leave_connections_behind
 
 
 class DurableConfig(AppConfig):

@@ -13,7 +13,7 @@ from celery import bootsteps, signals
 from celery.worker import state
 
 from durable import limits
-from durable.fork_safe import PerProcess
+from durable.per_process import PerProcess
 
 logger = logging.getLogger(__name__)
 

@@ -14,8 +14,7 @@ from typing import Any
 from channels.layers import get_channel_layer
 
 from durable import limits
-from durable.event_loop import background_loop
-from durable.fork_safe import PerProcess
+from durable.per_process import PerProcess, background_loop
 from durable.redis import RedisError
 
 logger = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from durable.fork_safe import PerProcess
+from durable.per_process import PerProcess
 
 
 class Clock(Protocol):

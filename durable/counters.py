@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from durable.event_loop import submit
 from durable.limits import TALLY_FORGET_SECONDS, TALLY_KEEP_SECONDS, TALLY_SPAN_SECONDS
+from durable.per_process import submit
 from durable.redis import RedisError, answer, async_client, client, key
 
 logger = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from durable import event_log, limits
 from durable.errors import LeaseLost
-from durable.events import Event, LoggedEvent, Position, one_line
+from durable.event_log import Event, LoggedEvent, Position, one_line
 
 
 class UnsealedEvent:

@@ -1,17 +1,118 @@
-"""A job's event log: a Redis stream in front of the pages in the database."""
+"""A job's event log: events at their positions, in a Redis stream in front of the pages in the database."""
 
 from __future__ import annotations
 
+import json
 import uuid
-from collections.abc import Sequence
-from typing import Any
+import zlib
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
 from django.conf import settings
 
 from durable import limits, plain_sql
-from durable.events import START, LoggedEvent, Position, pack, standing, unpack
+from durable.hub import News, loop_hub
 from durable.models import EventPage
 from durable.redis import RedisError, answer, async_client, client, key
+
+
+class Position(NamedTuple):
+    """The position of an event: attempt first, so that a stale attempt sorts before its successor."""
+
+    attempt: int
+    seq: int
+
+    def __str__(self) -> str:
+        return f"{self.attempt}-{self.seq}"
+
+    @classmethod
+    def parse(cls, text: str) -> Position:
+        """Read `attempt-seq`; raises ValueError on anything else."""
+        attempt, dash, seq = text.partition("-")
+        if not (dash and attempt.isascii() and attempt.isdecimal() and seq.isascii() and seq.isdecimal()):
+            raise ValueError(f"{text!r} is not a position. It looks like 1-42, as the id of an event.")
+        if len(attempt) > 9 or len(seq) > 12:
+            raise ValueError(f"{text[:40]!r} is not a position of this log.")
+        return cls(int(attempt), int(seq))
+
+
+START = Position(0, 0)
+
+
+class Event(Protocol):
+    """An event of a job; chat defines a closed union of them."""
+
+    def encode(self) -> str:
+        """Return the event as one line of JSON."""
+        ...
+
+    def merge(self, later: Event) -> Event | None:
+        """Return this event merged with a later one, or None if the two must stay apart."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedEvent:
+    """One event at its position.
+
+    `after` is the last valid entry before it. A reader that has seen `after` has missed nothing valid; whatever lies
+    between the two is void (an aborted try) or transient.
+    """
+
+    at: Position
+    after: Position
+    body: str
+
+    def line(self) -> str:
+        return f"{self.at} {self.after} {self.body}"
+
+    @classmethod
+    def read(cls, line: str) -> LoggedEvent:
+        at, after, body = line.split(" ", 2)
+        return cls(Position.parse(at), Position.parse(after), body)
+
+
+def pack(entries: Iterable[LoggedEvent]) -> bytes:
+    """Encode entries as the bytes of an EventPage."""
+    return zlib.compress("\n".join(entry.line() for entry in entries).encode(), 1)
+
+
+def unpack(data: bytes) -> list[LoggedEvent]:
+    text = zlib.decompress(data).decode()
+    return [LoggedEvent.read(line) for line in text.split("\n")] if text else []
+
+
+def standing(entries: Sequence[LoggedEvent]) -> list[LoggedEvent]:
+    """Drop the entries that later ones have voided, so that an aborted try never shows."""
+    kept: list[LoggedEvent] = []
+    for entry in entries:
+        while kept and kept[-1].at > entry.after:
+            kept.pop()
+        kept.append(entry)
+    return kept
+
+
+_encode = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
+
+
+def encode(chunk: object) -> str:
+    """Return compact JSON on one line."""
+    return _encode(chunk)
+
+
+def one_line(body: str) -> str:
+    """Return JSON that every transport can carry: no line breaks, no lone surrogates."""
+    if "\n" in body:
+        body = body.replace("\n", " ")
+    if body.isascii():
+        return body
+    try:
+        body.encode()
+    except UnicodeEncodeError:
+        return body.encode(errors="backslashreplace").decode()  # which is how JSON escapes it, too
+    return body
 
 
 def stream_key(job_id: uuid.UUID) -> str:
@@ -100,11 +201,22 @@ def tail(job_id: uuid.UUID, after: Position) -> list[LoggedEvent]:
     return [_entry(row) for row in rows]
 
 
-async def read_page(job_id: uuid.UUID, after: Position) -> list[LoggedEvent]:
-    """Return the next page of entries in Redis after a position."""
-    page = async_client().xrange(stream_key(job_id), min=f"({after}", count=limits.LOG_PAGE)
-    rows: Any = await answer(page)
-    return [_entry(row) for row in rows]
+def watching(job_id: uuid.UUID, news: News) -> AbstractAsyncContextManager[None]:
+    """Receive the announcements of a job's events inside the block; `parse_news` reads them."""
+    return loop_hub().watching(stream_key(job_id), news)
+
+
+async def read(job_id: uuid.UUID, after: Position) -> list[LoggedEvent]:
+    """Return the valid entries in Redis after a position; raises RedisError or OSError while it is down."""
+    entries: list[LoggedEvent] = []
+    is_full = True
+    while is_full:
+        page = async_client().xrange(stream_key(job_id), min=f"({after}", count=limits.LOG_PAGE)
+        rows: Any = await answer(page)
+        entries += [_entry(row) for row in rows]
+        is_full = len(rows) == limits.LOG_PAGE
+        after = entries[-1].at if rows else after
+    return standing(entries)
 
 
 def _entry(row: Any) -> LoggedEvent:

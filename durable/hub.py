@@ -13,7 +13,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from durable import limits
-from durable.event_loop import submit
+from durable.per_process import submit
 from durable.redis import RedisAway, RedisError, answer, async_connection, key
 
 logger = logging.getLogger(__name__)

@@ -14,15 +14,14 @@ from django.db import IntegrityError
 from django.db.models import Case, F, PositiveIntegerField, Q, QuerySet, Value, When
 from django.db.models.functions import Coalesce, Greatest
 
-from durable import event_log, fault_isolation, limits, plain_sql
-from durable.after_commit import after_commit
+from durable import database, event_log, limits, plain_sql
 from durable.clock import DatabaseClock, database_time
-from durable.events import START
+from durable.database import after_commit, bounded, in_transaction
+from durable.event_log import START
 from durable.lease import INTERNAL_ERROR, Lease, unclosed
 from durable.lifecycle import NotAdmitted, lifecycle_of
 from durable.models import Cause, Job
 from durable.stop_signal import StopReason
-from durable.transactions import bounded, in_transaction
 
 logger = logging.getLogger(__name__)
 
@@ -286,7 +285,7 @@ def sweep(model: type[Job], *, held: Q | None = None, at_most: int = limits.SWEE
     Those poked longest ago come first, so that jobs that cannot start do not block others. Jobs matching `held` are
     skipped.
     """
-    fault_isolation.try_one(lambda: give_up(model), what=f"Giving up {model.__name__}s")
+    database.try_one(lambda: give_up(model), what=f"Giving up {model.__name__}s")
     if at_most <= 0:
         return []
     waiting = to_poke(model) if held is None else to_poke(model).exclude(held)
@@ -323,7 +322,7 @@ def give_up(model: type[Job]) -> None:
         else:
             end_unowned(model, job_id, past_saving, status=model.FAILED, reason="worker_lost")
 
-    fault_isolation.run_each(found, give_up_one, what=f"Giving up a {model.__name__}")
+    database.run_each(found, give_up_one, what=f"Giving up a {model.__name__}")
 
 
 def end_unclaimable(model: type[Job], job_id: uuid.UUID) -> bool:
@@ -400,7 +399,7 @@ def end_unowned(
     try:
         return _end_and_close(model, job_id, condition, **columns, **said)
     except Exception as fault:  # raised by lifecycle hooks, which read outside content
-        if not fault_isolation.is_fault(fault):
+        if not database.is_fault(fault):
             raise
         logger.exception(
             "A job could not be closed; it is ended without its closing", extra={"job_id": str(job_id)}

@@ -15,15 +15,15 @@ from typing import Any, Generic, TypeVar
 from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
 from django.utils import timezone
 
-from durable import crashpoints, event_log, fault_isolation, plain_sql, storable, tracing
+from durable import crashpoints, database, event_log, plain_sql, storable, tracing
+from durable.database import retry_database
 from durable.emitter import Emitter
 from durable.errors import HandOver, JobCancelled, JobTimedOut, LeaseLost
-from durable.events import Event, LoggedEvent, Position
-from durable.fork_safe import PerProcess
+from durable.event_log import Event, LoggedEvent, Position
 from durable.lifecycle import lifecycle_of
 from durable.models import Cause, Job
+from durable.per_process import PerProcess
 from durable.stop_signal import StopReason, StopSignal
-from durable.transactions import retry_database
 from durable.writer import writer
 
 T = TypeVar("T")
@@ -92,6 +92,10 @@ class Lease:
         """Return the database's time: its answer at the claim plus the time since."""
         return self.claimed_at + timedelta(seconds=time.monotonic() - self._claimed)
 
+    def open_log(self, events: Sequence[Event]) -> None:
+        """Store the first events of this attempt, inside the claim's transaction; they are sent after its commit."""
+        event_log.store(self.job_id, self.emitter.open(events))
+
     def check(self) -> None:
         """Raise if this attempt must stop. Call it between units of work."""
         if self._is_lost:
@@ -130,7 +134,7 @@ class Lease:
             try:
                 retry_database(once.run, seconds=self.seconds)
             except (OperationalError, InterfaceError) as error:
-                if not fault_isolation.may_pass(error):
+                if not database.may_pass(error):
                     raise
                 raise self._lost() from error  # in doubt: whatever happened, this attempt cannot continue
             except Exception:
@@ -225,7 +229,7 @@ class Lease:
                 logger.error("A job could not be closed with its end", exc_info=failed.__cause__)
                 self._end(work, events, **changes, **end | {"error": unclosed(end["error"])})
         except Exception as failure:
-            if fault_isolation.is_fault(failure):
+            if database.is_fault(failure):
                 self.unsaved_end = (status, reason)
             raise
 
@@ -252,7 +256,7 @@ class Lease:
         event_log.nudge(self.job_id)
         ended = self._ended_job or retry_database(self._read, seconds=self.seconds)
         follow_up = partial(self.lifecycle.after_end, ended)
-        fault_isolation.try_one(follow_up, what="What follows the end of a job", item=self.job_id)
+        database.try_one(follow_up, what="What follows the end of a job", item=self.job_id)
 
     def _close(self, columns: dict[str, Any]) -> None:
         try:
@@ -261,7 +265,7 @@ class Lease:
             self.lifecycle.ended(ended)
             self._ended_job = ended
         except Exception as error:
-            if fault_isolation.is_fault(error):
+            if database.is_fault(error):
                 raise CloseFailed from error
             raise
 

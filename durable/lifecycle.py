@@ -6,12 +6,12 @@ Models are rows and know no use case. The app that owns a job model registers it
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from django.db.models import QuerySet
 
-from durable.emitter import Emitter
-from durable.events import Position
+from durable.event_log import Event, Position
 from durable.models import Cause, Job
 
 J = TypeVar("J", bound=Job)
@@ -26,8 +26,7 @@ class NewAttempt(Protocol):
     @property
     def after(self) -> Position: ...
 
-    @property
-    def emitter(self) -> Emitter: ...
+    def open_log(self, events: Sequence[Event]) -> None: ...
 
 
 class NotAdmitted(Exception):

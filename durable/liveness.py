@@ -17,7 +17,7 @@ from typing import Any
 from django.conf import settings
 
 from durable import limits
-from durable.fork_safe import PerProcess
+from durable.per_process import PerProcess
 from durable.redis import RedisError, client, key
 
 SIGN_FD = "COPILOT_SIGN_FD"

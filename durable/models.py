@@ -1,15 +1,80 @@
-"""The abstract job row, event pages, worker heartbeats, pauses and parked stream entries."""
+"""The abstract job row with its status column, event pages, worker heartbeats, pauses and parked stream entries."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+import re
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from django.db import models
+from django.db.models import Q, lookups
 
-from durable import status_field, tracing
+from durable import tracing
 from durable.clock import Clock, CreatedAtField, DatabaseClock
 from durable.ids import new_id
-from durable.status_field import StatusField, job_indexes, live_of
+
+STATUSES = ("queued", "running", "waiting", "completed", "failed", "cancelled")
+TERMINAL = frozenset({"completed", "failed", "cancelled"})
+PLAIN = re.compile(r"[A-Za-z_]+")
+
+if TYPE_CHECKING:
+    StatusColumn = models.CharField[str, str]
+else:
+    StatusColumn = models.CharField
+
+
+def live_of(statuses: Iterable[str], terminal: Collection[str]) -> tuple[str, ...]:
+    """Return the statuses of work that has not ended, in their own order: partial indexes compare it."""
+    return tuple(str(status) for status in statuses if status not in terminal)
+
+
+def job_indexes(live: Sequence[str]) -> list[models.Index]:
+    """Return the indexes every job table has: live jobs for sweeps and counts, owned ones, ended ones by time."""
+    return [
+        models.Index(
+            fields=["status", "queued_at"],
+            condition=Q(status__in=live),
+            name="%(app_label)s_%(class)s_live",
+        ),
+        models.Index(fields=["owner"], condition=~Q(owner=""), name="%(app_label)s_%(class)s_own"),
+        models.Index(
+            fields=["ended_at"], condition=Q(ended_at__isnull=False), name="%(app_label)s_%(class)s_end"
+        ),
+    ]
+
+
+class StatusField(StatusColumn):
+    """A CharField whose values appear in SQL conditions as literals.
+
+    A database uses a partial index only if it can prove that the condition of the query implies that of the index.
+    SQLite cannot prove it from bound parameters of an IN, PostgreSQL not in a generic plan of a prepared statement.
+    """
+
+    def deconstruct(self) -> Any:
+        """Appear as a CharField in migrations."""
+        name, _, args, kwargs = super().deconstruct()
+        return name, "django.db.models.CharField", args, kwargs
+
+
+class Literal(lookups.Lookup):
+    """Write plain identifiers into the SQL instead of binding them; anything else is bound as usual."""
+
+    def process_rhs(self, compiler: Any, connection: Any) -> Any:
+        sql, params = super().process_rhs(compiler, connection)
+        words = [param for param in params if isinstance(param, str) and PLAIN.fullmatch(param)]
+        if not self.rhs_is_direct_value() or len(words) != len(params):
+            return sql, params
+        return sql % tuple(f"'{word}'" for word in words), []
+
+
+@StatusField.register_lookup
+class StatusExact(Literal, lookups.Exact):
+    """`status = 'queued'`."""
+
+
+@StatusField.register_lookup
+class StatusIn(Literal, lookups.In):
+    """`status IN ('queued', 'running', 'waiting')`."""
 
 
 class Cause(models.TextChoices):
@@ -58,8 +123,8 @@ class Job(models.Model):
     COMPLETED: ClassVar[str] = "completed"
     CANCELLED: ClassVar[str] = "cancelled"
     FAILED: ClassVar[str] = "failed"
-    TERMINAL: ClassVar[frozenset[str]] = status_field.TERMINAL
-    LIVE: ClassVar[tuple[str, ...]] = live_of(status_field.STATUSES, status_field.TERMINAL)
+    TERMINAL: ClassVar[frozenset[str]] = TERMINAL
+    LIVE: ClassVar[tuple[str, ...]] = live_of(STATUSES, TERMINAL)
 
     clock: ClassVar[Clock] = DatabaseClock()
     reads_with: ClassVar[tuple[str, ...]] = ()  # related rows every attempt needs, read together with it
@@ -68,7 +133,7 @@ class Job(models.Model):
 
     class Meta:
         abstract = True
-        indexes = job_indexes(live_of(status_field.STATUSES, status_field.TERMINAL))
+        indexes = job_indexes(live_of(STATUSES, TERMINAL))
 
     def __str__(self) -> str:
         return f"{type(self).__name__} {self.pk}"

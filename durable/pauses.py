@@ -8,8 +8,8 @@ from typing import Any
 
 from django.db.models import Q
 
-from durable import sweep_broadcast
-from durable.after_commit import after_commit
+from durable import sweep
+from durable.database import after_commit
 from durable.models import Job, Pause
 
 
@@ -54,7 +54,7 @@ def resume(kind: str, name: str) -> bool:
 
 def changed(**kwargs: Any) -> None:
     """Tell the workers that a pause was made or removed, also in the admin: at rest they sweep rarely."""
-    after_commit(sweep_broadcast.broadcast)
+    after_commit(sweep.broadcast)
 
 
 def has_user(model: type[Job]) -> bool:

@@ -1,4 +1,4 @@
-"""Send Celery messages with a short timeout, and no more than the workers of a queue can take."""
+"""Celery messages that are sent without waiting long; first of all pokes, which name a job to claim."""
 
 from __future__ import annotations
 
@@ -6,17 +6,20 @@ import enum
 import logging
 import threading
 import time
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from celery import current_app
+from django.db import DatabaseError, InterfaceError
 from kombu import Producer, Queue
 from kombu.exceptions import OperationalError as BrokerDown
 
 from durable import limits
-from durable.connections import give_way
-from durable.fork_safe import PerProcess
+from durable.database import give_way
+from durable.models import Job
+from durable.per_process import PerProcess
 
 logger = logging.getLogger(__name__)
 
@@ -185,3 +188,30 @@ class CircuitBreaker:
     @property
     def _has_place(self) -> bool:
         return self._in_flight < self._calls_at_once
+
+
+def poke(model: type[Job], job_id: uuid.UUID) -> bool:
+    """Send a poke without waiting long; return False if it was not sent; a sweep sends it again."""
+    if send_poke(model, job_id) is Delivery.TAKEN:
+        return True
+    leave_to_sweep(model, job_id)
+    return False
+
+
+def send_poke(model: type[Job], job_id: uuid.UUID) -> Delivery:
+    """Send a poke, unless enough of them wait in the queue already."""
+    return publish(
+        model.task_name,
+        queue=model.queue,
+        args=[str(job_id)],
+        lifetime=limits.POKE_LIFETIME_SECONDS,
+        at_most=limits.MAX_WAITING_POKES,
+    )
+
+
+def leave_to_sweep(model: type[Job], job_id: uuid.UUID) -> None:
+    """Clear the recorded poke, so that the next sweep does not wait for its effect."""
+    try:
+        model._default_manager.filter(pk=job_id, poked_at__isnull=False).update(poked_at=None)
+    except (DatabaseError, InterfaceError) as error:
+        logger.warning("A job that was not poked waits a little longer for a sweep: %s", error)

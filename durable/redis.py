@@ -17,7 +17,7 @@ from redis.exceptions import RedisError, ResponseError
 from redis.retry import Retry
 
 from durable import limits
-from durable.fork_safe import PerProcess
+from durable.per_process import PerProcess
 
 __all__ = [
     "PREFIX",

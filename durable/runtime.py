@@ -19,31 +19,18 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError, close_old_connections, connection
 from django.db.models import Q
 
-from durable import (
-    cancellation,
-    counters,
-    fault_isolation,
-    jobs,
-    limits,
-    liveness,
-    process_identity,
-    sweep_broadcast,
-    tracing,
-)
-from durable.connections import use_own_connection
+from durable import cancellation, counters, database, jobs, limits, liveness, process_identity, sweep, tracing
+from durable.database import bounded, in_transaction, use_own_connection
 from durable.errors import HandOver, LeaseLost
-from durable.fork_safe import PerProcess
 from durable.lease import Lease
 from durable.models import Job, WorkerBeat
 from durable.pauses import Pauses, has_user
-from durable.poke import leave_to_sweep, poke, send_poke
-from durable.publisher import Delivery, senders
+from durable.per_process import PerProcess
+from durable.publisher import Delivery, leave_to_sweep, poke, send_poke, senders
 from durable.signals import swept
 from durable.stop_signal import StopReason
-from durable.sweep_pace import SweepPace
-from durable.sweep_state import SweepState, WorkerSeen
-from durable.transactions import bounded, in_transaction
-from durable.work_context import acting_for, working_on
+from durable.sweep import SweepPace, SweepState, WorkerSeen
+from durable.tracing import acting_for, working_on
 
 logger = logging.getLogger(__name__)
 
@@ -114,7 +101,7 @@ class Runtime:
         try:
             lease = jobs.claim(model, job_id, owner=self.owner)
         except Exception as error:  # raised by lifecycle hooks, which read outside content
-            if not fault_isolation.is_fault(error):
+            if not database.is_fault(error):
                 raise
             logger.exception("A job could not be claimed", extra={"job_id": str(job_id)})
             if self._failed_again(job_id) >= limits.CLAIM_TRIES:
@@ -157,7 +144,7 @@ class Runtime:
         try:
             runner(lease)
         except Exception as error:
-            if lease.unsaved_end is None or not fault_isolation.is_fault(error):
+            if lease.unsaved_end is None or not database.is_fault(error):
                 raise
             logger.exception("The end of a job could not be written; it is ended with its bare columns")
             lease.end_plainly()
@@ -210,7 +197,7 @@ class Runtime:
         )
         threading.Thread(target=self._report_liveness, name="liveness", daemon=True).start()
         cancellation.listen(self.cancel)
-        sweep_broadcast.listen(self._pace.hurry)
+        sweep.listen(self._pace.hurry)
 
     def start_threads(self) -> None:
         with self._lock:
@@ -307,7 +294,7 @@ class Runtime:
             WorkerBeat.objects.create(name=self.owner, **values)
             gone = Job.clock.after(-limits.WORKER_FORGET_SECONDS)
             WorkerBeat.objects.filter(seen_at__lt=gone).delete()
-            sweep_broadcast.broadcast()  # the others have to know this process before they can see it die
+            sweep.broadcast()  # the others have to know this process before they can see it die
 
     def _by_model(self) -> dict[type[Job], list[Lease]]:
         grouped: dict[type[Job], list[Lease]] = {}
@@ -318,18 +305,18 @@ class Runtime:
     def _sweep(self) -> None:
         """Check held jobs for cancel requests that were not broadcast, and poke abandoned jobs."""
         close_old_connections()
-        fault_isolation.run_each(
+        database.run_each(
             self._by_model().items(), lambda held: self._look_at(*held), what="Looking at held jobs"
         )
         self._seen = SweepState()
-        fault_isolation.try_one(self._read_state, what="Reading what there is to sweep")
-        fault_isolation.try_one(
+        database.try_one(self._read_state, what="Reading what there is to sweep")
+        database.try_one(
             lambda: self._apply_operator_requests(self._seen), what="Reading the requests of operators"
         )
-        fault_isolation.try_one(
+        database.try_one(
             lambda: self._free_jobs_of_dead_processes(self._seen), what="Freeing the jobs of dead workers"
         )
-        fault_isolation.try_one(
+        database.try_one(
             lambda: self._record_silent_workers(self._seen), what="Recording that a worker elsewhere is dead"
         )
         if not self.draining.is_set():

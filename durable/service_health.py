@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from durable.event_loop import submit
 from durable.limits import HEALTH_FORGET_SECONDS
+from durable.per_process import submit
 from durable.redis import RedisError, answer, async_client, client, key
 
 logger = logging.getLogger(__name__)

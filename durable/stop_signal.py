@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import enum
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from durable.per_process import background_loop
 
 logger = logging.getLogger(__name__)
 
@@ -41,6 +45,24 @@ class StopSignal:
                 callback()
             except Exception:  # the other callbacks must run anyway
                 logger.exception("A callback of a stop signal failed")
+
+    @contextmanager
+    def set_after(self, seconds: float, reason: StopReason) -> Iterator[None]:
+        """Set the signal when the block has taken `seconds`."""
+        loop = background_loop()
+        timers: list[asyncio.TimerHandle] = []
+
+        def start() -> None:
+            timers.append(loop.call_later(seconds, self.set, reason))
+
+        def cancel() -> None:
+            timers[0].cancel()
+
+        loop.call_soon_threadsafe(start)
+        try:
+            yield
+        finally:
+            loop.call_soon_threadsafe(cancel)
 
     def is_set(self) -> bool:
         return self._event.is_set()

@@ -1,16 +1,19 @@
-"""Spans for the configured tracer; no-ops without one.
+"""What a thread is working on: spans for the configured tracer, fields of its log lines, the user it works for.
 
-A span has a name, a kind, and attributes that are ids, counts and our own names, never what people wrote.
+A span has a name, a kind, and attributes that are ids, counts and our own names, never what people wrote. Without a
+tracer spans are no-ops.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, Protocol
+from types import MappingProxyType
+from typing import Any, Literal, Protocol
 
 Attribute = str | int | float | bool | tuple[str, ...]
 Attributes = Mapping[str, Attribute]
@@ -135,3 +138,43 @@ def close() -> None:
     """Export pending spans before the process ends, without waiting long."""
     if _tracer is not None:
         _tracer.close()
+
+
+NO_IDS: Mapping[str, Any] = MappingProxyType({})
+_current: ContextVar[Mapping[str, Any]] = ContextVar("log_context", default=NO_IDS)
+_owner: ContextVar[str] = ContextVar("acting_for", default="")
+
+
+@contextmanager
+def working_on(ids: Mapping[str, Any]) -> Iterator[None]:
+    """Add these ids to log lines inside the block, also in threads that copy the context."""
+    token = _current.set(MappingProxyType(dict(ids)))
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def carried(work: Callable[[], None]) -> Callable[[], None]:
+    """Return the function bound to the current ids and trace, for another thread."""
+    context = copy_context()
+    return lambda: context.run(work)
+
+
+def current_ids() -> Mapping[str, Any]:
+    return _current.get()
+
+
+@contextmanager
+def acting_for(owner: str) -> Iterator[None]:
+    """Work on behalf of an owner inside the block, also in threads that copy the context; "" is nobody."""
+    token = _owner.set(owner)
+    try:
+        yield
+    finally:
+        _owner.reset(token)
+
+
+def current_owner() -> str:
+    """Return the owner the current thread works for, or ""."""
+    return _owner.get()

@@ -14,11 +14,10 @@ from typing import TypeVar
 from django.db import InterfaceError, OperationalError
 
 from durable import limits
-from durable.connections import release
-from durable.event_log import stream_key
-from durable.hub import loop_hub, watch_in_background
+from durable.database import release, retry_database
+from durable.event_log import stream_key, watching
+from durable.hub import watch_in_background
 from durable.stop_signal import StopSignal
-from durable.transactions import retry_database
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -88,7 +87,7 @@ async def wait_on_loop(
 
     remove = stop.add_callback(wake) if stop else (lambda: None)
     try:
-        async with loop_hub().watching(stream_key(job_id), lambda payload: news.set()):
+        async with watching(job_id, lambda payload: news.set()):
             while True:
                 news.clear()
                 found = await _try(look)

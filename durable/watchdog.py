@@ -16,7 +16,7 @@ from kombu import Queue
 
 from durable import limits
 from durable.backpressure import free_threads, own_queue_name
-from durable.fork_safe import PerProcess
+from durable.per_process import PerProcess
 from durable.publisher import Delivery, publish
 from durable.runtime import runtime
 

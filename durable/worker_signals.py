@@ -11,7 +11,7 @@ from kombu import Exchange
 
 from durable import tracing, watchdog
 from durable.backpressure import free_threads, own_queue_name
-from durable.connections import check_concurrency, pool_size
+from durable.database import check_concurrency, pool_size
 from durable.runtime import runtime
 
 logger = logging.getLogger(__name__)

@@ -14,8 +14,8 @@ from hiredis import pack_command
 
 from durable import event_log, limits
 from durable.emitter import Emitter, UnsealedEvent
-from durable.events import Position
-from durable.fork_safe import PerProcess
+from durable.event_log import Position
+from durable.per_process import PerProcess
 from durable.redis import RedisAway, RedisError, ResponseError, connection
 
 logger = logging.getLogger(__name__)

@@ -22,9 +22,9 @@ from django.db.models import (
 from django.db.models.functions import Coalesce, RowNumber
 
 from accounts.models import User
-from durable.after_commit import after_commit
+from durable.database import after_commit
 from durable.pauses import Pauses
-from durable.poke import poke
+from durable.publisher import poke
 from executions import limits
 from executions.models import Execution
 from executions.models.status import STARTED, PublicStatus, has_public_status

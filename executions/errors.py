@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from http import HTTPStatus
 
-from durable.refusals import InvalidFields, NotFound, Refusal
+from durable.errors import InvalidFields, NotFound, Refusal
 
 
 class BadInputs(InvalidFields):

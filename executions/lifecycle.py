@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db.models import QuerySet
 
 from durable.lifecycle import Lifecycle
-from durable.poke import poke
+from durable.publisher import poke
 from executions import admission, notifications, signals
 from executions.models import Execution
 from executions.redaction import hide

@@ -5,9 +5,9 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
+from durable.database import in_transaction
 from durable.errors import IllegalMove
-from durable.poke import poke
-from durable.transactions import in_transaction
+from durable.publisher import poke
 from executions.models import Execution
 
 

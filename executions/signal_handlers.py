@@ -9,8 +9,8 @@ from typing import Any
 from django.db import DatabaseError, InterfaceError, connection
 from django.db.models.signals import post_delete
 
-from durable import fault_isolation
-from durable.after_commit import after_commit
+from durable import database
+from durable.database import after_commit
 from durable.signals import swept
 from executions.cancellation import stop_children
 from executions.models import Agent, Execution, Review, Schedule, Trigger
@@ -66,7 +66,7 @@ def sweep(queues: Collection[str], **kwargs: Any) -> None:
         return
     for work in WORK:
         try:
-            fault_isolation.try_one(work, what=f"The sweep {work.__name__}")
+            database.try_one(work, what=f"The sweep {work.__name__}")
         except (DatabaseError, InterfaceError) as error:
             logger.warning("The sweep %s could not reach the database: %s", work.__name__, error)
             if not connection.in_atomic_block:

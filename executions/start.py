@@ -12,9 +12,8 @@ from blocks.base import BlockType
 from blocks.ports import JSON
 from blocks.registry import get_registry
 from boundary import taint
-from durable.after_commit import after_commit
-from durable.poke import poke
-from durable.transactions import in_transaction
+from durable.database import after_commit, in_transaction
+from durable.publisher import poke
 from executions import limits, notifications, permissions
 from executions.errors import AgentsTooDeep, BlockDenied, CannotRun, TooManyExecutions
 from executions.graph import Graph, parse_graph

@@ -9,10 +9,9 @@ from typing import Any
 from django.db.models import F
 
 from durable import event_log
-from durable.after_commit import after_commit
-from durable.poke import poke
+from durable.database import after_commit, in_transaction
+from durable.publisher import poke
 from durable.stop_signal import StopSignal
-from durable.transactions import in_transaction
 from durable.wait import wait_for
 from executions import limits
 from executions.models import Execution

@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from durable import tracing
-from durable.connections import outside_wait
-from durable.event_loop import background_loop
+from durable.database import outside_wait
+from durable.per_process import background_loop
 from durable.stop_signal import StopSignal
 from llm import limits
 from llm.endpoint import Endpoint, origin_of

@@ -15,7 +15,7 @@ from typing import Any
 from django.apps import apps
 from django.db import DatabaseError
 
-from durable.after_commit import after_commit
+from durable.database import after_commit
 from durable.encryption import CannotUnseal, unseal
 from llm import limits
 from llm.endpoint import Endpoint

@@ -16,7 +16,7 @@ import httpx2
 import openai
 
 from durable import storable
-from durable.event_loop import background_loop
+from durable.per_process import background_loop
 from llm.dialects import DIALECTS
 from llm.dialects.base import Dialect
 from llm.endpoint import Endpoint

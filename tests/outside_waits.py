@@ -1,7 +1,7 @@
 """Every test also checks that the product holds no database connection while it reaches outside.
 
 Python tells of each socket that connects, each name that is looked up and each process that is started. Where product
-code does that on a thread with a database connection, outside of `durable.connections.outside_wait`, the test fails.
+code does that on a thread with a database connection, outside of `durable.database.outside_wait`, the test fails.
 Loaded by `-p` in pyproject.toml. An audit hook cannot be taken away again: it stays for the life of the process.
 """
 
@@ -32,7 +32,7 @@ def watch(event: str, args: tuple[Any, ...]) -> None:
 
 def holds_connection() -> bool:
     """Whether this thread has a database connection and did not say that it waits for the outside."""
-    ours = sys.modules.get("durable.connections")
+    ours = sys.modules.get("durable.database")
     return ours is not None and bool(ours._opened()) and not ours.in_outside_wait()
 
 

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 
 from durable.admin_jobs import AgeFilter, EndedFilter, JobActions, StuckFilter
 from durable.admin_rows import GeneratedRows, PermanentRows, ViewOnlyRows, shown
-from durable.poke import poke
+from durable.publisher import poke
 from tools.models import FeatureRequest, FeatureSupport, Operation, ToolCall, Understanding
 
 

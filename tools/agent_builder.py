@@ -18,7 +18,7 @@ import llm
 from accounts.errors import OverBudget
 from blocks.registry import get_registry
 from durable import crashpoints
-from durable.transactions import in_transaction
+from durable.database import in_transaction
 from executions import limits
 from executions.agents.agent_import import import_graph, name_of
 from executions.agents.agent_json import read_agent_json

@@ -26,7 +26,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from durable import storable
-from durable.refusals import Refusal
+from durable.errors import Refusal
 from tools import limits
 
 

@@ -19,7 +19,7 @@ from django.db import connections
 
 from boundary import taint
 from durable import tracing
-from durable.connections import release
+from durable.database import release
 from durable.errors import DurableError
 from durable.stop_signal import StopReason, StopSignal
 from tools import limits, output

@@ -8,11 +8,10 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from durable.after_commit import after_commit
 from durable.clock import current_time
+from durable.database import after_commit, in_transaction
 from durable.ids import new_id
-from durable.poke import poke
-from durable.transactions import in_transaction
+from durable.publisher import poke
 from webhooks import limits
 from webhooks.errors import EndpointDisabled, StillOnItsWay
 from webhooks.events import Data, EventType, event_id, payload

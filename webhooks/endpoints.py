@@ -16,7 +16,7 @@ from accounts.models import User
 from boundary.errors import BlockedReason, BlockedUrl
 from boundary.policy import policy_from_settings
 from boundary.urls import parse_url
-from durable.transactions import in_transaction
+from durable.database import in_transaction
 from webhooks import limits
 from webhooks.errors import TooManyEndpoints
 from webhooks.models import WebhookEndpoint

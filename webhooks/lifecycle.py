@@ -12,7 +12,7 @@ from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from durable.lifecycle import Lifecycle
-from durable.poke import poke
+from durable.publisher import poke
 from webhooks import limits
 from webhooks.models import WebhookDelivery, WebhookEndpoint
 

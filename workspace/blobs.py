@@ -22,8 +22,8 @@ from django.core.files.storage import FileSystemStorage, default_storage
 from django.db import transaction
 from django.utils import timezone
 
-from durable import fault_isolation
-from durable.connections import outside_wait
+from durable import database
+from durable.database import outside_wait
 from workspace import limits
 from workspace.errors import ContentGone, FileTooLarge, QuotaExceeded
 from workspace.media_types import HEAD_BYTES, detect
@@ -214,6 +214,4 @@ def purge_deleted(older_than_seconds: float = limits.LOOSE_BLOB_SECONDS) -> int:
     """Remove a batch of content left by deletions and interrupted uploads; return how many."""
     before = timezone.now() - timedelta(seconds=older_than_seconds)
     loose = LooseBlob.objects.filter(created_at__lte=before).order_by("created_at")[: limits.PURGE_BATCH]
-    return sum(
-        fault_isolation.run_each(loose, lambda row: remove_blob(row.blob), what="Removing a loose file")
-    )
+    return sum(database.run_each(loose, lambda row: remove_blob(row.blob), what="Removing a loose file"))

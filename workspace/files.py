@@ -14,7 +14,7 @@ from django.db.models import F, QuerySet, Value
 from django.db.models.functions import Left
 
 from durable import storable
-from durable.transactions import in_transaction
+from durable.database import in_transaction
 from workspace import blobs, limits, quotas
 from workspace.blobs import Content, StoredBlob, open_blob, release_blob, remove_blob, store_blob
 from workspace.errors import FileMissing, PathTaken

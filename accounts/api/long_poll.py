@@ -22,9 +22,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts import limits
-from durable.connections import release
+from durable.database import release
+from durable.errors import Refusal
 from durable.ids import new_id
-from durable.refusals import Refusal
 from durable.slot_limit import SlotLimit
 from durable.stop_signal import leaving
 from durable.wait import wait_on_loop

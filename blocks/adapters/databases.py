@@ -22,7 +22,7 @@ from blocks.adapters.sqlite_child import show, take, unique
 from blocks.ports import JSON, DatabaseAnswer, DatabaseQuery, PortError
 from blocks.script_process import ScriptStopped, run_script
 from blocks.support.statements import first_word
-from durable.connections import outside_wait
+from durable.database import outside_wait
 from durable.stop_signal import StopSignal
 
 SQLITE_CHILD = Path(__file__).with_name("sqlite_child.py")

@@ -30,7 +30,7 @@ from blocks.ports import (
 )
 from boundary.http import OutboundRequest, OutboundResponse, Outside, fetch
 from boundary.sandbox import SandboxRequest, SandboxResult, run_in_workdir
-from durable.connections import outside_wait
+from durable.database import outside_wait
 from durable.stop_signal import StopSignal
 
 

@@ -14,7 +14,7 @@ from email.utils import formatdate
 from blocks import limits
 from blocks.adapters.network import NetworkAccess, verifying_tls
 from blocks.ports import Mail, PortError
-from durable.connections import outside_wait
+from durable.database import outside_wait
 
 IMPLICIT_TLS_PORT = 465
 

@@ -26,7 +26,7 @@ from boundary.sandbox.seccomp import seccomp_filter
 from boundary.sandbox.slots import claim_slot, slot_uid
 from boundary.sandbox.types import KilledReason, SandboxLimits, SandboxResult
 from boundary.sandbox.workdirs import hand_over
-from durable.connections import outside_wait
+from durable.database import outside_wait
 
 READ_BYTES = 64 * 1024
 KERNEL_KILLS = frozenset({128 + signal.SIGKILL, 128 + signal.SIGXCPU, 128 + signal.SIGXFSZ})

@@ -16,7 +16,7 @@ from boundary.sandbox.command import PRODUCT
 from boundary.sandbox.process import launch
 from boundary.sandbox.types import KilledReason, SandboxLimits, SandboxResult
 from boundary.sandbox.workdirs import open_workdir
-from durable.fork_safe import PerProcess
+from durable.per_process import PerProcess
 
 log = structlog.get_logger(__name__)
 MACHINES = frozenset({"x86_64", "aarch64"})

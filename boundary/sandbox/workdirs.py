@@ -17,7 +17,7 @@ from boundary import limits
 from boundary.errors import SandboxBroken
 from boundary.sandbox.slots import scratch
 from boundary.sandbox.types import CollectedFile
-from durable.connections import outside_wait
+from durable.database import outside_wait
 
 MAX_DEPTH = 32
 READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC

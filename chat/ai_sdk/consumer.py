@@ -18,7 +18,7 @@ from chat.models import Turn
 from chat.sessions import UUID_FORM
 from chat.threads import in_parser_thread, in_thread
 from durable import storable, tracing
-from durable.events import encode
+from durable.event_log import encode
 from executions.limits import MAX_JSON_DEPTH
 
 logger = logging.getLogger(__name__)

@@ -18,8 +18,8 @@ from chat.model_choice import check_pick
 from chat.models import Message, Session, Turn
 from chat.sessions import UUID_FORM, BadKey, Owner
 from chat.turns import Input, Submitted
+from durable.errors import InvalidFields
 from durable.ids import new_id
-from durable.refusals import InvalidFields
 from executions import limits as executions_limits
 from executions.models import Review
 from executions.reviews import decisions

@@ -21,7 +21,7 @@ from chat.api.view import ChatView, future_owner
 from chat.delivery import sse
 from chat.models import Session
 from chat.sessions import UUID_FORM
-from durable.events import START, Position
+from durable.event_log import START, Position
 
 STREAM = OpenApiResponse(
     OpenApiTypes.STR,

@@ -10,7 +10,7 @@ from typing import Any
 
 from rest_framework.exceptions import ValidationError
 
-from chat import attachments, operation_events, replay, turn_log
+from chat import attachments, replay, turn_log
 from chat.models import Message, Session, Step, Turn
 from chat.sessions import Owner
 from tools.models import ToolCall
@@ -70,7 +70,7 @@ class Rows:
         self.steps: dict[uuid.UUID, list[Step]] = defaultdict(list)
         self.calls: dict[uuid.UUID, Calls] = defaultdict(dict)
         self.steers: dict[uuid.UUID, Steers] = defaultdict(dict)
-        self.causes = operation_events.causes(turns)
+        self.causes = turn_log.causes(turns)
         self.decisions: dict[str, replay.ReviewOutcome] = {}
         self.versions: dict[uuid.UUID, list[dict[str, str]]] = {}
         if not ids:

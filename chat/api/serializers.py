@@ -11,7 +11,7 @@ from rest_framework import serializers
 
 from chat import limits, turn_log
 from chat.models import Message, Session, Turn
-from durable import status_field
+from durable import models
 from executions import limits as executions_limits
 from tools import limits as tools_limits
 from tools.errors import BadPermissions
@@ -198,7 +198,7 @@ class TurnShape(serializers.ModelSerializer[Turn]):
 
     end_reason = serializers.SerializerMethodField()
     error = serializers.SerializerMethodField()
-    status = serializers.ChoiceField(status_field.STATUSES)
+    status = serializers.ChoiceField(models.STATUSES)
     while_running = serializers.ChoiceField(Turn.Mode.choices, source="mode")
     usage = TurnUsage(source="*")
     model = serializers.SerializerMethodField(

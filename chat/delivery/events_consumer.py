@@ -9,7 +9,7 @@ from typing import Any
 from chat.delivery.authentication import Receive, Scope, Send
 from chat.delivery.consumer import CloseCode, SocketConsumer
 from durable.client_push import group_of
-from durable.events import encode
+from durable.event_log import encode
 from durable.redis import RedisError, answer
 
 logger = logging.getLogger(__name__)

@@ -20,8 +20,7 @@ from chat.events import AttemptStarted, QueuePosition
 from chat.threads import in_thread
 from durable import counters, event_log
 from durable import limits as durable_limits
-from durable.events import START, LoggedEvent, Position, standing
-from durable.hub import loop_hub
+from durable.event_log import START, LoggedEvent, Position
 from durable.redis import RedisError
 
 Batch = list[LoggedEvent]  # entries that came together, in order; empty if nothing came for a while
@@ -51,7 +50,7 @@ async def read(turn_id: uuid.UUID, *, after: Position = START, is_new: bool = Fa
     quiet_checks = 0
     retry_at = 0.0  # a gap that could not be filled is not tried again for each announcement
     with ReaderBuffer(durable_limits.STATUS_CHECK_SECONDS) as buffer:
-        async with loop_hub().watching(event_log.stream_key(turn_id), buffer.put):
+        async with event_log.watching(turn_id, buffer.put):
             status = None if is_new else await statuses.get(turn_id, since=now())
             position.correct(status)
             async for batch in position.catch_up(status):
@@ -248,17 +247,10 @@ class ReaderPosition:
 
     async def _from_log(self) -> Past:
         """Return the valid entries of the log; none while Redis is unavailable."""
-        entries: Batch = []
-        at = self.at
         try:
-            while page := await event_log.read_page(self.turn_id, at):
-                entries += page
-                at = page[-1].at
-                if len(page) < durable_limits.LOG_PAGE:
-                    break
+            return Past(await event_log.read(self.turn_id, self.at))
         except (RedisError, OSError):
             return Past()
-        return Past(standing(entries))
 
     async def _from_database(self, after: Position) -> Past | None:
         """Return stored entries; None while the database is unavailable."""

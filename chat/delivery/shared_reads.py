@@ -16,7 +16,7 @@ from chat import turns
 from chat.models import Turn
 from chat.threads import in_thread
 from durable import event_log, limits
-from durable.events import Position
+from durable.event_log import Position
 
 logger = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from django.http import StreamingHttpResponse
 from chat import limits, protocol
 from chat.delivery import reader
 from durable import limits as durable_limits
-from durable.events import Position
+from durable.event_log import Position
 
 HEADERS = {
     "Cache-Control": "no-cache",

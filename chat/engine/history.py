@@ -16,7 +16,7 @@ from django.db.models import UUIDField
 import llm
 from accounts.models import User
 from boundary.taint import in_words
-from chat import fold
+from chat import protocol
 from chat.models import Message, Session, Turn
 from llm import carry
 from llm.carry import VOLATILE
@@ -233,7 +233,7 @@ class Answers:
 
     def _answered(self, turn_id: uuid.UUID, step: HistoryStep) -> Iterator[ModelMessage]:
         calls = [part for part in step.parts if part["kind"] == "tool" and "cut" not in part]
-        text = fold.text_of(step.parts)
+        text = protocol.text_of(step.parts)
         if not calls and not text:
             return
         answer: ModelMessage = {"role": "assistant", "content": text or None}

@@ -14,9 +14,8 @@ from django.db import transaction
 import llm
 from accounts.budgets import check_budget
 from accounts.errors import OverBudget
-from accounts.ledger import charge_answer
-from chat import fold, limits, notifications, outside_content, titles, turn_log
-from chat.engine import compaction, history, steering
+from chat import limits, notifications, outside_content, titles, turn_log
+from chat.engine import compaction, history, journal
 from chat.engine.journal import TurnJournal
 from chat.engine.status_notes import IdleNotices, OperationWatch
 from chat.engine.step_stream import StepStream
@@ -24,13 +23,11 @@ from chat.events import StatusNote, Steered, StepFinished, StepStarted, TurnEven
 from chat.models import Message, Step, Turn
 from chat.protocol import Framed
 from chat.replay import steers_of
-from durable import crashpoints, fault_isolation, plain_sql, storable, tracing
+from durable import crashpoints, database, storable, tracing
 from durable import limits as durable_limits
 from durable.errors import HandOver, JobCancelled, JobTimedOut, LeaseLost
-from durable.event_loop import background_loop
 from durable.lease import Lease
 from durable.stop_signal import StopReason
-from llm.carry import Carry
 from llm.types import Completion, Request, ToolCallRequest
 from tools import registry
 from tools.dispatch import CallScope, run_calls
@@ -56,7 +53,8 @@ def run(
     turn = lease.job
     assert isinstance(turn, Turn)
     notifications.turn_changed(turn)
-    with TimeCap(turn, lease), OperationWatch(turn, lease.emitter) as operations:
+    out_of_time = lease.stop.set_after(seconds_left(turn, lease), StopReason.TIMED_OUT)
+    with out_of_time, OperationWatch(turn, lease.emitter) as operations:
         answering = Answering(turn, lease, operations)
         answering.asked, answering.before_end = asked, before_end
         answering.run()
@@ -71,24 +69,6 @@ def seconds_left(turn: Turn, lease: Lease) -> float:
 
 class TooManySteps(Exception):
     """The turn has taken MAX_STEPS_PER_TURN steps."""
-
-
-class TimeCap:
-    """Stop a turn when its time is up, whatever it is doing."""
-
-    def __init__(self, turn: Turn, lease: Lease) -> None:
-        self._left = seconds_left(turn, lease)
-        self._stop = lease.stop
-        self._timer: Any = None
-
-    def __enter__(self) -> None:
-        background_loop().call_soon_threadsafe(self._arm)
-
-    def _arm(self) -> None:
-        self._timer = background_loop().call_later(self._left, self._stop.set, StopReason.TIMED_OUT)
-
-    def __exit__(self, *exc: object) -> None:
-        background_loop().call_soon_threadsafe(lambda: self._timer and self._timer.cancel())
 
 
 @dataclass
@@ -146,7 +126,7 @@ class Answering:
         except (
             Exception
         ) as error:  # the task's boundary: an unknown error is logged and ends the turn visibly
-            if fault_isolation.may_pass(error) and self.lease.attempt < durable_limits.MAX_ATTEMPTS:
+            if database.may_pass(error) and self.lease.attempt < durable_limits.MAX_ATTEMPTS:
                 logger.warning("the database failed: %s", error, extra=self.turn.log_context())
                 raise HandOver from error  # another attempt goes on from the last commit
             logger.exception("turn failed", extra=self.turn.log_context())
@@ -184,7 +164,7 @@ class Answering:
         """Stream one model request to the readers and return the answer."""
         self.check_limits(number)
         may_be_steered = number > 0 or self.resumed or self.turn.has_steers
-        steered = may_be_steered and steering.absorb_queued(self.turn, self.lease, number)
+        steered = may_be_steered and journal.absorb_queued(self.turn, self.lease, number)
         model = llm.picked_model(self.turn.model_name or self.turn.asked_model)
         messages = self.messages(model)
         with IdleNotices(self.note_waiting, "the model") as idle:
@@ -269,13 +249,14 @@ class Answering:
         events = stream.finish(completion)
         self.count(completion)
         self.unsaved = completion
+        write = partial(journal.write_step, self.turn, self.lease.attempt, number, parts, carry, completion)
         if not calls:
             self.before_end()
             crashpoints.reached("before_final_commit")
-            self.end_done(events, work=lambda: self.write_step(number, parts, carry, completion))
+            self.end_done(events, work=write)
             return []
         self.lease.commit(
-            lambda: self.write_step(number, parts, carry, completion),
+            write,
             events=framed(events),
             crashes=0,
             **self.totals(),
@@ -306,38 +287,6 @@ class Answering:
         if self.round is not None and self.turn.first_word_at is None:
             self.turn.first_word_at = self.round.stream.first_word_at
         return {name: getattr(self.turn, name) for name in names}
-
-    def write_step(
-        self, number: int, parts: list[dict[str, Any]], carry: Carry, completion: Completion
-    ) -> None:
-        """Write the step's rows. Idempotent: a retried commit writes the same."""
-        values = {
-            "attempt": self.lease.attempt,
-            "parts": parts,
-            "carry": carry.stored(),
-            "finish_reason": completion.finish_reason,
-            "model_name": completion.model[:128],
-            "input_tokens": completion.usage.input_tokens,
-            "output_tokens": completion.usage.output_tokens,
-            "cost": completion.cost,
-        }
-        again = ", ".join(f"{name} = EXCLUDED.{name}" for name in values)
-        plain_sql.insert(
-            [Step(turn=self.turn, number=number, **values)],
-            on_conflict=f"(turn_id, number) DO UPDATE SET {again}",
-        )
-        self.charge(number, completion)
-        self.write_text(first=parts if number == 0 else None)
-
-    def charge(self, number: int, completion: Completion) -> None:
-        """Charge for the step, once: the key is the turn and the step."""
-        key = f"turn:{self.turn.pk}:step:{number}"
-        charge_answer(completion, user_id=self.turn.user_id, key=key, job_id=self.turn.pk)
-
-    def write_text(self, *, first: list[dict[str, Any]] | None = None) -> None:
-        """Store the plain text of the answer so far; `first` are the parts of the only step, if there is one."""
-        text = turn_log.answer_text(self.turn) if first is None else fold.text_of(first)
-        plain_sql.update(Message, {"id": self.turn.answer_id}, {"text": text})
 
     # --- tools ------------------------------------------------------------------------------------
 
@@ -386,7 +335,7 @@ class Answering:
             if self.round is not None and kept:
                 values = {"attempt": self.lease.attempt, "parts": kept, "whole": False}
                 Step.objects.update_or_create(turn=self.turn, number=self.round.number, defaults=values)
-                self.write_text()
+                journal.write_text(self.turn)
 
         events = [
             *turn_log.prose_ends(open_prose),
@@ -399,10 +348,8 @@ class Answering:
         """Charge for an answer that was paid for but could not be committed."""
         if self.round is None or self.unsaved is None:
             return
-        charge = partial(self.charge, self.round.number, self.unsaved)
-        fault_isolation.try_one(
-            transaction.atomic(charge), what="The charge for an answer", item=self.turn.pk
-        )
+        charge = partial(journal.charge, self.turn, self.round.number, self.unsaved)
+        database.try_one(transaction.atomic(charge), what="The charge for an answer", item=self.turn.pk)
 
     def finish(
         self, status: str, reason: Reason, error: str, events: list[TurnEvent], work: Any, *, in_step: bool

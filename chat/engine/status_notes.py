@@ -15,12 +15,11 @@ from django.db import InterfaceError, OperationalError
 from chat import limits
 from chat.events import OperationUpdate
 from chat.models import Turn
-from chat.operation_events import progress_event
 from chat.protocol import Framed
+from chat.turn_log import progress_event
 from durable import event_log
 from durable.emitter import Emitter
-from durable.event_loop import background_loop, submit
-from durable.hub import loop_hub
+from durable.per_process import background_loop, submit
 from tools.models import Operation
 
 logger = logging.getLogger(__name__)
@@ -39,18 +38,19 @@ class IdleNotices:
         self._sent = 0
         self._timer: asyncio.TimerHandle | None = None
         self._over = False
+        self._loop = background_loop()
 
     def touch(self) -> None:
         self._touched_at = time.monotonic()
         self._sent = 0
 
     def __enter__(self) -> IdleNotices:
-        background_loop().call_soon_threadsafe(self._set_timer)
+        self._loop.call_soon_threadsafe(self._set_timer)
         return self
 
     def __exit__(self, *exc: object) -> None:
         self._over = True
-        background_loop().call_soon_threadsafe(self._cancel_timer)
+        self._loop.call_soon_threadsafe(self._cancel_timer)
 
     def _set_timer(self) -> None:
         if self._over:
@@ -59,7 +59,7 @@ class IdleNotices:
             delay = limits.IDLE_NOTICE_SECONDS[0]
         else:
             delay = self._touched_at + limits.IDLE_NOTICE_SECONDS[self._sent] - time.monotonic()
-        self._timer = background_loop().call_later(max(delay, 0.01), self._check)
+        self._timer = self._loop.call_later(max(delay, 0.01), self._check)
 
     def _check(self) -> None:
         idle = time.monotonic() - self._touched_at
@@ -100,7 +100,7 @@ class OperationWatch:
         """Emit each change until the operation ends. Subscribes before it reads the row, so that it misses none."""
         changed = asyncio.Event()
         last: OperationUpdate | None = None
-        async with loop_hub().watching(event_log.stream_key(operation_id), lambda payload: changed.set()):
+        async with event_log.watching(operation_id, lambda payload: changed.set()):
             while True:
                 changed.clear()
                 operation = await self._read(operation_id)

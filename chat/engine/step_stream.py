@@ -19,8 +19,7 @@ from chat.events import (
     TurnEvent,
     prose_deltas,
 )
-from chat.fold import Part, cut_off, tool_input
-from chat.protocol import Framed
+from chat.protocol import Framed, Part, cut_off, tool_input
 from durable import crashpoints
 from durable.clock import current_time
 from durable.emitter import Emitter

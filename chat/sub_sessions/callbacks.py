@@ -13,7 +13,7 @@ from chat.signals import turn_ended
 from chat.sub_sessions import names
 from chat.sub_sessions.outcome import newest_task, progress_of, report_on
 from durable import cancellation, jobs
-from durable.after_commit import after_commit
+from durable.database import after_commit
 from executions.models import Execution, Review
 from executions.signals import execution_ended, review_decided
 from executions.wait import wake

@@ -15,7 +15,7 @@ from chat.models import Session, Turn
 from chat.sessions import Owner
 from chat.sub_sessions import names
 from durable import crashpoints
-from durable.transactions import in_transaction
+from durable.database import in_transaction
 from tools import limits
 from tools.permissions import Permissions
 

@@ -11,8 +11,8 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from chat import replay, turns
-from chat.fold import FoldedCall, FoldedTurn, fold_turn
 from chat.models import Session, Turn
+from chat.protocol import FoldedCall, FoldedTurn, fold_turn
 from durable import event_log
 from executions import cancellation
 from executions.models import Execution, Review

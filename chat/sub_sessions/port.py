@@ -25,7 +25,7 @@ from chat.sub_sessions.outcome import (
     stop_pending,
 )
 from durable import event_log, jobs
-from durable.refusals import Refusal
+from durable.errors import Refusal
 from durable.runtime import runtime
 from durable.stop_signal import StopSignal
 from durable.wait import wait_for

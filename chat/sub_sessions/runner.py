@@ -11,7 +11,7 @@ from chat.models import Message, Session
 from chat.sessions import Owner
 from chat.sub_sessions import delegate
 from chat.sub_sessions.outcome import progress_of, report_on
-from durable.refusals import Refusal
+from durable.errors import Refusal
 from durable.stop_signal import StopSignal
 from executions.turn_runners import TurnScope
 from tools import registry

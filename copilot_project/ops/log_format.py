@@ -16,7 +16,7 @@ from copilot_project.ops import tracebacks
 from copilot_project.web.request_id import current_request_id
 from durable import tracing
 from durable.redaction import redact
-from durable.work_context import current_ids
+from durable.tracing import current_ids
 
 KNOWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "request_id", "taskName", "ids"}
 MAX_MESSAGE_CHARACTERS = 10_000

@@ -18,9 +18,9 @@ from django.utils import timezone
 
 from chat.models import Turn
 from copilot_project import limits
-from durable import event_log, fault_isolation
+from durable import database, event_log
+from durable.database import in_transaction
 from durable.models import EventPage, Job
-from durable.transactions import in_transaction
 from executions.models import Execution
 from executions.run_block.block_jobs import forget_old_block_runs
 from executions.triggers import dispatch
@@ -42,7 +42,7 @@ def delete_old(*, seconds: float = limits.RETENTION_SECONDS) -> dict[str, int]:
     def run(name: str) -> None:
         removed[name] = repeat(DELETERS[name], deadline)
 
-    fault_isolation.run_each(DELETERS, run, what="Deleting old data")
+    database.run_each(DELETERS, run, what="Deleting old data")
     return removed
 
 

@@ -14,7 +14,7 @@ from sentry_sdk.integrations.stdlib import StdlibIntegration
 from copilot_project.ops import tracebacks
 from copilot_project.web.request_id import current_request_id
 from durable.redaction import redact
-from durable.work_context import current_ids
+from durable.tracing import current_ids
 
 KEPT_REQUEST_FIELDS = ("method", "url")
 

@@ -15,7 +15,7 @@ from rest_framework import exceptions, status
 
 from copilot_project.limits import DATABASE_RETRY_SECONDS
 from copilot_project.web.request_id import current_request_id
-from durable.refusals import Refusal
+from durable.errors import Refusal
 
 
 class RefusedRequest(exceptions.APIException):

@@ -16,7 +16,7 @@ from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
 from copilot_project.env import ROOT
-from durable.fork_safe import PerProcess
+from durable.per_process import PerProcess
 
 GENERATED = ROOT / "frontend" / "src" / "api" / "schema.ts"
 PROSE = {"description", "title", "example"}

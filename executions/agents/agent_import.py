@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from accounts.models import User
 from blocks.schema import JSON
-from durable.transactions import in_transaction
+from durable.database import in_transaction
 from executions import limits
 from executions.agents.agent_json import read_agent_json
 from executions.agents.save import UNNAMED, SaveTarget, Stored, Storing, clean, store

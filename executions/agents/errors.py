@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-from durable.refusals import NotFound, Refusal
+from durable.errors import NotFound, Refusal
 from executions import limits
 
 

@@ -8,7 +8,7 @@ from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from accounts.models import User
-from durable.transactions import in_transaction
+from durable.database import in_transaction
 from executions import limits
 from executions.agents.errors import AgentMissing
 from executions.agents.search import Match, Texts, rank

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from blocks.base import Block
 from blocks.registry import BlockRegistry, get_registry
+from durable.database import in_transaction
 from durable.ids import new_id
-from durable.transactions import in_transaction
 from executions import limits
 from executions.agents.lookup import find_agents
 from executions.agents.schemas import schemas_of

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.text import slugify
 
 from accounts.models import User
-from durable.transactions import in_transaction
+from durable.database import in_transaction
 from executions import limits
 from executions.agents.agent_export import export_version
 from executions.agents.agent_import import import_agent

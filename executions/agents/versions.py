@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 
 from accounts.models import User
 from blocks.schema import JSON
-from durable.transactions import in_transaction
+from durable.database import in_transaction
 from executions.agents.agent_import import make_part, name_of
 from executions.agents.agent_json import read_agent_json
 from executions.agents.errors import VersionMissing, VersionMoved

@@ -16,7 +16,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts.api.authentication import CookieAuthentication, current_user
-from durable.refusals import Refusal
+from durable.errors import Refusal
 from executions.api.credentials import CredentialSerializer
 from executions.credentials.errors import SignInRefused
 from executions.credentials.oauth import authorization

@@ -10,7 +10,7 @@ from typing import Any
 from accounts.models import User
 from boundary.errors import InvalidRequest
 from boundary.http import clean_headers
-from durable.transactions import in_transaction
+from durable.database import in_transaction
 from executions import limits
 from executions.credentials.bound_server import Binding, binding_of, check_binding
 from executions.credentials.errors import BadCredential, TooManyCredentials

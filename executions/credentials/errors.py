@@ -23,7 +23,7 @@ from __future__ import annotations
 from http import HTTPStatus
 
 from blocks.ports import PortError
-from durable.refusals import NotFound, Refusal
+from durable.errors import NotFound, Refusal
 
 
 class CredentialError(Refusal):

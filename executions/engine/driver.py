@@ -14,11 +14,11 @@ from django.db.models import F
 from blocks.base import Effects
 from durable import crashpoints, event_log
 from durable.clock import current_time
-from durable.connections import give_way, release
+from durable.database import give_way, release
 from durable.errors import HandOver, JobTimedOut, LeaseLost
 from durable.lease import Lease
 from durable.stop_signal import StopReason
-from durable.work_context import carried
+from durable.tracing import carried
 from executions import limits
 from executions.engine import deadlines, node_rows
 from executions.engine.commit_batch import CommitBatch, OutputPace

@@ -14,8 +14,8 @@ from typing import Any
 from django.contrib.auth.models import AbstractBaseUser
 
 from blocks.ports import JSON
+from durable.errors import Refusal
 from durable.redaction import REDACTED
-from durable.refusals import Refusal
 from executions import limits
 from executions.engine.errors import ValueNotStored
 from workspace import files

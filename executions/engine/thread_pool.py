@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from django.db import connections
 
 from durable import limits as durable_limits
-from durable.fork_safe import PerProcess
+from durable.per_process import PerProcess
 from executions import limits
 
 logger = logging.getLogger(__name__)

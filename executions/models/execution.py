@@ -11,8 +11,7 @@ from django.db.models import Q
 
 from durable.clock import CreatedAtField
 from durable.ids import new_id
-from durable.models import Job
-from durable.status_field import job_indexes
+from durable.models import Job, job_indexes
 from executions.models.agent import Agent
 from executions.models.fields import OrderedJSON
 from executions.models.status import LIVE, STARTED, TERMINAL, Status, public_status

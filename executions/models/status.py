@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import Q
 
-from durable.status_field import live_of
+from durable.models import live_of
 
 
 class Status(models.TextChoices):

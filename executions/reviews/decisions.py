@@ -10,8 +10,8 @@ from django.db.models import F, Q
 
 from accounts.models import User
 from blocks.ports import JSON
-from durable import fault_isolation, limits
-from durable.transactions import in_transaction
+from durable import database, limits
+from durable.database import in_transaction
 from executions import notifications
 from executions.errors import AlreadyDecided, NotEditable
 from executions.models import Execution, Review
@@ -100,7 +100,7 @@ def expire_due() -> int:
     """Reject reviews that were not decided in time; return how many."""
     due = Review.objects.filter(state=Review.State.WAITING, expires_at__lte=Execution.clock.now())
     late = list(due.order_by("expires_at")[: limits.SWEEP_BATCH])
-    return sum(fault_isolation.run_each(late, expire, what="The expiry of a review"))
+    return sum(database.run_each(late, expire, what="The expiry of a review"))
 
 
 def expire(review: Review) -> bool:

@@ -21,12 +21,10 @@ from accounts.models import User
 from blocks.errors import ParkedForReview
 from blocks.ports import JSON
 from blocks.registry import get_registry
-from durable.after_commit import after_commit
-from durable.errors import DurableError, JobCancelled
+from durable.database import after_commit, in_transaction
+from durable.errors import DurableError, JobCancelled, Refusal
 from durable.lease import Lease
-from durable.poke import poke
-from durable.refusals import Refusal
-from durable.transactions import in_transaction
+from durable.publisher import poke
 from executions import limits
 from executions.engine.dependencies import EngineDependencies
 from executions.errors import BadInputs, BlockRefused, NotAlone, TooManyExecutions

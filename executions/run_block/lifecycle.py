@@ -10,7 +10,7 @@ from django.db.models import Count, QuerySet
 from accounts.models import User
 from durable import event_log
 from durable.lifecycle import Lifecycle
-from durable.poke import poke
+from durable.publisher import poke
 from executions import limits
 from executions.models import BlockRun
 

@@ -22,11 +22,10 @@ from blocks.errors import InputError, ParkedForReview
 from blocks.pins import MISSING
 from blocks.ports import JSON, StoreScope
 from blocks.prepare import prepare
-from durable.connections import release
+from durable.database import in_transaction, release
 from durable.errors import LeaseLost
 from durable.stop_signal import StopReason, StopSignal
-from durable.transactions import in_transaction
-from durable.work_context import acting_for
+from durable.tracing import acting_for
 from executions import limits, permissions
 from executions.engine.commit_batch import price_of
 from executions.engine.dependencies import EngineDependencies

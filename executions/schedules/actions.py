@@ -13,8 +13,8 @@ from django_celery_beat.models import CrontabSchedule, PeriodicTask
 from accounts.models import User
 from blocks.ports import JSON
 from durable.clock import database_now
+from durable.database import in_transaction
 from durable.ids import new_id
-from durable.transactions import in_transaction
 from executions import limits
 from executions.errors import TooManySchedules
 from executions.graph import parse_graph

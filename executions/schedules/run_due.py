@@ -8,11 +8,11 @@ from datetime import datetime
 
 from django.db import InterfaceError, OperationalError, transaction
 
-from durable import fault_isolation, storable
+from durable import database, storable
 from durable import limits as durable_limits
 from durable.clock import database_now
-from durable.refusals import Refusal
-from durable.transactions import in_transaction
+from durable.database import in_transaction
+from durable.errors import Refusal
 from executions import limits
 from executions.errors import CannotRun
 from executions.models import Execution, Schedule
@@ -85,7 +85,7 @@ def run_late() -> int:
     patience = Execution.clock.after(-limits.SCHEDULE_PATIENCE_SECONDS)
     late = Schedule.objects.filter(enabled=True, next_run_at__lte=patience).order_by("next_run_at")
     ids = list(late.values_list("pk", flat=True)[: durable_limits.SWEEP_BATCH])
-    started = fault_isolation.run_each(ids, run_due, what="A late schedule")
+    started = database.run_each(ids, run_due, what="A late schedule")
     return sum(execution is not None for execution in started)
 
 

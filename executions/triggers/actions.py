@@ -15,7 +15,7 @@ from accounts.encryption import seal
 from accounts.models import User
 from accounts.tokens import hash_token, new_token
 from blocks.ports import JSON
-from durable.transactions import in_transaction
+from durable.database import in_transaction
 from executions import limits
 from executions.errors import BadTrigger, TooManyTriggers
 from executions.inputs import fit_inputs

@@ -15,11 +15,11 @@ from django.utils import timezone
 from blocks.base import BlockType
 from blocks.ports import JSON
 from blocks.registry import get_registry
-from durable import fault_isolation, storable
+from durable import database, storable
 from durable import limits as durable_limits
 from durable.clock import database_now
-from durable.refusals import Refusal
-from durable.transactions import in_transaction
+from durable.database import in_transaction
+from durable.errors import Refusal
 from executions import limits
 from executions.errors import CannotRun, NotReplayable
 from executions.graph import parse_graph
@@ -69,7 +69,7 @@ def start_late() -> int:
     """Start calls that were stored and not started, or postponed; return how many."""
     late = TriggerDelivery.objects.filter(state=State.STORED, due_at__lte=database_now()).order_by("due_at")
     ids = list(late.values_list("pk", flat=True)[: durable_limits.SWEEP_BATCH])
-    fault_isolation.run_each(ids, start_or_postpone, what="A late call of a trigger")
+    database.run_each(ids, start_or_postpone, what="A late call of a trigger")
     return len(ids)
 
 
@@ -78,7 +78,7 @@ def start_or_postpone(delivery_id: uuid.UUID) -> None:
     try:
         start_delivery(delivery_id)
     except Exception as error:
-        if fault_isolation.may_pass(error):
+        if database.may_pass(error):
             raise
         stored = TriggerDelivery.objects.filter(pk=delivery_id, state=State.STORED)
         pause = timezone.now() + timedelta(seconds=limits.HOOK_FIRST_PAUSE_SECONDS)

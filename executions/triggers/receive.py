@@ -21,8 +21,8 @@ from accounts.tokens import hash_token
 from blocks.ports import JSON
 from durable import crashpoints, rate_limit, storable
 from durable.clock import database_now
+from durable.database import in_transaction
 from durable.redaction import REDACTED, is_secret_header
-from durable.transactions import in_transaction
 from executions import limits
 from executions.errors import BadPayload, TooManyCalls, UnknownHook, WrongSignature
 from executions.models import Trigger, TriggerDelivery

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from boundary.sandbox import readiness, run
-from durable.fork_safe import PerProcess
+from durable.per_process import PerProcess
 from tests.needs import BUBBLEWRAP, require
 
 

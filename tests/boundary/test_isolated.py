@@ -16,7 +16,7 @@ from boundary import limits as boundary_limits
 from boundary.errors import ParserBusy, ParserCrashed, ParserStopped, UnreadableContent
 from boundary.parser_process import ParserServer, parse_isolated, parser_server
 from boundary.readable import make_readable
-from durable.work_context import acting_for
+from durable.tracing import acting_for
 from tools import limits as tools_limits
 
 TABLE_LIMITS = ("max_rows", "max_cells", "max_characters", "max_bytes")

@@ -73,7 +73,7 @@ BOUNDED = {
     ("llm/retry.py", "email"): "the date in one header",
     ("llm/offline/smalltalk.py", "ast"): "the built-in model, a process of its own",
     ("workspace/media_types.py", "puremagic"): "the first 8 kB of a file against a table",
-    ("durable/events.py", "zlib"): "what we packed ourselves",
+    ("durable/event_log.py", "zlib"): "what we packed ourselves",
     ("copilot_project/launcher/flower.py", "flower"): "the operator's monitor, a process of its own",
     ("copilot_project/limits_page.py", "ast"): "our own source, in a command of its own",
     ("copilot_project/limits_page.py", "tokenize"): "our own source, in a command of its own",

@@ -24,7 +24,7 @@ from boundary.sandbox import (
 from boundary.sandbox.readiness import SelfTest, broken
 from boundary.sandbox.slots import claim_slot
 from boundary.sandbox.types import SandboxRequest
-from durable.fork_safe import PerProcess
+from durable.per_process import PerProcess
 from tests.boundary.test_sandbox import wait_until
 
 PASSED = SandboxReport(checks=(SandboxCheck(name="files", passed=True),))

@@ -13,7 +13,7 @@ from django.db import connection, transaction
 
 from accounts.models import User
 from chat import admission, turns
-from chat.engine import steering
+from chat.engine import journal
 from chat.errors import NotQueued
 from chat.models import Message, Session, Turn
 from durable import jobs
@@ -121,7 +121,7 @@ def test_a_turn_takes_in_a_steering_message_while_others_of_its_session_are_canc
     for step in range(1, 11):
         cancelled = queue(session, "never mind", "nor this")
         queue(session, f"steer {step}", mode=Turn.Mode.STEER)
-        work: list[Callable[[], object]] = [lambda step=step: steering.absorb_queued(turn, lease, step)]  # type: ignore[misc]
+        work: list[Callable[[], object]] = [lambda step=step: journal.absorb_queued(turn, lease, step)]  # type: ignore[misc]
         work += [lambda other=other: turns.cancel(other) for other in cancelled]  # type: ignore[misc]
         all_at_once(lambda one: one(), work)
     assert Message.objects.filter(turn=turn).exclude(steered_step=None).count() == 10

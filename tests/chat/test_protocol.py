@@ -10,7 +10,7 @@ from chat import protocol
 from chat.delivery.reader import merged
 from chat.events import ProseDelta, ProseEnded, ToolInputDelta, ToolOutput, TurnEvent
 from chat.protocol import Framed
-from durable.events import LoggedEvent, Position
+from durable.event_log import LoggedEvent, Position
 
 
 def body(event: TurnEvent) -> str:

@@ -12,7 +12,7 @@ import pytest
 
 from accounts.models import User
 from copilot_project.env import ROOT
-from durable.connections import outside_wait
+from durable.database import outside_wait
 from tests.outside_waits import PACKAGES, violations
 
 LIBRARIES = {

@@ -16,9 +16,9 @@ PACKAGES = (
 )  # fmt: skip
 
 # Where `transaction.atomic` stands by itself: a file, and as many uses as it has. All others use
-# `durable.transactions.in_transaction`, which starts again when PostgreSQL breaks a deadlock.
+# `durable.database.in_transaction`, which starts again when PostgreSQL breaks a deadlock.
 ALLOWED = {
-    "durable/transactions.py": 3,  # in_transaction itself; `bounded`, whose rows are one or skipped when locked
+    "durable/database.py": 3,  # in_transaction itself; `bounded`, whose rows are one or skipped when locked
     "durable/lease.py": 2,  # Transaction.run is retried by retry_database; save_open locks the job's row alone
     "durable/stream_consumer.py": 1,  # replay: one row, and an entry that must not be sent twice
     "accounts/ledger.py": 2,  # within the caller's transaction: no savepoint of their own
@@ -49,7 +49,7 @@ def atomic_uses(source: str) -> int:
 def test_no_transaction_can_die_of_a_deadlock() -> None:
     found = {str(file.relative_to(ROOT)): atomic_uses(file.read_text()) for file in product_files()}
     uses = {name: count for name, count in found.items() if count}
-    assert uses == ALLOWED, "use durable.transactions.in_transaction, or list it with the reason"
+    assert uses == ALLOWED, "use durable.database.in_transaction, or list it with the reason"
 
 
 @pytest.mark.parametrize(

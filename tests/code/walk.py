@@ -1,9 +1,14 @@
 """Answer one message with one tool call and print the product's files that ran: python -m tests.code.walk.
 
 The message is posted to /api/chat as `useChat` does, its turn is run as a worker runs it, and its stream is read to
-the end, all in this process. An earlier message warms up what a process loads once. Printed as JSON: every file that
-ran, those of them that lead on to another file of the product (the others are leaves, such as a clock or a counter),
-and the functions of `durable` that functions of `chat` call.
+the end, all in this process. An earlier message warms up what a process loads once. Printed as JSON:
+
+- `files`: every file that ran
+- `leading`: those of them that lead on to another file of the product, which a reader follows; the others are leaves,
+  such as a clock or a counter, where a name says enough
+- `crossings`: the functions of `durable` that `chat` calls and that lead on: where the message passes from one to the
+  other
+- `facts`: the other functions of `durable` that `chat` calls, which answer by themselves
 """
 
 from __future__ import annotations
@@ -35,7 +40,8 @@ class Recorder:
         self.on = False
         self.files: set[str] = set()
         self.leading: set[str] = set()
-        self.crossings: set[str] = set()
+        self.entered: set[tuple[str, str]] = set()
+        self.leading_functions: set[tuple[str, str]] = set()
 
     def __call__(self, frame: FrameType, event: str, argument: object) -> None:
         if not self.on or event != "call":
@@ -49,8 +55,21 @@ class Recorder:
         if caller == name or not package_of(caller):
             return
         self.leading.add(caller)
+        self.note_way(frame)
         if package == "durable" and package_of(caller) == "chat":
-            self.crossings.add(f"{relative(caller)} -> {relative(name)}:{frame.f_code.co_name}")
+            self.entered.add((name, frame.f_code.co_qualname))
+
+    def note_way(self, frame: FrameType) -> None:
+        """Note the functions through which this file was reached from other files."""
+        above = frame.f_back
+        while above is not None and package_of(above.f_code.co_filename):
+            self.leading_functions.add((above.f_code.co_filename, above.f_code.co_qualname))
+            above = above.f_back
+
+    def entries(self, *, leading: bool) -> list[str]:
+        """Return the functions of `durable` that `chat` calls: those that lead on, or the others."""
+        found = {entry for entry in self.entered if (entry in self.leading_functions) is leading}
+        return sorted(f"{relative(name)}:{function}" for name, function in found)
 
 
 def package_of(name: str) -> str:
@@ -79,7 +98,8 @@ def main() -> None:
     found = {
         "files": sorted(map(relative, recorder.files)),
         "leading": sorted(map(relative, recorder.leading)),
-        "crossings": sorted(recorder.crossings),
+        "crossings": recorder.entries(leading=True),
+        "facts": recorder.entries(leading=False),
     }
     print(json.dumps(found))
 

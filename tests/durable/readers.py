@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from durable.events import START, LoggedEvent, Position, standing
+from durable.event_log import START, LoggedEvent, Position, standing
 
 
 class Reader:

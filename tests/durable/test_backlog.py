@@ -13,8 +13,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from durable import limits
-from durable.poke import poke
-from durable.publisher import messages_in
+from durable.publisher import messages_in, poke
 from tests.durable.conftest import OwnRedis, eventually
 from tests.durable.testjobs.models import Chore
 from tests.durable.workers import Site

@@ -17,11 +17,11 @@ from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import F
 
 from durable import event_log, jobs, limits
+from durable.database import in_transaction, retry_database
 from durable.errors import LeaseLost
-from durable.events import START
+from durable.event_log import START
 from durable.lease import Lease
 from durable.runtime import Runtime
-from durable.transactions import in_transaction, retry_database
 from tests.durable.testjobs.events import Mark
 from tests.durable.testjobs.models import Chore, Tick
 
@@ -216,7 +216,7 @@ def losing(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
             raise InterfaceError("connection already closed")
 
     monkeypatch.setattr(connection, "_commit", commit)
-    monkeypatch.setattr("durable.transactions.FIRST_PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr("durable.database.FIRST_PAUSE_SECONDS", 0.01)
     yield lambda *what: plan.extend(what)
     assert not plan
 
@@ -310,7 +310,7 @@ def test_a_zombie_whose_commit_is_tried_again_is_still_fenced(losing: Callable[.
         real(0)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("durable.transactions.time.sleep", sleep)
+        patch.setattr("durable.database.time.sleep", sleep)
         with pytest.raises(LeaseLost):
             zombie.commit(work)
     assert tries == [1]
@@ -366,7 +366,7 @@ def test_other_errors_are_not_tried_again() -> None:
 
 
 def test_an_error_stays_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("durable.transactions.FIRST_PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr("durable.database.FIRST_PAUSE_SECONDS", 0.01)
     runs: list[int] = []
 
     def fail() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from durable import limits
 from durable.emitter import Emitter, UnsealedEvent
 from durable.errors import LeaseLost
-from durable.events import START, LoggedEvent
+from durable.event_log import START, LoggedEvent
 from tests.durable.conftest import eventually
 from tests.durable.readers import Reader, text_of
 from tests.durable.testjobs.events import Mark, Word

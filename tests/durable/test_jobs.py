@@ -12,7 +12,7 @@ from django.db.models import Q
 
 from durable import event_log, jobs, limits
 from durable.errors import HandOver, JobCancelled, JobTimedOut, LeaseLost
-from durable.events import START
+from durable.event_log import START
 from durable.lease import Lease
 from durable.lifecycle import NewAttempt
 from durable.models import EventPage
@@ -134,7 +134,8 @@ def test_the_first_events_of_an_attempt_go_out_only_after_the_claim_is_committed
     chore = make()
 
     def claimed(self: ChoreLifecycle, job: Chore, attempt: NewAttempt) -> None:
-        event_log.store(job.pk, attempt.emitter.open([Mark(text="begin")]))
+        attempt.open_log([Mark(text="begin")])
+        assert isinstance(attempt, Lease)
         assert not attempt.emitter.drain()
 
     monkeypatch.setattr(ChoreLifecycle, "claimed", claimed)

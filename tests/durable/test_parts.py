@@ -23,10 +23,9 @@ from pytest_django import Settings
 from durable import crashpoints, limits
 from durable.clock import DatabaseClock
 from durable.errors import DurableError, IllegalMove, LeaseLost
-from durable.event_loop import background_loop, submit
-from durable.fork_safe import PerProcess
 from durable.ids import new_id
-from durable.poke import poke
+from durable.per_process import PerProcess, background_loop, submit
+from durable.publisher import poke
 from durable.stop_signal import StopReason, StopSignal
 from tests.durable.conftest import START, OwnRedis, eventually
 from tests.durable.fixed_clock import FixedClock
@@ -217,7 +216,7 @@ def test_a_coroutine_nobody_holds_on_to_is_not_forgotten() -> None:
     for _ in range(3):
         gc.collect()
     assert state == []
-    from durable.event_loop import _thread
+    from durable.per_process import _thread
 
     (again,) = [one for one in _thread().futures if id(one) == waiting]
     again.cancel()

@@ -22,7 +22,7 @@ from durable.publisher import Delivery
 from durable.redis import client
 from durable.runtime import Runtime
 from durable.stop_signal import StopReason
-from durable.work_context import current_owner
+from durable.tracing import current_owner
 from tests.durable.conftest import eventually
 from tests.durable.testjobs import tasks
 from tests.durable.testjobs.models import Chore

@@ -13,7 +13,7 @@ import pytest
 
 from durable import event_log, limits
 from durable.emitter import Emitter
-from durable.events import START, LoggedEvent, Position
+from durable.event_log import START, LoggedEvent, Position
 from durable.writer import Writer, life_seconds
 from tests.durable.conftest import OwnRedis, eventually
 from tests.durable.readers import Reader, text_of

@@ -15,7 +15,7 @@ from tests.needs import POSTGRES_URL, POSTGRESQL, require
 AGAIN = (
     "tests/chat/test_at_once.py",
     "tests/durable/test_concurrency.py",
-    "tests/durable/test_connections.py",
+    "tests/durable/test_database_connections.py",
     "tests/durable/test_job_machine.py",
     "tests/executions/api/test_hooks.py::test_of_the_same_call_many_times_at_once_one_starts",
     "tests/executions/credentials/oauth/test_refresh.py::test_of_many_at_once_one_goes_to_the_provider",

@@ -10,7 +10,7 @@ from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from accounts.models import User
 from chat import sessions, turns
-from chat.engine import steering
+from chat.engine import journal
 from chat.models import Session, Turn
 from copilot_project.launcher import services
 from durable import jobs
@@ -83,7 +83,7 @@ def test_an_input_that_became_part_of_another_turn_says_of_which(session: Sessio
     lease = jobs.claim(Turn, running.pk, owner="w")
     assert lease is not None
     steer = send(session, "no, differently", while_running="steer")
-    steering.absorb_queued(running, lease, 1)
+    journal.absorb_queued(running, lease, 1)
     [delivery] = WebhookDelivery.objects.all()
     data = delivery.payload["data"]
     assert (data["turn_id"], data["end_reason"], data["absorbed_by"]) == (

@@ -11,7 +11,7 @@ from blocks.base import Block
 from blocks.errors import ParkedForReview, UnknownBlock
 from blocks.registry import get_registry
 from boundary.taint import source_of
-from durable.after_commit import after_commit
+from durable.database import after_commit
 from executions import limits as executions_limits
 from executions.agents.search import find_blocks
 from executions.errors import BadInputs

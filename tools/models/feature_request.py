@@ -5,8 +5,8 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 
+from durable.database import in_transaction
 from durable.ids import new_id
-from durable.transactions import in_transaction
 
 
 class FeatureRequest(models.Model):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 
-from durable.transactions import in_transaction
+from durable.database import in_transaction
 from tools import limits
 
 Facts = dict[str, str | list[str]]

@@ -10,9 +10,8 @@ from typing import Any
 from django.db.models import F, Q
 
 from durable import jobs
-from durable.after_commit import after_commit
-from durable.poke import poke
-from durable.transactions import in_transaction
+from durable.database import after_commit, in_transaction
+from durable.publisher import poke
 from tools import output, registry
 from tools.base import OutsideAnswer
 from tools.errors import UnknownOperation

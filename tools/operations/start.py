@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from durable.ids import new_id
-from durable.poke import poke
+from durable.publisher import poke
 from tools.base import Tool
 from tools.context import ToolContext
 from tools.models import Operation

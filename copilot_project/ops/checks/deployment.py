@@ -21,7 +21,7 @@ from copilot_project import limits
 from copilot_project.ops.checks.check import Check, broken, well
 from copilot_project.ops.checks.parts import first_line, live_workers
 from durable import jobs, liveness
-from durable.connections import check_concurrency, pool_size
+from durable.database import check_concurrency, pool_size
 from durable.ids import new_id
 from durable.redis import RedisError, client
 from executions.credentials.rotation import SEALED

@@ -8,7 +8,7 @@ from accounts.models import User
 from blocks import limits
 from blocks.ports import PortError, StoredFile
 from boundary import taint
-from durable.refusals import Refusal
+from durable.errors import Refusal
 from executions.engine.ports.store import persist
 from workspace import files
 from workspace.errors import WorkspaceError

@@ -12,9 +12,8 @@ from django.db import InterfaceError, OperationalError
 
 from blocks.pins import MISSING
 from blocks.ports import JSON, PortError, StoreScope
-from durable.connections import release
+from durable.database import release, retry_database
 from durable.errors import LeaseLost
-from durable.transactions import retry_database
 from executions.models import StoredValue
 
 MAX_KEY_CHARACTERS = 255

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from accounts.errors import OverBudget
 from blocks.errors import BlockCancelled, BudgetUsedUp, ParkedForJob
 from blocks.ports import JSON, PortError, SubAgentRun
-from durable.refusals import Refusal
+from durable.errors import Refusal
 from durable.stop_signal import StopSignal
 from durable.wait import wait_for
 from executions import limits

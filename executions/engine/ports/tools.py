@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from blocks.base import Block
 from blocks.errors import BlockCancelled, BudgetUsedUp
 from blocks.ports import JSON, PortError, ToolOffer
-from durable.connections import outside_wait
+from durable.database import outside_wait
 from durable.errors import LeaseLost
 from durable.stop_signal import StopSignal
 from executions.engine.node_run import NodeRun, NodeToolCall, RunOutcome

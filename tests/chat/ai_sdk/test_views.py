@@ -19,7 +19,7 @@ from chat import limits as chat_limits
 from chat.delivery import sse
 from chat.models import Message, Session, Turn
 from durable import limits as durable_limits
-from durable.events import LoggedEvent, Position
+from durable.event_log import LoggedEvent, Position
 from durable.redis import client as redis
 from executions.models import Review
 from tests.chat.delivery.fake_worker import FakeWorker, answer

@@ -72,7 +72,7 @@ class FakeWorker:
 
     def commit_step(self) -> None:
         """The step's rows; its tool calls are announced with the commit."""
-        from chat.fold import tool_input
+        from chat.protocol import tool_input
 
         calls = [part for part in self.parts if part["kind"] == "tool"]
         ready = [ToolInputReady(call["id"], call["name"], tool_input(call["arguments"])) for call in calls]

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from chat import replay, turn_log
-from chat.fold import FoldedTurn, fold_turn
 from chat.models import Turn
+from chat.protocol import FoldedTurn, fold_turn
 from chat.sub_sessions import outcome
 from chat.sub_sessions.port import Activity
 from durable import event_log
-from durable.events import LoggedEvent, Position, standing
+from durable.event_log import LoggedEvent, Position, standing
 from tests.chat.delivery.fake_worker import FakeWorker
 from tests.chat.delivery.test_state_equals_fetch import SCENARIOS, Scenario
 

@@ -16,7 +16,7 @@ from chat.events import AttemptStarted, ProseDelta, ProseStarted
 from chat.models import Step, Turn
 from chat.protocol import Framed
 from durable import event_log, jobs, limits
-from durable.events import START, LoggedEvent, Position
+from durable.event_log import START, LoggedEvent, Position
 from durable.models import EventPage
 from durable.redis import client
 from tests.chat.delivery.fake_worker import FakeWorker

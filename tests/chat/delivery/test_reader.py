@@ -19,12 +19,11 @@ from chat import limits, protocol, turns
 from chat.delivery import reader
 from chat.delivery.shared_reads import TurnStatus
 from chat.events import AttemptStarted, ProseDelta, ProseStarted, prose_deltas
-from chat.fold import fold_turn
 from chat.models import Attempt, Message, Session, Step, Turn
-from chat.protocol import Framed
+from chat.protocol import Framed, fold_turn
 from copilot_project.ops.backup import archive
 from durable import event_log, jobs
-from durable.events import START, LoggedEvent, Position
+from durable.event_log import START, LoggedEvent, Position
 from durable.models import EventPage
 from durable.redis import client
 from durable.stop_signal import StopReason
@@ -183,7 +182,7 @@ def test_a_reader_with_nothing_but_the_database_gets_everything(
     async def away(*args: object) -> list[LoggedEvent]:
         raise OSError("Redis is away")
 
-    monkeypatch.setattr(event_log, "read_page", away)
+    monkeypatch.setattr(event_log, "read", away)
     assert read_all(turn) == whole
 
 
@@ -457,7 +456,7 @@ def test_a_turn_of_ten_thousand_events_reopens_in_a_few_chunks(turn: Turn) -> No
 
 
 def test_an_absorbed_input_ends_for_its_own_reader(send: Callable[..., Turn], session: Session) -> None:
-    from chat.engine import steering
+    from chat.engine import journal
 
     running, worker = (turn := send("first")), FakeWorker(turn)
     steer = send("and this", while_running="steer")
@@ -468,7 +467,7 @@ def test_an_absorbed_input_ends_for_its_own_reader(send: Callable[..., Turn], se
     worker.commit_step()
     worker.answer_call("c1", {"n": 1})
     running.session.refresh_from_db()
-    steering.absorb_queued(running, worker.lease, 1)
+    journal.absorb_queued(running, worker.lease, 1)
     bodies = [entry.body for entry in live.result()]
     assert any(str(running.pk) in body for body in bodies if "data-turn" in body)
     assert '"type":"finish"' in bodies[-1]

@@ -27,8 +27,8 @@ from accounts.api_keys import create_api_key
 from accounts.models import User
 from chat import limits as chat_limits
 from chat.events import ProseDelta, ProseStarted
-from chat.fold import fold_turn
 from chat.models import Message, Turn
+from chat.protocol import fold_turn
 from copilot_project import limits as copilot_project_limits
 from durable import jobs
 from executions.models import Agent, Execution

@@ -10,9 +10,9 @@ import pytest
 from rest_framework.test import APIClient
 
 from accounts.models import User
-from chat import operation_events, turns
+from chat import turn_log, turns
 from chat.delivery import reader
-from chat.engine import steering
+from chat.engine import journal
 from chat.events import ExecutionUpdate, FilesSeen, Steered, ToolInputDelta, ToolOutput, TurnEvent
 from chat.models import Message, Session, Turn
 from chat.protocol import Framed
@@ -79,7 +79,7 @@ def steered(turn: Turn, send: Callable[..., Turn]) -> None:
     worker.answer_call("c1", {"n": 1})
     send("do it differently", while_running="steer")
     turn.session.refresh_from_db()
-    steering.absorb_queued(turn, worker.lease, 1)
+    journal.absorb_queued(turn, worker.lease, 1)
     message = Message.objects.get(steered_step=1)
     worker.open_step(Steered(str(message.pk), message.text))
     worker.say("As you wish")
@@ -148,7 +148,7 @@ def taken_over(turn: Turn, send: Callable[..., Turn]) -> None:
 
 def brought_about_by(turn: Turn, operation: Operation) -> None:
     Turn.objects.filter(pk=turn.pk).update(
-        kind=Turn.Kind.CONTINUATION, client_id=operation_events.client_id_of(operation), note="It has ended."
+        kind=Turn.Kind.CONTINUATION, client_id=turn_log.client_id_of(operation), note="It has ended."
     )
     turn.refresh_from_db()
 
@@ -173,7 +173,7 @@ def continued(turn: Turn, send: Callable[..., Turn]) -> None:
     operation = new_operation(turn)
     brought_about_by(turn, operation)
     worker = FakeWorker(turn)
-    worker.lease.emitter.hint(Framed(operation_events.progress_event(operation, transient=True)))
+    worker.lease.emitter.hint(Framed(turn_log.progress_event(operation, transient=True)))
     worker.open_step()
     worker.say("It came back")
     worker.finish()

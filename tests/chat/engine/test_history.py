@@ -19,7 +19,7 @@ from chat import titles, turns
 from chat.engine import compaction, history
 from chat.models import Message, Session, Turn
 from durable import event_log
-from durable.events import START
+from durable.event_log import START
 from llm.catalog import ModelInfo
 from tests.chat.engine.conftest import run_turn
 from tests.offline_server import OfflineServer

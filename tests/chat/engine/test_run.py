@@ -11,7 +11,7 @@ import pytest
 
 from accounts.models import LedgerEntry
 from chat import replay, turns
-from chat.engine import history, steering
+from chat.engine import history, journal
 from chat.models import Message, Session, Step, Turn
 from chat.protocol import Framed
 from durable import event_log, limits
@@ -161,5 +161,5 @@ def test_devices_hear_that_a_message_became_part_of_the_running_answer(
         rung.append((kind, data["turn_id"], data["end_reason"]))
 
     monkeypatch.setattr("durable.client_push.push", ring)
-    steering.absorb_queued(worker.turn, worker.lease, 1)
+    journal.absorb_queued(worker.turn, worker.lease, 1)
     assert rung == [("turn.finished", str(steer.pk), "steered")]

@@ -20,7 +20,7 @@ from chat.models import Session, Turn, TurnWait
 from chat.sessions import Owner
 from chat.sub_sessions import delegate
 from durable import event_log
-from durable.events import START
+from durable.event_log import START
 from tests.chat.engine.conftest import run_turn
 from tests.offline_server import OfflineServer
 from tools import limits

@@ -17,7 +17,7 @@ from sentry_sdk.transport import Transport
 from copilot_project.ops import sentry
 from copilot_project.ops.log_format import Ids, JsonLines, PlainLines
 from copilot_project.web.request_id import request_id
-from durable.work_context import working_on
+from durable.tracing import working_on
 from llm.errors import ModelUnavailable
 from tests.harness import ROOT
 

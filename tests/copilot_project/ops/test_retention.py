@@ -16,7 +16,7 @@ from chat.models import Message, Session, Step, Turn
 from copilot_project.ops import retention
 from copilot_project.tasks import delete_old
 from durable import event_log
-from durable.events import START, LoggedEvent, Position
+from durable.event_log import START, LoggedEvent, Position
 from durable.models import EventPage
 
 TEXT = "Said long ago."

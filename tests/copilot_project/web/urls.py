@@ -18,7 +18,7 @@ from rest_framework.views import APIView
 from accounts.errors import OverBudget, TooManyAttempts
 from accounts.models import User
 from copilot_project import urls as site
-from durable.refusals import Refusal
+from durable.errors import Refusal
 from executions.errors import BadInputs, BlockRefused
 from workspace.errors import FileMissing
 

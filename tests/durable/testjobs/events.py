@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from durable.events import Event, encode
+from durable.event_log import Event, encode
 
 
 @dataclass(frozen=True, kw_only=True)

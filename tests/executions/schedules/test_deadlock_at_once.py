@@ -52,7 +52,7 @@ def test_an_agent_is_removed_although_somebody_locks_its_schedule_first_and_then
     other = threading.Thread(target=lock_in_the_other_order)
     other.start()
     assert holding.wait(WAIT)
-    with caplog.at_level("INFO", logger="durable.transactions"):
+    with caplog.at_level("INFO", logger="durable.database"):
         remove_agent(agent)
     other.join(WAIT)
     agent.refresh_from_db()

@@ -9,7 +9,7 @@ from accounts.limits import LOGIN_WINDOW_SECONDS
 from accounts.models import User
 from copilot_project.limits import RECOVERY_CODES, WRONG_CODES
 from copilot_project.ops.console.second_factor.models import Authenticator, RecoveryCode, digest_of
-from durable.transactions import in_transaction
+from durable.database import in_transaction
 
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # without characters that look alike
 GROUPS, GROUP_LETTERS = 4, 4

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from durable.events import START, LoggedEvent, Position, encode, one_line, pack, standing, unpack
+from durable.event_log import START, LoggedEvent, Position, encode, one_line, pack, standing, unpack
 
 POSITIONS = st.builds(Position, st.integers(0, 10**9 - 1), st.integers(0, 10**12 - 1))
 JSON = st.recursive(

@@ -13,8 +13,7 @@ import pytest
 from celery import Celery, current_app
 
 from durable import limits
-from durable.poke import poke, send_poke
-from durable.publisher import Delivery
+from durable.publisher import Delivery, poke, send_poke
 from tests.boundary.servers import listen
 from tests.durable.testjobs.models import Chore
 

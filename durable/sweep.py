@@ -1,8 +1,10 @@
-"""What a sweep has to know before it does anything, read in one statement."""
+"""What a sweep needs: how often it runs, what it must know before it does anything, and who may ask for one."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Self
@@ -13,9 +15,37 @@ from django.db.models import BooleanField, Exists, ExpressionWrapper, Q, QuerySe
 
 from durable import limits
 from durable.clock import DatabaseClock
+from durable.hub import watch_in_background
 from durable.jobs import job_models
 from durable.models import Job, Pause, WorkerBeat
 from durable.process_identity import ProcessIdentity
+from durable.redis import RedisError, client, key
+
+
+class SweepPace:
+    """Counts the rounds between two sweeps: one while jobs move, then 2, 4 … `limits.REST_ROUNDS` at rest."""
+
+    def __init__(self) -> None:
+        self._rounds = 1  # between two sweeps
+        self._left = 0  # until the next one
+        self._asked = False
+
+    def hurry(self) -> None:
+        """Sweep in the next round; any thread may call this."""
+        self._asked = True
+
+    def wants_sweep(self) -> bool:
+        """Return whether this round sweeps; call it once per round."""
+        if self._asked:
+            self._asked, self._rounds, self._left = False, 1, 0
+        self._left -= 1
+        return self._left < 0
+
+    def swept(self, *, at_rest: bool) -> None:
+        """Decide how many rounds pass without a sweep."""
+        self._rounds = min(2 * self._rounds, limits.REST_ROUNDS) if at_rest else 1
+        self._left = self._rounds - 1
+
 
 Statement = tuple[str, tuple[Any, ...]]
 WORKER_COLUMNS = 5  # those of WorkerSeen
@@ -125,3 +155,20 @@ def _moving(model: type[Job], seconds: float) -> QuerySet[Job]:
 
 def _is(condition: Q) -> ExpressionWrapper[Any]:
     return ExpressionWrapper(condition, output_field=BooleanField())
+
+
+logger = logging.getLogger(__name__)
+CHANNEL = key("sweep")
+
+
+def broadcast() -> None:
+    """Ask all workers to sweep in their next round. Failures are only logged: at rest they sweep rarely, not never."""
+    try:
+        client().publish(CHANNEL, "")
+    except RedisError as error:
+        logger.warning("Workers were not asked to sweep: %s", error)
+
+
+def listen(heard: Callable[[], None]) -> Future[None]:
+    """Call `heard` at each request, and when one may have been missed, until the returned future is cancelled."""
+    return watch_in_background(CHANNEL, lambda payload: heard())

@@ -11,7 +11,7 @@ import pytest
 from django.db import connection, connections, transaction
 
 from durable import jobs, limits
-from durable.connections import (
+from durable.database import (
     WaitInTransaction,
     check_concurrency,
     give_way,

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from durable import limits, pauses, process_identity, sweep_broadcast
+from durable import limits, pauses, process_identity, sweep
 from durable.models import Pause, WorkerBeat
 from durable.runtime import Runtime
-from durable.sweep_pace import SweepPace
-from durable.sweep_state import SweepState
+from durable.sweep import SweepPace, SweepState
 from tests.durable.conftest import eventually
 from tests.durable.testjobs.models import Chore
 
@@ -149,10 +148,10 @@ def test_a_neighbour_that_dies_at_rest_is_noticed_in_the_next_round(
 
 def test_pauses_and_new_workers_are_broadcast(runtime: Runtime) -> None:
     heard: list[int] = []
-    listening = sweep_broadcast.listen(lambda: heard.append(1))
+    listening = sweep.listen(lambda: heard.append(1))
 
     def is_heard() -> bool:
-        sweep_broadcast.broadcast()
+        sweep.broadcast()
         return bool(heard)
 
     eventually(is_heard)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from durable.refusals import InvalidFields, NotFound, Refusal
+from durable.errors import InvalidFields, NotFound, Refusal
 
 
 class Full(Refusal):

@@ -7,7 +7,7 @@ import logging
 import pytest
 from django.db import transaction
 
-from durable.after_commit import after_commit
+from durable.database import after_commit
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

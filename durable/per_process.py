@@ -1,10 +1,12 @@
-"""What a forked child must have of its own: values that exist once per process, and database connections."""
+"""What exists once per process, and anew in a forked child: lazily made values, and a background event loop."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
 from typing import Any, Generic, TypeVar
 
 from django.db import connections
@@ -48,3 +50,36 @@ def leave_connections_behind() -> None:
 
 def _wrapper(alias: str) -> Any:
     return type(connections[alias])
+
+
+class LoopThread:
+    """A daemon thread that runs one event loop for the life of the process."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.futures: set[Future[Any]] = (
+            set()
+        )  # a loop holds its tasks weakly: without this one may just vanish
+        self._thread = threading.Thread(target=self._run, name="background-loop", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self.loop)
+        self.loop.run_forever()
+
+
+_thread = PerProcess(LoopThread)
+
+
+def background_loop() -> asyncio.AbstractEventLoop:
+    """Return the process's loop, started at first use and again in a forked child."""
+    return _thread().loop
+
+
+def submit(coroutine: Coroutine[Any, Any, T]) -> Future[T]:
+    """Start a coroutine on the background loop; cancelling the future cancels the coroutine."""
+    thread = _thread()
+    future = asyncio.run_coroutine_threadsafe(coroutine, thread.loop)
+    thread.futures.add(future)
+    future.add_done_callback(thread.futures.discard)
+    return future

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.db import DataError, InterfaceError, OperationalError, transaction
 
-from durable import fault_isolation
+from durable import database
 from durable.errors import LeaseLost
 
 
@@ -26,7 +26,7 @@ def test_the_others_go_on_and_the_traceback_is_logged(caplog: pytest.LogCaptureF
     def work(number: int) -> int:
         return 6 // number
 
-    assert fault_isolation.run_each([3, 0, 2], work, what="Dividing") == [2, 3]
+    assert database.run_each([3, 0, 2], work, what="Dividing") == [2, 3]
     [record] = caplog.records
     assert "Dividing failed for 0" in record.message and record.exc_info is not None
 
@@ -42,7 +42,7 @@ def test_a_database_that_is_away_ends_the_round(error: Exception, caplog: pytest
         raise error
 
     with pytest.raises(type(error)):
-        fault_isolation.run_each(range(1000), work, what="Asking")
+        database.run_each(range(1000), work, what="Asking")
     assert asked == [0] and not caplog.records
 
 
@@ -54,17 +54,17 @@ def test_trouble_of_one_row_does_not(error: Exception) -> None:
         if number == 1:
             raise error
 
-    assert fault_isolation.run_each(range(3), work, what="Asking") == [None, None]
+    assert database.run_each(range(3), work, what="Asking") == [None, None]
 
 
 def test_what_will_fail_again_is_told_from_what_may_pass() -> None:
-    assert fault_isolation.may_pass(of_server("40P01")) and not fault_isolation.is_fault(of_server("40P01"))
+    assert database.may_pass(of_server("40P01")) and not database.is_fault(of_server("40P01"))
     assert (
-        fault_isolation.is_fault(of_server("54000"))
-        and fault_isolation.is_fault(ValueError())
-        and fault_isolation.is_fault(DataError())
+        database.is_fault(of_server("54000"))
+        and database.is_fault(ValueError())
+        and database.is_fault(DataError())
     )
-    assert not fault_isolation.is_fault(LeaseLost())
+    assert not database.is_fault(LeaseLost())
 
 
 @pytest.mark.django_db
@@ -73,4 +73,4 @@ def test_a_deadlock_inside_a_transaction_goes_to_its_owner_who_starts_again() ->
         raise of_server("40P01")
 
     with pytest.raises(OperationalError), transaction.atomic():
-        fault_isolation.try_one(lose, what="The charge for an answer")
+        database.try_one(lose, what="The charge for an answer")
