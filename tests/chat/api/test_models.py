@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import Group
+from django.db import transaction
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
@@ -201,8 +202,9 @@ def test_a_continuation_is_answered_by_the_model_of_the_turn_that_started_the_wo
     turn = send(ann, session_id, model="big")
     send(ann, session_id)
     session = Session.objects.get(pk=session_id)
-    continuations.queue_turn(session.pk, client_id="operation:1", note="It is done.")
-    continuations.queue_turn(session.pk, client_id="operation:2", note="It is done.", started_by=turn.pk)
+    with transaction.atomic():
+        continuations.queue_turn(session.pk, client_id="operation:1", note="It is done.")
+        continuations.queue_turn(session.pk, client_id="operation:2", note="It is done.", started_by=turn.pk)
     queued = session.turns.filter(kind=Turn.Kind.CONTINUATION).order_by("queued_at")
     assert [again.asked_model for again in queued] == ["", "far/big"]
 
