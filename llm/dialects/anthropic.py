@@ -86,10 +86,10 @@ class AnthropicDialect(Dialect):
 
     def _options(self, request: Request, model: str) -> dict[str, Any]:
         options: dict[str, Any] = {}
-        if request.temperature is not None:
-            options["temperature"] = request.temperature
-        if ADAPTIVE.search(model):
+        if ADAPTIVE.search(model):  # which take no temperature but their own
             options["thinking"] = {"type": "adaptive", "display": "summarized"}
+        elif request.temperature is not None:
+            options["temperature"] = request.temperature
         if request.user:
             options["metadata"] = {"user_id": request.user}
         output: dict[str, Any] = {}
