@@ -1,4 +1,4 @@
-"""Against a server of somebody else that speaks all three protocols: aimock, which wants thinking back in tool loops."""
+"""Against a server of somebody else in all three protocols: aimock, which wants thinking back in tool loops."""
 
 from __future__ import annotations
 
