@@ -110,11 +110,11 @@ def carry_origin(model: str) -> str:
     return origin_of(at.endpoint, at.model)
 
 
-def found_models(endpoint: Endpoint) -> list[str]:
+def found_models(endpoint: Endpoint, seconds: float = limits.MODEL_LIST_SECONDS) -> list[str]:
     """Return the models that a server says it has; raise the error behind a failure."""
     from llm.model_call import list_models  # lazy, as above
 
-    return _wait(list_models(endpoint, Policy()), seconds=limits.MODEL_LIST_SECONDS)
+    return _wait(list_models(endpoint, Policy()), seconds=seconds)
 
 
 def warm_up() -> None:
