@@ -23,7 +23,7 @@ from llm.retry import Policy
 logger = logging.getLogger(__name__)
 
 
-class _Memory:
+class _ListMemory:
     """What this process knows, and when it last looked."""
 
     lists: dict[str, tuple[str, ...]] = {}
@@ -33,7 +33,7 @@ class _Memory:
 
 def listed_models(endpoint: Endpoint) -> tuple[str, ...]:
     """Return the models of a server that fit a pattern of its endpoint, as last read."""
-    found = _Memory.lists.get(_place(endpoint), ()) if endpoint.has_patterns else ()
+    found = _ListMemory.lists.get(_place(endpoint), ()) if endpoint.has_patterns else ()
     return tuple(
         name
         for name in found
@@ -45,23 +45,23 @@ def read_if_old(endpoints: Collection[Endpoint]) -> None:
     """Read the lists of these endpoints from Redis unless that was just done: for views."""
     places = [_place(endpoint) for endpoint in endpoints if endpoint.has_patterns]
     now = time.monotonic()
-    if not places or (_Memory.read_at and now - _Memory.read_at < limits.ENDPOINTS_FRESH_SECONDS):
+    if not places or (_ListMemory.read_at and now - _ListMemory.read_at < limits.ENDPOINTS_FRESH_SECONDS):
         return
     try:
         found = client().mget([_list_key(place) for place in places])
     except (RedisError, OSError) as error:
         logger.warning("The lists of models could not be read: %s", error)
         return
-    _Memory.lists = {place: _names(text) for place, text in zip(places, found, strict=True) if text}
-    _Memory.read_at = now
+    _ListMemory.lists = {place: _names(text) for place, text in zip(places, found, strict=True) if text}
+    _ListMemory.read_at = now
 
 
 def ask_if_due(endpoints: Collection[Endpoint]) -> None:
     """Ask the servers whose list is old, one worker each and in the background: for workers after a sweep."""
     now = time.monotonic()
-    if _Memory.asked_at and now - _Memory.asked_at < limits.MODEL_LIST_LOOK_SECONDS:
+    if _ListMemory.asked_at and now - _ListMemory.asked_at < limits.MODEL_LIST_LOOK_SECONDS:
         return
-    _Memory.asked_at = now
+    _ListMemory.asked_at = now
     for endpoint in endpoints:
         if endpoint.has_patterns:
             submit(_ask(endpoint))
@@ -69,7 +69,7 @@ def ask_if_due(endpoints: Collection[Endpoint]) -> None:
 
 def forget() -> None:
     """Forget what this process knows."""
-    _Memory.lists, _Memory.read_at, _Memory.asked_at = {}, 0.0, 0.0
+    _ListMemory.lists, _ListMemory.read_at, _ListMemory.asked_at = {}, 0.0, 0.0
 
 
 async def _ask(endpoint: Endpoint) -> None:
