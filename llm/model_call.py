@@ -23,10 +23,9 @@ from llm.dialects import dialect_for
 from llm.dialects.base import Dialect
 from llm.endpoint import Endpoint, origin_of
 from llm.endpoint_health import note_answer, note_failure
-from llm.endpoints import ModelAddress, locate
+from llm.endpoints import ModelAddress, common_fallbacks, locate
 from llm.errors import BadModelRequest
 from llm.failures import TryFailed, from_status, naming_settings, scrub, without_quotes
-from llm.offers import open_fallbacks
 from llm.retry import Again, Failure, GiveUp, Kind, Policy, Tries, decide
 from llm.tokens import estimate_message_tokens, estimate_tokens
 from llm.transport import EventSplitter
@@ -92,7 +91,7 @@ class ModelCall:
     def _fallbacks(self, end: GiveUp) -> list[str]:
         """Return the models to ask instead; where a server wants a long pause, those of other servers only."""
         chain = self._request.fallbacks
-        chain = open_fallbacks(()) if chain is None else chain
+        chain = common_fallbacks() if chain is None else chain
         names = [model for model in chain if model != self._request.model]
         if end.may_fall_back:
             return names
