@@ -10,7 +10,7 @@ import llm
 from accounts.budgets import check_budget
 from accounts.errors import OverBudget
 from accounts.ledger import charge_answer
-from chat import limits, notifications
+from chat import limits, model_choice, notifications
 from chat.models import Message, Session
 from durable import limits as durable_limits
 from durable.database import in_transaction
@@ -71,7 +71,9 @@ def ask_for_title(session: Session, text: str) -> Completion | None:
     question = [{"role": "system", "content": ASK}, message]
     try:
         check_budget(session.user)
-        return llm.complete(Request(model=llm.title_model(), messages=question, max_output_tokens=40))
+        return llm.complete(
+            Request(model=model_choice.small_model_for(session.user), messages=question, max_output_tokens=40)
+        )
     except (llm.LLMError, OverBudget) as error:
         logger.info("no title from the model: %s", error)
         return None

@@ -38,12 +38,28 @@ FINISH_REASONS: dict[str, FinishReason] = {
     "max_tokens": "length",
     "max_output_tokens": "length",
     "model_context_window_exceeded": "length",
+    "model_length": "length",
     "tool_calls": "tool_calls",
     "tool_use": "tool_calls",
     "function_call": "tool_calls",
     "content_filter": "content_filter",
     "refusal": "content_filter",
     "safety": "content_filter",
+    "recitation": "content_filter",
+    "prohibited_content": "content_filter",
+    "blocklist": "content_filter",
+    "spii": "content_filter",
+}
+# The server gave up on an answer that it had begun: DeepSeek without resources, an engine that was told to stop, Gemini
+# with a tool call of its model that it could not read.
+BROKEN_OFF = {
+    "error",
+    "abort",
+    "aborted",
+    "insufficient_system_resource",
+    "malformed_function_call",
+    "unexpected_tool_call",
+    "function_call_filter",
 }
 
 
@@ -119,22 +135,30 @@ class AnswerCollector(ABC):
         for call in self._calls:
             self._announce(call)
         self._hand_out()
-        if not self._finish or self._finish == "error":
-            raise self._failed(Kind.CUT, "The stream ended without a finish reason")
+        said = self._finish.partition(":")[0]  # some add why: "content_filter: PROHIBITED_CONTENT"
+        if not said or said in BROKEN_OFF:
+            why = f"The server broke off: {said}" if said else "The stream ended without a finish reason"
+            raise self._failed(Kind.CUT, why)
         if not self.done and not all(_is_json(call.arguments) for call in self._calls):
             raise self._failed(Kind.CUT, "The stream ended within a tool call")
-        reason = FINISH_REASONS.get(self._finish, "stop")
+        reason = FINISH_REASONS.get(said, "stop")
+        if self._is_refused(reason):
+            raise self._refused()
         if self._calls and reason == "stop":
             return "tool_calls"
         if not self._calls and reason == "tool_calls":
             reason = "stop"
-        if not self._text and not self._calls and (self._refusal or reason == "content_filter"):
-            raise self._refused()
         return reason
 
     @abstractmethod
     def _take_chunk(self, chunk: Mapping[str, Any]) -> None:
         """Read one event; raises one of NOT_A_CHUNK if it does not belong to this dialect."""
+
+    def _is_refused(self, reason: FinishReason) -> bool:
+        """Return whether there is no answer to use: text that a filter has cut is shown, a tool call is not run."""
+        if self._calls:
+            return reason == "content_filter"
+        return not self._text and (bool(self._refusal) or reason == "content_filter")
 
     def _layout(self) -> list[dict[str, Any]]:
         """Return the order of the answer's parts, if the model wants it back; see `llm.layout`."""
@@ -213,7 +237,7 @@ class AnswerCollector(ABC):
         try:
             self._take_chunk(storable.loads(event))
         except NOT_A_CHUNK as error:
-            if self._finish and self._finish != "error":
+            if self._finish and self._finish not in BROKEN_OFF:
                 return  # the answer is complete; only its usage was to follow, which is estimated then
             detail = f"Not a chunk of {len(event)} bytes ({type(error).__name__}: {error})"
             raise self._failed(Kind.NONSENSE, detail) from None

@@ -11,10 +11,11 @@ class LlmConfig(AppConfig):
     verbose_name = "Models"
 
     def ready(self) -> None:
-        from llm import endpoint_rows
+        from llm import endpoint_rows, offers
         from llm.models import ModelEndpoint  # models are not loaded before this point
 
         swept.connect(endpoint_rows.after_sweep, dispatch_uid="llm.endpoint_rows")
+        swept.connect(offers.after_sweep, dispatch_uid="llm.offers")
         for signal in (post_save, post_delete):
             signal.connect(endpoint_rows.after_change, sender=ModelEndpoint, dispatch_uid="llm.endpoint_rows")
         m2m_changed.connect(

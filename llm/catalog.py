@@ -89,6 +89,25 @@ MODELS: Mapping[str, ModelInfo] = {
 }
 
 
+NOT_FOR_CHAT = (
+    "embed",
+    "whisper",
+    "tts",
+    "rerank",
+    "moderation",
+    "dall-e",
+    "image",
+    "transcribe",
+    "realtime",
+    "audio",
+)
+
+
+def is_for_chat(name: str) -> bool:
+    """Return whether a model of that name may answer messages; servers list models for other purposes too."""
+    return not any(word in name.lower() for word in NOT_FOR_CHAT)
+
+
 def known_info(name: str) -> ModelInfo:
     """Return the abilities of a model by its name; a careful guess if the name is unknown."""
     return find_by_name(MODELS, name) or UNKNOWN

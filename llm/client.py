@@ -13,6 +13,7 @@ from durable.database import outside_wait
 from durable.per_process import background_loop
 from durable.stop_signal import StopSignal
 from llm import limits
+from llm.catalog import is_for_chat
 from llm.endpoint import Endpoint, origin_of
 from llm.endpoint_rows import refresh
 from llm.endpoints import configured_model, configured_title_model, current_endpoint, locate
@@ -24,7 +25,6 @@ T = TypeVar("T")
 
 # The protocol, not the provider: any server may speak it.
 PROVIDERS = {"chat": "openai", "responses": "openai", "anthropic": "anthropic"}
-NOT_FOR_CHAT = ("embed", "whisper", "tts", "rerank", "moderation")
 
 
 def stream(
@@ -110,11 +110,11 @@ def carry_origin(model: str) -> str:
     return origin_of(at.endpoint, at.model)
 
 
-def found_models(endpoint: Endpoint) -> list[str]:
+def found_models(endpoint: Endpoint, seconds: float = limits.MODEL_LIST_SECONDS) -> list[str]:
     """Return the models that a server says it has; raise the error behind a failure."""
     from llm.model_call import list_models  # lazy, as above
 
-    return _wait(list_models(endpoint, Policy()), seconds=limits.MODEL_LIST_SECONDS)
+    return _wait(list_models(endpoint, Policy()), seconds=seconds)
 
 
 def warm_up() -> None:
@@ -127,7 +127,7 @@ def _first_model(endpoint: Endpoint) -> str:
     """Return the first model that an unknown server offers: the only one, on most local servers."""
     names = found_models(endpoint)
     for name in names:
-        if not any(word in name.lower() for word in NOT_FOR_CHAT):
+        if is_for_chat(name):
             return name
     raise BadModelRequest("The model server offers no model. An operator should set COPILOT_MODEL.")
 

@@ -33,6 +33,11 @@ class Endpoint:
         """Return whether the model is one of those that it is known to have."""
         return any(fnmatch.fnmatchcase(model.lower(), known.lower()) for known in self.models)
 
+    @property
+    def has_patterns(self) -> bool:
+        """Whether some of its models are named by a pattern."""
+        return any("*" in known for known in self.models)
+
     def may_be_used_by(self, groups: Collection[str]) -> bool:
         """Return whether members of these groups may use it."""
         return not self.groups or not set(self.groups).isdisjoint(groups)

@@ -68,6 +68,7 @@ def remember(rows: EndpointRows, *, read_at: float | None = None) -> None:
 
 
 def after_sweep(sender: Any, **kwargs: Any) -> None:
+    """Read the rows again in a worker."""
     refresh_if_old()
 
 

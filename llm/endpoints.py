@@ -113,6 +113,11 @@ def fallback_models() -> list[str]:
     return [name.strip() for name in names if name.strip()]
 
 
+def common_fallbacks() -> list[str]:
+    """Return those of the fallback models that everybody may use."""
+    return [name for name in fallback_models() if locate(name).endpoint.may_be_used_by(())]
+
+
 def own_model(endpoint: Endpoint) -> str:
     """Return the first model that an endpoint is known to have, by its full name, or ""."""
     named = [model for model in endpoint.models if "*" not in model]

@@ -19,6 +19,7 @@ from llm.retry import Failure, Kind, read_retry_after
 MAX_DETAIL_CHARACTERS = 500
 MAX_STATUS = 999
 PASSING_STATUSES = {408, 409, 425}
+ENDPOINT_STATUSES = {401, 402, 403, 404}  # key, credit, rights, models
 WORD = re.compile(r"[^\s\"'`,;:()\[\]{}]{6,}")
 OPAQUE = re.compile(r"[\w+/=-]{6,}")  # also the beginning of a signature that was cut
 TOO_LONG = re.compile(
@@ -100,22 +101,23 @@ def _classify(status: int, error: Mapping[str, Any], *, retry_after: float | Non
     if codes & FILTER_CODES:
         return _final(ModelRefused(detail=detail))
     if status in (402, 429) and any(NO_CREDIT.search(text) for text in (message, *codes)):
-        return _final(BadModelRequest(HINTS[402], detail=detail))
+        return _final(BadModelRequest(HINTS[402], detail=detail), is_of_endpoint=True)
     if status == 400 and "credit balance is too low" in message:  # in these words by Anthropic
-        return _final(BadModelRequest(HINTS[402], detail=detail))
+        return _final(BadModelRequest(HINTS[402], detail=detail), is_of_endpoint=True)
     if status == 429 or codes & {"rate_limit_exceeded", "rate_limit_error", "too_many_requests"}:
         return Failure(kind=Kind.RATE_LIMITED, detail=detail, retry_after=retry_after)
     if status >= 500 or status in PASSING_STATUSES:
         return Failure(kind=Kind.UNAVAILABLE, detail=detail)
     if 400 <= status < 500:
-        return _final(BadModelRequest(HINTS.get(status, ""), detail=detail))
+        refused = BadModelRequest(HINTS.get(status, ""), detail=detail)
+        return _final(refused, is_of_endpoint=status in ENDPOINT_STATUSES)
     if codes & {"invalid_request_error", "authentication_error", "invalid_api_key", "not_found_error"}:
         return _final(BadModelRequest(detail=detail))
     return Failure(kind=Kind.NONSENSE, detail=f"The server sent an error instead of an answer: {detail}")
 
 
-def _final(error: LLMError) -> Failure:
-    return Failure(kind=Kind.FINAL, detail=error.detail, error=error)
+def _final(error: LLMError, *, is_of_endpoint: bool = False) -> Failure:
+    return Failure(kind=Kind.FINAL, detail=error.detail, error=error, is_of_endpoint=is_of_endpoint)
 
 
 def scrub(failure: Failure, *secrets: str) -> Failure:

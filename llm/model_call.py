@@ -23,7 +23,7 @@ from llm.dialects import dialect_for
 from llm.dialects.base import Dialect
 from llm.endpoint import Endpoint, origin_of
 from llm.endpoint_health import note_answer, note_failure
-from llm.endpoints import ModelAddress, fallback_models, locate
+from llm.endpoints import ModelAddress, common_fallbacks, locate
 from llm.errors import BadModelRequest
 from llm.failures import TryFailed, from_status, naming_settings, scrub, without_quotes
 from llm.retry import Again, Failure, GiveUp, Kind, Policy, Tries, decide
@@ -90,7 +90,9 @@ class ModelCall:
 
     def _fallbacks(self, end: GiveUp) -> list[str]:
         """Return the models to ask instead; where a server wants a long pause, those of other servers only."""
-        names = [model for model in fallback_models() if model != self._request.model]
+        chain = self._request.fallbacks
+        chain = common_fallbacks() if chain is None else chain
+        names = [model for model in chain if model != self._request.model]
         if end.may_fall_back:
             return names
         first = locate(self._request.model).endpoint

@@ -34,7 +34,7 @@ class ModelEndpoint(models.Model):
         "models",
         default=list,
         blank=True,
-        help_text='A list such as ["qwen3-vl"]. People can pick these; an entry with * is accepted but not listed.',
+        help_text='A list such as ["qwen3-vl", "qwen3*"]. People can pick these, and what the server has for a *.',
     )
     prices = models.JSONField(
         default=dict,

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from typing import Any
 
+from llm import model_lists
 from llm.endpoint import Endpoint
-from llm.endpoints import ModelAddress, configured_model, endpoints, locate, model_info, usual_models
+from llm.endpoints import (
+    ModelAddress,
+    configured_model,
+    endpoints,
+    fallback_models,
+    locate,
+    model_info,
+    usual_models,
+)
 from llm.errors import BadModelRequest
 
 
@@ -16,6 +26,16 @@ def known_endpoints() -> list[Endpoint]:
         return endpoints()
     except BadModelRequest:
         return []
+
+
+def read_lists_if_old() -> None:
+    """Read which models servers have that are named by a pattern: for views that list them."""
+    model_lists.read_if_old(known_endpoints())
+
+
+def after_sweep(sender: Any, **kwargs: Any) -> None:
+    """Ask servers in a worker which of their models fit a pattern."""
+    model_lists.ask_if_due(known_endpoints())
 
 
 class ModelNotOffered(ValueError):
@@ -59,7 +79,7 @@ def offered_models(groups: Collection[str]) -> list[OfferedModel]:
 def check_offered(name: str, groups: Collection[str]) -> str:
     """Return the full name of a model that members of these groups may use; raise ModelNotOffered.
 
-    Beside the models on offer, one that fits a pattern of its endpoint (`gpt-6*`) can be named.
+    Beside the models on offer, one that fits a pattern of its endpoint (`gpt-6*`) can be named, listed or not.
     """
     try:
         at = locate(name)
@@ -80,6 +100,18 @@ def is_open(name: str, groups: Collection[str]) -> bool:
         return True  # whoever asks hears that no model is configured
 
 
+def open_fallbacks(groups: Collection[str] | Callable[[], Collection[str]]) -> list[str]:
+    """Return the models of the fallback chain that may answer members of these groups.
+
+    The groups are only asked for where the chain has a model that is not for everybody.
+    """
+    chain = fallback_models()
+    if all(is_for_everybody(name) for name in chain):
+        return chain
+    mine = groups() if callable(groups) else groups
+    return [name for name in chain if is_open(name, mine)]
+
+
 def is_for_everybody(name: str) -> bool:
     """Return whether no group is needed for a model."""
     return is_open(name, ())
@@ -90,7 +122,8 @@ def full_name(at: ModelAddress) -> str:
 
 
 def _names_of(endpoint: Endpoint, default: str) -> list[str]:
-    named = [endpoint.full_name(model) for model in endpoint.models if "*" not in model]
+    models = [model for model in endpoint.models if "*" not in model]
+    named = [endpoint.full_name(model) for model in (*models, *model_lists.listed_models(endpoint))]
     if named or locate(default).endpoint == endpoint:
         return named
     usual = usual_models(endpoint)[0]  # of a well-known server whose models are not listed

@@ -48,6 +48,7 @@ class Failure:
     started: bool = False
     retry_after: float | None = None
     error: LLMError | None = None  # what to raise; always there when the kind is FINAL
+    is_of_endpoint: bool = False  # its key, credit or models: another endpoint may answer the same request
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,11 +80,11 @@ class GiveUp:
 def decide(
     failure: Failure, tries: Tries, policy: Policy, *, uniform: Callable[[float, float], float]
 ) -> Again | GiveUp:
-    """Return whether to retry: a FINAL failure ends it, a long pause leads to another endpoint or frees the worker,
-    the rest is retried."""
+    """Return whether to retry: a FINAL failure ends it unless another endpoint may do better, a long pause leads to
+    another endpoint or frees the worker, the rest is retried."""
     if failure.kind is Kind.FINAL:
         assert failure.error is not None
-        return GiveUp(error=failure.error, may_fall_back=False)
+        return GiveUp(error=failure.error, may_fall_back=False, may_ask_elsewhere=failure.is_of_endpoint)
     if failure.retry_after is not None and failure.retry_after > policy.inline_retry_after_seconds:
         return GiveUp(error=_rate_limited(failure, policy), may_fall_back=False, may_ask_elsewhere=True)
     tries = _count(failure, tries)

@@ -81,7 +81,9 @@ async def list_models(endpoint: Endpoint, policy: Policy) -> list[str]:
     """Return the ids of the models that the server offers."""
     client = _client(asyncio.get_running_loop(), endpoint)
     try:
-        page = await client.models.list(timeout=_timeout(policy), extra_headers=_headers(endpoint))
+        page = await client.models.list(
+            timeout=_timeout(policy), extra_headers=_headers(endpoint), extra_query=_whole_list(endpoint)
+        )
         return [storable.text(model.id) for model in page.data or ()]
     except openai.APIStatusError as error:
         raise Refused(error.status_code, error.response.content, error.response.headers) from None
@@ -95,6 +97,11 @@ def _headers(endpoint: Endpoint) -> dict[str, str | openai.Omit]:
     """Return the dialect's own headers; some omit one that the client would send."""
     own = DIALECTS[endpoint.dialect].headers(endpoint)
     return {name: openai.Omit() if value is None else value for name, value in own.items()}
+
+
+def _whole_list(endpoint: Endpoint) -> dict[str, int]:
+    """Return what makes a server name all of its models at once; Anthropic's names twenty unless asked."""
+    return {"limit": 1000} if endpoint.dialect == "anthropic" else {}
 
 
 async def _send(endpoint: Endpoint, path: str, body: bytes, policy: Policy) -> httpx2.Response:

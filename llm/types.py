@@ -62,7 +62,8 @@ class Request:
     """One request to the model; messages are in the OpenAI chat format, an empty model means the default one.
 
     An answer among them may have its Carry under the key `carry`; a model is sent only what it gave itself. Messages
-    with the key `volatile` stand last: what is before them can be cached by the provider.
+    with the key `volatile` stand last: what is before them can be cached by the provider. `fallbacks` are the models
+    to ask instead when this one keeps failing; None means those of the site's chain that are for everybody.
     """
 
     model: str
@@ -72,6 +73,7 @@ class Request:
     max_output_tokens: int | None = None
     user: str = ""
     response_format: Mapping[str, Any] | None = None
+    fallbacks: Sequence[str] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,6 +22,7 @@ POSTGRES_URL = os.environ.get("TEST_POSTGRES_URL", "postgres://127.0.0.1:5432")
 RABBITMQ_URL = os.environ.get("TEST_RABBITMQ_URL", "amqp://guest:guest@127.0.0.1:5672")
 RABBITMQ_PROGRAMS = Path("/usr/lib/rabbitmq/bin")  # wrappers in PATH become the user of the system's server
 CLIENT_PACKAGES = Path(__file__).resolve().parent / "system" / "ai_sdk_clients"
+FOREIGN_MODEL_PACKAGES = Path(__file__).resolve().parent / "llm" / "foreign_server"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 PROBE_SECONDS = 20  # who is away refuses at once; who is busy takes longer
 COMMAND_SECONDS = 60
@@ -127,6 +128,11 @@ def client_packages_are_installed() -> bool:
 
 
 @cache
+def foreign_model_is_installed() -> bool:
+    return has_packages(FOREIGN_MODEL_PACKAGES)
+
+
+@cache
 def interface_packages_are_installed() -> bool:
     return has_packages(ui.FRONTEND)
 
@@ -154,7 +160,7 @@ def interface_is_built() -> bool:
 
 def set_up() -> None:
     """Fetch and build what would otherwise be fetched in the middle of a run; what cannot be had is said."""
-    for need in (INTERFACE, INTERFACE_PACKAGES, CLIENTS):
+    for need in (INTERFACE, INTERFACE_PACKAGES, CLIENTS, FOREIGN_MODEL):
         if not need.is_met():
             print(f"Tests that need {need.name} will be skipped.")
 
@@ -196,6 +202,11 @@ CLIENTS = Need(
     name="stock AI SDK clients",
     get="run ./copilot test once with a network: it installs them below tests/system/ai_sdk_clients",
     is_met=client_packages_are_installed,
+)
+FOREIGN_MODEL = Need(
+    name="a model server of somebody else",
+    get="run ./copilot test once with a network: it installs it below tests/llm/foreign_server",
+    is_met=foreign_model_is_installed,
 )
 INTERFACE_PACKAGES = Need(
     name="the chat UI's packages",

@@ -25,6 +25,7 @@ ONLY_IN_ALL = (
     "durable/test_backlog.py",
     "durable/test_rabbitmq.py",
     "durable/test_worker_signals.py",
+    "llm/test_foreign_server.py",
     "scale",
     "system/acceptance",
     "system/attack",

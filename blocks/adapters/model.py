@@ -24,6 +24,7 @@ class PlatformModel:
         named = replace(request, model=request.model if is_served(request.model, request.user) else "")
         if not named.model and not is_open(default_model(), request.user):
             named = replace(named, model=first_model_for(request.user))
+        named = replace(named, fallbacks=offers.open_fallbacks(lambda: group_names(request.user)))
         try:
             return complete(named, cancelled=cancel)
         except BadModelRequest:

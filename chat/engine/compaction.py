@@ -9,6 +9,7 @@ from typing import Any
 
 import llm
 from accounts.ledger import charge_answer
+from chat import model_choice
 from chat.engine import history
 from chat.models import Session, Turn
 from durable.lease import Lease
@@ -74,7 +75,7 @@ def compact(turn: Turn, lease: Lease, budget: TokenBudget, say: Callable[[str], 
     say(SUMMARISING)
     older = [message for seq, message in rows if seq < cut]
     pieces = [f"{message['role']}: {_text(message)[:MAX_PIECE_CHARACTERS]}" for message in older]
-    answer = summarise(session.summary, pieces, lease)
+    answer = summarise(session.summary, pieces, lease, model_choice.small_model_for(session.user))
     summary = answer.text.strip() if answer is not None else ""
     summary = summary or "\n".join(piece[:200] for piece in pieces)[-MAX_PIECE_CHARACTERS:]
 
@@ -101,15 +102,13 @@ def cut_position(rows: list[tuple[int, history.ModelMessage]], tokens: int) -> i
     return cut if cut is not None and rows and cut > rows[0][0] else None
 
 
-def summarise(before: str, pieces: list[str], lease: Lease) -> Completion | None:
-    """Return the small model's summary; None if it fails."""
+def summarise(before: str, pieces: list[str], lease: Lease, model: str) -> Completion | None:
+    """Return a summary by that model; None if it fails."""
     text = "\n\n".join(([f"Earlier summary: {before}"] if before else []) + pieces)
-    limit = (
-        3 * llm.model_info(llm.title_model()).context_tokens
-    )  # characters, about four of which are a token
+    limit = 3 * llm.model_info(model).context_tokens  # characters, about four of which are a token
     question = [{"role": "system", "content": ASK}, {"role": "user", "content": text[-limit:]}]
     try:
-        return llm.complete(Request(model=llm.title_model(), messages=question), cancelled=lease.stop)
+        return llm.complete(Request(model=model, messages=question), cancelled=lease.stop)
     except llm.AnswerCancelled:
         lease.check()
         raise

@@ -14,11 +14,12 @@ from django.db import transaction
 import llm
 from accounts.budgets import check_budget
 from accounts.errors import OverBudget
-from chat import limits, notifications, outside_content, titles, turn_log
+from chat import limits, model_choice, notifications, outside_content, titles, turn_log
 from chat.engine import compaction, history, journal
 from chat.engine.journal import TurnJournal
 from chat.engine.status_notes import IdleNotices, OperationWatch
 from chat.engine.step_stream import StepStream
+from chat.errors import NoModelForYou
 from chat.events import StatusNote, Steered, StepFinished, StepStarted, TurnEvent
 from chat.models import Message, Step, Turn
 from chat.protocol import Framed
@@ -165,7 +166,7 @@ class Answering:
         self.check_limits(number)
         may_be_steered = number > 0 or self.resumed or self.turn.has_steers
         steered = may_be_steered and journal.absorb_queued(self.turn, self.lease, number)
-        model = llm.picked_model(self.turn.model_name or self.turn.asked_model)
+        model = self.choose_model()
         messages = self.messages(model)
         with IdleNotices(self.note_waiting, "the model") as idle:
             stream = StepStream(
@@ -184,6 +185,7 @@ class Answering:
                 messages=messages,
                 tools=registry.offered(self),
                 user=str(self.turn.user_id or ""),
+                fallbacks=model_choice.fallbacks_for(self.turn.session.user),
             )
             try:
                 completion = self.stream(request, stream)
@@ -192,6 +194,19 @@ class Answering:
                 completion = self.stream(smaller, stream)
         crashpoints.reached("after_model")
         return completion
+
+    def choose_model(self) -> str:
+        """Return the model for this step; say so where it is not the one that was picked, which has gone."""
+        try:
+            model = llm.picked_model(model_choice.model_of(self.turn))
+        except NoModelForYou as error:
+            raise llm.BadModelRequest(str(error)) from None
+        wanted = self.turn.model_name or self.turn.asked_model
+        if wanted and wanted != model:
+            logger.info("%s is gone, %s answers", wanted, model, extra=self.turn.log_context())
+            note = StatusNote(f"{wanted} is not available any more; {model} answers.", {"model": model})
+            self.lease.emitter.hint(Framed(note))
+        return model
 
     def stream(self, request: Request, stream: StepStream) -> Completion:
         self.asked()

@@ -13,7 +13,7 @@ from llm.carry import CARRY, VOLATILE, needed
 from llm.dialects.base import UNWANTED, Dialect, wire_id
 from llm.endpoint import Endpoint
 from llm.layout import AnswerPart, parts_of
-from llm.types import Delta, Request, ToolSpec
+from llm.types import Delta, FinishReason, Request, ToolSpec
 
 VERSION = "2023-06-01"
 MARK = {
@@ -86,10 +86,10 @@ class AnthropicDialect(Dialect):
 
     def _options(self, request: Request, model: str) -> dict[str, Any]:
         options: dict[str, Any] = {}
-        if request.temperature is not None:
-            options["temperature"] = request.temperature
-        if ADAPTIVE.search(model):
+        if ADAPTIVE.search(model):  # which take no temperature but their own
             options["thinking"] = {"type": "adaptive", "display": "summarized"}
+        elif request.temperature is not None:
+            options["temperature"] = request.temperature
         if request.user:
             options["metadata"] = {"user_id": request.user}
         output: dict[str, Any] = {}
@@ -221,6 +221,10 @@ class AnthropicAnswer(AnswerCollector):
             written=counts[2],
             reasoning=mapping(self._tokens.get("output_tokens_details")).get("thinking_tokens"),
         )
+
+    def _is_refused(self, reason: FinishReason) -> bool:
+        """Return whether a filter has stopped the answer: what came before is not one, as the protocol says."""
+        return self._finish == "refusal" or super()._is_refused(reason)
 
     def _layout(self) -> list[dict[str, Any]]:
         blocks = list(self._blocks.values())

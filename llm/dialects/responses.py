@@ -254,8 +254,11 @@ def _item_of(part: AnswerPart) -> Item:
         function = part.call["function"]
         call = {"type": "function_call", "call_id": wire_id(part.call["id"]), "name": function["name"]}
         return call | {"arguments": function["arguments"] or "{}"} | dict(part.extra)
+    message: Item = {"type": "message", "role": "assistant"}
+    if "id" not in part.extra:  # of another model: no output item of this provider
+        return message | {"content": part.text} | dict(part.extra)
     content: list[Item] = [{"type": "output_text", "text": part.text, "annotations": []}]
-    return {"type": "message", "role": "assistant", "content": content} | dict(part.extra)
+    return message | {"status": "completed", "content": content} | dict(part.extra)
 
 
 def _content(content: str | Sequence[Mapping[str, Any]] | None) -> list[Item]:

@@ -20,7 +20,7 @@ class Migration(migrations.Migration):
                 ('url', models.CharField(blank=True, help_text='Such as http://vllm:8000/v1. Empty: the provider that the dialect belongs to.', max_length=500, verbose_name='address')),
                 ('sealed_key', models.TextField(blank=True, default='', editable=False)),
                 ('dialect', models.CharField(choices=[('chat', 'chat'), ('anthropic', 'anthropic'), ('responses', 'responses')], default='chat', help_text='The protocol: OpenAI chat completions, Anthropic Messages or OpenAI Responses.', max_length=16)),
-                ('model_names', models.JSONField(blank=True, default=list, help_text='A list such as ["qwen3-vl"]. People can pick these; an entry with * is accepted but not listed.', verbose_name='models')),
+                ('model_names', models.JSONField(blank=True, default=list, help_text='A list such as ["qwen3-vl", "qwen3*"]. People can pick these, and what the server has for a *.', verbose_name='models')),
                 ('prices', models.JSONField(blank=True, default=dict, help_text='US dollars per million tokens: {"qwen3-vl": {"input": 0.1, "output": 0.4, "cached": 0.02}}.')),
                 ('window', models.PositiveIntegerField(blank=True, help_text='Tokens that its models read at once, where that is not known by name.', null=True)),
                 ('vision', models.BooleanField(blank=True, help_text='Whether its models see images, where that is not known by name.', null=True)),

@@ -298,11 +298,14 @@ class Anthropic(Protocol):
             "cache_creation_input_tokens": usage["written"],
             "output_tokens": 1,
         }
-        message = {
+        message: Event = {
             "id": f"msg_{number}",
             "type": "message",
             "role": "assistant",
+            "model": "m",
             "content": [],
+            "stop_reason": None,
+            "stop_sequence": None,
             "usage": start,
         }
         events: list[Event] = [{"type": "message_start", "message": message}, {"type": "ping"}]
@@ -340,7 +343,8 @@ class Anthropic(Protocol):
         usage = self.usage(script)
         tokens = {"input_tokens": usage["fresh"], "output_tokens": usage["output"]}
         stop = "tool_use" if script.calls else self.STOPS[script.stop]
-        return {"type": "message", "content": self.parts(script), "stop_reason": stop, "usage": tokens}
+        message = {"id": "msg_0", "type": "message", "role": "assistant", "model": "m", "stop_sequence": None}
+        return message | {"content": self.parts(script), "stop_reason": stop, "usage": tokens}
 
     def error_event(self, error: Event) -> bytes:
         return sse({"type": "error", "error": {"type": "api_error", "message": "broken"} | error})
@@ -421,6 +425,21 @@ class Responses(Protocol):
         ),
         *("max_output_tokens", "safety_identifier", "text"),
     }
+    SHELL: Event = {
+        "id": "resp_0",
+        "object": "response",
+        "created_at": 1_741_290_958,
+        "model": "m",
+        "error": None,
+        "incomplete_details": None,
+        "instructions": None,
+        "metadata": {},
+        "parallel_tool_calls": True,
+        "temperature": 1.0,
+        "tool_choice": "auto",
+        "tools": [],
+        "top_p": 1.0,
+    }
 
     def parts(self, script: Script) -> list[Event]:
         summary = [{"type": "summary_text", "text": thought} for thought in script.thoughts]
@@ -432,7 +451,8 @@ class Responses(Protocol):
         }
         items: list[Event] = [reasoning] if script.thoughts or script.redacted else []
         content = [{"type": "output_text", "text": "".join(script.text), "annotations": []}]
-        message = {"type": "message", "role": "assistant", "id": "msg_1", "phase": "final_answer"}
+        message = {"type": "message", "role": "assistant", "id": "msg_1", "status": "completed"}
+        message["phase"] = "final_answer"
         text = [message | {"content": content}] if script.text else []
         items = [*text, *items] if script.text_first else [*items, *text]
         for call_id, name, pieces in script.calls:
@@ -441,7 +461,7 @@ class Responses(Protocol):
         return items
 
     def events(self, script: Script, number: int) -> list[bytes]:
-        shell = {"id": f"resp_{number}", "object": "response", "status": "in_progress", "output": []}
+        shell = self.SHELL | {"id": f"resp_{number}", "status": "in_progress", "output": []}
         events: list[Event] = [
             {"type": "response.created", "response": shell},
             {"type": "response.in_progress", "response": shell},
@@ -449,7 +469,7 @@ class Responses(Protocol):
         for index, item in enumerate(self.parts(script)):
             events += self.item_events(index, item, script)
         kind = "response.incomplete" if script.stop == "length" else "response.completed"
-        events.append({"type": kind, "response": self.whole(script)})
+        events.append({"type": kind, "response": self.whole(script) | {"id": shell["id"]}})
         return [sse(event | {"sequence_number": place}) for place, event in enumerate(events)]
 
     def item_events(self, index: int, item: Event, script: Script) -> list[Event]:
@@ -461,20 +481,31 @@ class Responses(Protocol):
                 start["content"] = []
                 part = {**place, "content_index": 0}
                 kind = "refusal" if script.stop == "refusal" else "output_text"
-                deltas = [{"type": f"response.{kind}.delta", **part, "delta": piece} for piece in script.text]
-                deltas.insert(0, {"type": "response.content_part.added", **part})
+                more: Event = {} if kind == "refusal" else {"logprobs": []}
+                deltas = [
+                    {"type": f"response.{kind}.delta", **part, "delta": piece, **more}
+                    for piece in script.text
+                ]
+                opened = (
+                    {"type": "refusal", "refusal": ""}
+                    if kind == "refusal"
+                    else {"type": "output_text", "text": "", "annotations": []}
+                )
+                deltas.insert(0, {"type": "response.content_part.added", **part, "part": opened})
             case "reasoning":
                 start |= {"summary": [], "encrypted_content": None}
                 for number, thought in enumerate(script.thoughts):
                     part = {**place, "summary_index": number}
-                    deltas.append({"type": "response.reasoning_summary_part.added", **part})
+                    opened = {"type": "summary_text", "text": ""}
+                    deltas.append({"type": "response.reasoning_summary_part.added", **part, "part": opened})
                     deltas.append({"type": "response.reasoning_summary_text.delta", **part, "delta": thought})
             case "function_call":
                 start["arguments"] = ""
                 (pieces,) = [pieces for call_id, _, pieces in script.calls if call_id == item["call_id"]]
                 kind = "response.function_call_arguments"
                 deltas = [{"type": f"{kind}.delta", **place, "delta": piece} for piece in pieces]
-                deltas.append({"type": f"{kind}.done", **place, "arguments": item["arguments"]})
+                whole = {"name": item["name"], "arguments": item["arguments"]}
+                deltas.append({"type": f"{kind}.done", **place, **whole})
         return [
             {
                 "type": "response.output_item.added",
@@ -487,7 +518,8 @@ class Responses(Protocol):
 
     def done(self, item: Event, script: Script) -> Event:
         if item["type"] == "message" and script.stop == "refusal":
-            return item | {"content": [{"type": "refusal", "refusal": "".join(script.text)}]}
+            refusal = {"type": "refusal", "refusal": "".join(script.text)}
+            return item | {"status": "completed", "content": [refusal]}
         return item | ({} if item["type"] == "reasoning" else {"status": "completed"})
 
     def whole(self, script: Script) -> Event:
@@ -500,15 +532,10 @@ class Responses(Protocol):
             },
             "output_tokens": usage["output"],
             "output_tokens_details": {"reasoning_tokens": usage["reasoning"]},
+            "total_tokens": sum(usage.values()) - usage["reasoning"],
         }
         output = [self.done(item, script) for item in self.parts(script)]
-        response = {
-            "object": "response",
-            "status": "completed",
-            "output": output,
-            "usage": tokens,
-            "error": None,
-        }
+        response = self.SHELL | {"status": "completed", "output": output, "usage": tokens}
         if script.stop == "length":
             return response | {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
         return response
@@ -544,6 +571,8 @@ class Responses(Protocol):
 
     def check_item(self, item: Event) -> None:
         match item["type"]:
+            case "message" if item["role"] == "assistant" and "id" not in item:
+                need(isinstance(item["content"], str), "text expected")
             case "message" if item["role"] == "assistant":
                 need({part["type"] for part in item["content"]} == {"output_text"}, "output_text expected")
             case "message":
@@ -599,10 +628,17 @@ class Chat(Protocol):
             deltas.append({"tool_calls": [{"index": index, **head}]})
             for piece in pieces:
                 deltas.append({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
-        chunks: list[Event] = [{"choices": [{"index": 0, "delta": delta}]} for delta in deltas]
-        end = {"index": 0, "delta": {}, "finish_reason": self.finish(script)}
-        chunks += [{"choices": [end]}, {"choices": [], "usage": self.tokens(script)}]
-        return [*(sse(chunk) for chunk in chunks), b"data: [DONE]\n\n"]
+        shell: Event = {
+            "id": f"chatcmpl-{number}",
+            "object": "chat.completion.chunk",
+            "created": 1_741_290_958,
+            "model": "m",
+        }
+        choices: list[Event] = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
+        choices.append({"index": 0, "delta": {}, "finish_reason": self.finish(script)})
+        chunks: list[Event] = [{"choices": [choice]} for choice in choices]
+        chunks.append({"choices": [], "usage": self.tokens(script)})
+        return [*(sse(shell | chunk) for chunk in chunks), b"data: [DONE]\n\n"]
 
     def finish(self, script: Script) -> str:
         return "tool_calls" if script.calls else self.STOPS[script.stop]
@@ -616,6 +652,7 @@ class Chat(Protocol):
                 "cache_write_tokens": usage["written"],
             },
             "completion_tokens": usage["output"],
+            "total_tokens": sum(usage.values()) - usage["reasoning"],
             "completion_tokens_details": {"reasoning_tokens": usage["reasoning"]},
         }
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from llm.dialects.chat import ChatAnswer
+from llm.errors import ModelRefused
 from llm.failures import TryFailed
 from llm.retry import Kind
 from llm.types import Delta, ReasoningDelta, TextDelta, ToolCallDelta, ToolCallStart
@@ -160,6 +161,9 @@ def test_an_answer_in_one_piece_although_a_stream_was_asked_for() -> None:
         ("MAX_TOKENS", "length"),
         ("length", "length"),
         ("tool_calls", "stop"),
+        ("model_length", "length"),
+        ("content_filter: PROHIBITED_CONTENT", "content_filter"),
+        ("RECITATION", "content_filter"),
     ],
 )
 def test_finish_reasons_are_brought_to_four(given: str, heard: str) -> None:
@@ -167,8 +171,11 @@ def test_finish_reasons_are_brought_to_four(given: str, heard: str) -> None:
     assert answer.finish() == heard
 
 
-@pytest.mark.parametrize("end", [None, "error"])
-def test_a_stream_without_a_finish_reason_is_cut(end: str | None) -> None:
+@pytest.mark.parametrize(
+    "end",
+    [None, "error", "insufficient_system_resource", "abort", "function_call_filter: MALFORMED_FUNCTION_CALL"],
+)
+def test_a_stream_without_a_finish_reason_or_given_up_by_the_server_is_cut(end: str | None) -> None:
     answer, _ = read(delta(content="x"), {"choices": [{"delta": {}, "finish_reason": end}]})
     with pytest.raises(TryFailed) as caught:
         answer.finish()
@@ -197,6 +204,33 @@ def test_usage_in_a_last_chunk_without_choices(usage: dict[str, Any]) -> None:
     answer, _ = read(delta(content="x"), STOP, {"choices": []} | usage)
     assert answer.usage is not None
     assert (answer.usage.input_tokens, answer.usage.output_tokens) == (5, 2)
+
+
+def test_a_tool_call_that_a_filter_has_cut_is_not_handed_on() -> None:
+    whole = calls({"index": 0, "id": "a", "function": {"name": "f", "arguments": "{}"}})
+    answer, _ = read(
+        delta(content="x"), whole, {"choices": [{"delta": {}, "finish_reason": "content_filter"}]}
+    )
+    with pytest.raises(TryFailed) as caught:
+        answer.finish()
+    assert isinstance(caught.value.failure.error, ModelRefused)
+
+
+def test_the_empty_first_chunk_of_azure_begins_nothing() -> None:
+    first = {
+        "id": "",
+        "object": "",
+        "model": "",
+        "choices": [],
+        "prompt_filter_results": [{"prompt_index": 0}],
+    }
+    filtered = {
+        "choices": [{"delta": {}, "finish_reason": None, "content_filter_offsets": {"check_offset": 1}}]
+    }
+    answer, deltas = read(
+        first, delta(role="assistant", content="", refusal=None), filtered, delta(content="x"), STOP
+    )
+    assert (answer.text(), answer.finish(), len(deltas)) == ("x", "stop", 1)
 
 
 def test_a_refusal_is_told_in_the_models_words() -> None:

@@ -244,7 +244,8 @@ def test_a_server_that_is_strict_accepts_everything_a_request_can_hold(server: M
     ):
         assert words in sent
     assert VOLATILE not in sent
-    assert server.asked[0].body["temperature"] == 0.5
+    thinks = server.protocol.name == "anthropic"  # a model that thinks takes no temperature
+    assert server.asked[0].body.get("temperature") == (None if thinks else 0.5)
 
 
 def test_what_was_given_with_an_answer_comes_back_exactly_through_a_turn_and_a_session(
@@ -521,6 +522,6 @@ def test_an_option_that_a_server_refuses_is_left_out_from_then_on(server: ModelS
 def test_a_server_is_asked_for_its_models_when_none_is_named(server: ModelServer, settings: Settings) -> None:
     settings.COPILOT_MODEL = ""
     assert llm.default_model() == "first-model"
-    assert server.asked[0].path == "/v1/models"
+    assert server.asked[0].path.partition("?")[0] == "/v1/models"
     assert ("x-api-key" in server.asked[0].headers) == (server.protocol.name == "anthropic")
     assert ("authorization" in server.asked[0].headers) == (server.protocol.name != "anthropic")

@@ -10,6 +10,7 @@ import pytest
 
 from llm.answer import AnswerCollector
 from llm.dialects import DIALECTS
+from llm.errors import ModelRefused
 from llm.failures import TryFailed
 from llm.retry import Kind
 from llm.transport import EventSplitter
@@ -71,6 +72,25 @@ def test_responses_function_call_with_reasoning() -> None:
         "encrypted_content": "gAAAAABoISQ24OyVRYbkYfukdJoqdzWT",
     }
     assert made == {"call": 0, "as": {"id": "fc_67ccd"}}
+
+
+def test_anthropic_refusal_in_the_middle_of_an_answer() -> None:
+    """What came before it is no answer; the explanation is for the person."""
+    answer = read("anthropic", "anthropic_refusal")
+    with pytest.raises(TryFailed) as caught:
+        answer.finish()
+    error = caught.value.failure.error
+    assert isinstance(error, ModelRefused) and "could enable cyber harm" in error.user_message
+
+
+def test_responses_refusal_and_incomplete() -> None:
+    answer = read("responses", "responses_refusal")
+    with pytest.raises(TryFailed) as caught:
+        answer.finish()
+    assert isinstance(caught.value.failure.error, ModelRefused)
+    assert "can't help" in caught.value.failure.error.user_message
+    answer = read("responses", "responses_incomplete")
+    assert (answer.finish(), answer.text()) == ("length", "In a quiet")
 
 
 @pytest.mark.parametrize(

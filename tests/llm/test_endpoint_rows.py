@@ -154,6 +154,13 @@ def test_the_default_endpoint_of_the_admin_answers_where_nobody_picks(
     assert llm.default_model() == "something"
 
 
+def test_with_several_endpoints_no_alert_blames_the_default_model(admin: Client, server: ModelServer) -> None:
+    add(admin, name="one", url=server.url, key=KEY)
+    assert read_dashboard().model.name == "the default model"
+    add(admin, name="two", url=server.url, key=KEY)
+    assert read_dashboard().model.name == "models"
+
+
 def test_doctor_lists_the_models_of_each(admin: Client, server: ModelServer, other: ModelServer) -> None:
     add(admin, name="house", url=server.url, key=KEY)
     add(admin, name="far", url=other.url, key=KEY, dialect="anthropic")

@@ -182,6 +182,17 @@ def test_doctor_names_the_endpoint_that_does_not_answer(settings: Settings) -> N
     assert SECRET not in found.message + found.hint
 
 
+def test_doctor_says_what_the_others_have_where_one_is_dead(
+    settings: Settings, servers: dict[str, ModelServer]
+) -> None:
+    rows = [{"name": "gone", "url": "http://127.0.0.1:9/v1"}, *json.loads(listed(servers))]
+    settings.COPILOT_ENDPOINTS = json.dumps(rows)
+    settings.ENV = type(settings.ENV).read({"COPILOT_ENDPOINTS": settings.COPILOT_ENDPOINTS})
+    found = parts.model()
+    assert not found.ok and found.message.startswith("gone at http://127.0.0.1:9/v1: ")
+    assert found.message.count("has embed-x, first-model") == 3
+
+
 def test_an_address_is_shown_without_what_is_secret_in_it() -> None:
     endpoint = Endpoint(base_url=f"https://me:{SECRET}@proxy:4000/v1?token={SECRET}", api_key=SECRET)
     assert endpoint.shown_url == "https://proxy:4000/v1"

@@ -13,6 +13,7 @@ from tests.harness import ROOT
 from tests.needs import POSTGRES_URL, POSTGRESQL, require
 
 AGAIN = (
+    "tests/chat/api/test_models.py",
     "tests/chat/test_at_once.py",
     "tests/durable/test_concurrency.py",
     "tests/durable/test_database_connections.py",
@@ -28,6 +29,7 @@ AGAIN = (
     "tests/executions/schedules/test_run_due.py::test_run_now_runs_at_once_due_or_not_on_or_off",
     "tests/executions/schedules/test_run_due.py::test_what_would_fail_at_every_run_is_refused_at_once",
     "tests/executions/test_admission.py",
+    "tests/llm/test_endpoint_rows.py",
     "tests/scale/test_plans.py",
 )
 pytestmark = [pytest.mark.services, pytest.mark.timeout(0)]  # each test of the inner run has its own limit

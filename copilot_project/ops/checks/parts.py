@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
@@ -109,16 +111,26 @@ def model() -> Check:
     except BadModelRequest as error:
         return broken("model", error.user_message, "Correct the setting it names")
     told += [offline.message] if offline else [str(settings.COPILOT_MODEL or "default model")]
-    for endpoint in known:
-        try:
-            told.append(f"{named(endpoint)} has {in_short(found_models(endpoint))}")
-        except LLMError as error:
-            if not may_lack_a_list(error):
-                return broken(
-                    "model", f"{named(endpoint)}: {error.user_message}", f"Check {settings_of(endpoint)}"
-                )
-            told.append(f"{named(endpoint)} lists no models")
+    with ThreadPoolExecutor(
+        max_workers=max(len(known), 1)
+    ) as pool:  # at once: one that is silent delays no other
+        asked = list(zip(known, pool.map(ask_for_models, known), strict=True))
+    told += [text for _, (ok, text) in asked if ok]
+    failed = [(endpoint, text) for endpoint, (ok, text) in asked if not ok]
+    if failed:
+        hint = f"Check {'; '.join(settings_of(endpoint) for endpoint, _ in failed)}"
+        return broken("model", "; ".join([*(text for _, text in failed), *told]), hint)
     return well("model", "; ".join(told))
+
+
+def ask_for_models(endpoint: Endpoint) -> tuple[bool, str]:
+    """Return whether an endpoint answers, and the models that it has or what is wrong."""
+    try:
+        return True, f"{named(endpoint)} has {in_short(found_models(endpoint, limits.CHECK_SECONDS))}"
+    except LLMError as error:
+        if may_lack_a_list(error):
+            return True, f"{named(endpoint)} lists no models"
+        return False, f"{named(endpoint)}: {error.user_message}"
 
 
 def named(endpoint: Endpoint) -> str:

@@ -30,6 +30,7 @@ from llm.endpoint_rows import known_rows, refresh_if_old
 from llm.endpoints import endpoints, row_problems
 from llm.errors import BadModelRequest
 from llm.models import ModelEndpoint
+from llm.offers import known_endpoints
 
 MODEL_TROUBLE = (Turn.EndReason.MODEL_ERROR, Turn.EndReason.MODEL_REFUSED, Turn.EndReason.IDLE)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -278,10 +279,17 @@ def model_state(recent: dict[datetime, counters.Counts] | None) -> ModelState:
                     errors[kind] = errors.get(kind, 0) + number
     url = listing(Turn, end_reason__in=",".join(MODEL_TROUBLE), ended="hour", unanswered="yes")
     return ModelState(
-        name=f"the model {settings.COPILOT_MODEL!r}" if settings.COPILOT_MODEL else "the default model",
+        name=name_of_models(),
         failed_turns=Number(count=failed, url=url),
         errors=errors,
     )
+
+
+def name_of_models() -> str:
+    """Return what failed requests went to; they are counted together, whichever endpoint was asked."""
+    if len(known_endpoints()) > 1:
+        return "models"
+    return f"the model {settings.COPILOT_MODEL!r}" if settings.COPILOT_MODEL else "the default model"
 
 
 def endpoint_rows() -> list[EndpointRow]:

@@ -8,16 +8,25 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import Group
+from django.db import transaction
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
 from accounts.models import User
-from chat import continuations, turns
+from chat import continuations, titles, turns
 from chat.models import Session, Turn
+from durable import event_log
+from durable.event_log import START
+from durable.redis import client as redis
+from durable.redis import key
+from durable.signals import swept
+from llm import model_lists
 from llm.endpoint_rows import refresh
+from llm.endpoints import endpoints
 from llm.models import ModelEndpoint
 from tests.chat.engine.conftest import run_turn
-from tests.llm.dialect_servers import KEY, Anthropic, Chat, ModelServer, Script, running
+from tests.harness import eventually
+from tests.llm.dialect_servers import KEY, Anthropic, Chat, Fault, ModelServer, Script, running
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -39,6 +48,9 @@ def big() -> Iterator[ModelServer]:
 @pytest.fixture(autouse=True)
 def staff(small: ModelServer, big: ModelServer, settings: Settings, redis_server: object) -> Group:
     """Three models: one for everybody, one of a row for everybody, one for the staff."""
+    model_lists.forget()
+    for name in redis().scan_iter(key("models*")):
+        redis().delete(name)
     settings.OPENAI_API_KEY = settings.OPENAI_BASE_URL = settings.COPILOT_TITLE_MODEL = ""
     settings.COPILOT_MODEL = settings.COPILOT_FALLBACK_MODEL = ""
     settings.COPILOT_ENDPOINTS = json.dumps(
@@ -134,7 +146,9 @@ def test_what_a_person_may_not_use_is_refused_like_what_does_not_exist(bob: User
         api.post("/api/chat", {"id": session, "trigger": "regenerate-message", "model": name}, format="json"),
     ]
     assert [answer.status_code for answer in told] == [400] * 6
-    assert all("model" in answer.json()["error"]["fields"] for answer in told)
+    said = [answer.json()["error"]["fields"]["model"] for answer in told]
+    if len(name) < 100:  # the longer one is no name at all
+        assert all("pick one of: house/small, more/other." in text for (text,) in said), said
     assert not Turn.objects.exists()
 
 
@@ -176,6 +190,91 @@ def test_a_pick_that_is_no_longer_open_gives_way_to_the_default(ann: User, staff
     assert send(ann, session).model_name == "house/small"
 
 
+def queued(user: User, **body: Any) -> Turn:
+    answer = api_of(user).post(
+        f"/api/sessions/{new_session(user)}/turns", {"message": "hi"} | body, format="json"
+    )
+    return Turn.objects.get(pk=answer.json()["turn"]["id"])
+
+
+def test_a_queued_turn_whose_endpoint_has_gone_is_answered_by_the_default_and_says_so(ann: User) -> None:
+    api_of(ann).patch("/api/me", {"model": "other"}, format="json")
+    turn = queued(ann, model="big")
+    ModelEndpoint.objects.filter(name="far").delete()
+    run_turn(turn)
+    assert (turn.end_reason, turn.asked_model, turn.model_name) == ("done", "far/big", "more/other")
+    assert notes_of(turn) == ["far/big is not available any more; more/other answers."]
+
+
+def notes_of(turn: Turn) -> list[str]:
+    """What readers of a turn were told beside its answer."""
+    entries = [json.loads(entry.body) for entry in event_log.tail(turn.pk, START)]
+    return [entry["data"]["message"] for entry in entries if entry["type"] == "data-status"]
+
+
+def test_a_queued_turn_of_somebody_who_left_the_group_is_not_answered_by_its_model(
+    ann: User, staff: Group, big: ModelServer, settings: Settings
+) -> None:
+    turn = queued(ann, model="big")
+    ann.groups.remove(staff)
+    run_turn(turn)
+    assert (turn.end_reason, turn.model_name, big.asked) == ("done", "house/small", [])
+    ann.groups.add(staff)
+    turn = queued(ann, model="big")
+    ann.groups.remove(staff)
+    settings.COPILOT_MODEL, settings.COPILOT_ENDPOINTS = "far/big", ""
+    ModelEndpoint.objects.filter(name="more").delete()
+    run_turn(turn)
+    assert (turn.end_reason, big.asked) == ("model_error", [])
+    assert "No model is open to you" in turn.error
+
+
+def test_the_fallback_chain_leaves_out_what_is_closed_to_a_person(
+    ann: User, bob: User, small: ModelServer, big: ModelServer, settings: Settings
+) -> None:
+    settings.COPILOT_FALLBACK_MODEL = "far/big, more/other"
+    small.faults = [Fault(status=429, headers={"retry-after": "60"})]
+    assert send(ann, new_session(ann)).model_name == "far/big"
+    small.faults = [Fault(status=429, headers={"retry-after": "60"})]
+    assert send(bob, new_session(bob)).model_name == "more/other"
+    assert len(big.asked) == 1
+
+
+def test_titles_are_not_made_by_a_model_that_is_closed_to_the_person(
+    bob: User, big: ModelServer, settings: Settings
+) -> None:
+    settings.COPILOT_TITLE_MODEL = "far/big"
+    session = Session.objects.get(pk=new_session(bob))
+    send(bob, str(session.pk))
+    titles.make_title(session.pk)
+    session.refresh_from_db()
+    assert session.title == "from small" and big.asked == []
+
+
+def test_models_that_fit_a_pattern_are_listed_once_a_worker_has_asked_the_server(
+    ann: User, bob: User, settings: Settings, small: ModelServer
+) -> None:
+    pattern = {"name": "house", "url": small.url, "key": KEY, "models": ["small", "first*", "embed*"]}
+    settings.COPILOT_ENDPOINTS = json.dumps([pattern])
+    asked_before = [asked.path for asked in small.asked]
+    assert names(bob) == ["house/small", "more/other"] and [a.path for a in small.asked] == asked_before
+    swept.send(sender=None, queues=(), idle_models=())
+    listed = ["house/small", "house/first-model", "more/other"]
+    eventually(lambda: names(bob) == listed, what="the list")
+    swept.send(sender=None, queues=(), idle_models=())
+    assert [asked.path for asked in small.asked].count("/v1/models") == 1, "once in ten minutes, not per look"
+    assert send(bob, new_session(bob), model="first-model").model_name == "house/first-model"
+
+
+def test_a_server_that_does_not_list_its_models_changes_nothing(bob: User, settings: Settings) -> None:
+    dead = {"name": "dead", "url": "http://127.0.0.1:9/v1", "models": ["m", "any-*"]}
+    settings.COPILOT_ENDPOINTS = json.dumps([dead])
+    swept.send(sender=None, queues=(), idle_models=())
+    found = model_lists._turn_key(model_lists._place(endpoints()[0]))
+    eventually(lambda: 0 < int(redis().ttl(found)) <= 60, what="an earlier second try")
+    assert names(bob) == ["dead/m", "more/other"]
+
+
 def test_a_default_that_is_for_a_group_is_not_given_to_others(
     ann: User, bob: User, settings: Settings, small: ModelServer
 ) -> None:
@@ -201,8 +300,9 @@ def test_a_continuation_is_answered_by_the_model_of_the_turn_that_started_the_wo
     turn = send(ann, session_id, model="big")
     send(ann, session_id)
     session = Session.objects.get(pk=session_id)
-    continuations.queue_turn(session.pk, client_id="operation:1", note="It is done.")
-    continuations.queue_turn(session.pk, client_id="operation:2", note="It is done.", started_by=turn.pk)
+    with transaction.atomic():
+        continuations.queue_turn(session.pk, client_id="operation:1", note="It is done.")
+        continuations.queue_turn(session.pk, client_id="operation:2", note="It is done.", started_by=turn.pk)
     queued = session.turns.filter(kind=Turn.Kind.CONTINUATION).order_by("queued_at")
     assert [again.asked_model for again in queued] == ["", "far/big"]
 

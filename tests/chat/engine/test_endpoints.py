@@ -69,3 +69,22 @@ def test_the_other_server_goes_on_and_each_gets_back_what_it_gave(
     assert (later.end_reason, later.steps.get().model_name) == ("done", "first/big")
     assert "OPAQUE" in json.dumps(first.asked[-1].body)
     assert first.refusals == second.refusals == []
+
+
+@pytest.mark.parametrize("status", [401, 402, 403, 404])
+def test_a_key_a_credit_or_a_model_that_one_server_refuses_is_not_the_end_where_there_is_another(
+    first: ModelServer, second: ModelServer, session: Session, status: int
+) -> None:
+    first.faults = [Fault(status=status, error={"message": "no"}, times=99)]
+    second.play(Script(text=("from the second",)))
+    turn = send(session, "hi")
+    assert (turn.end_reason, turn.model_name) == ("done", "second/spare")
+    assert [failure["detail"] for failure in turn.model_failures] == [f"HTTP {status}: no"]
+
+
+def test_a_request_that_is_refused_for_itself_is_not_sent_to_another_server(
+    first: ModelServer, second: ModelServer, session: Session
+) -> None:
+    first.faults = [Fault(status=400, error={"message": "no"}, times=99)]
+    turn = send(session, "hi")
+    assert (turn.end_reason, second.asked) == ("model_error", [])
