@@ -82,7 +82,8 @@ def posts(address: str, count: int) -> Callable[[], float]:
 def drain_queue() -> None:
     """Take the pokes off the queue, as workers do; a POST that finds it full leaves its turn to the sweep."""
     with app.connection_for_write() as broker:
-        broker.default_channel.queue_purge(Turn.queue)
+        channel: Any = broker.default_channel
+        channel.queue_purge(Turn.queue)
 
 
 def check(response: Any) -> None:
