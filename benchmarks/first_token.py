@@ -38,7 +38,7 @@ def run(stack: Stack, size: Size, report: Report) -> None:
 
 def added(report: Report, what: str, ours: Series, direct: Series) -> None:
     report.add(f"{what}", "ms", ours, direct)
-    for share, name, limit in ((0.5, "p50", 10.0), (0.99, "p99", 40.0)):
+    for share, name, limit in ((0.5, "p50", 10.0), (0.99, "p99", 25.0)):
         value = ours.quantile(share) - direct.quantile(share)
         report.add(f"{what}: added at {name}", "ms", value, goal=at_most(limit))
 

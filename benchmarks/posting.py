@@ -19,6 +19,7 @@ from accounts.models import User
 from benchmarks.conversations import new_session
 from benchmarks.side_by_side import Report, Size, alternate, cpu_per_item, ratio_at_most
 from chat.models import Message, Session, Turn
+from copilot_project.celery import app
 from copilot_project.urls import urlpatterns as product
 from tests.harness import Stack
 
@@ -42,7 +43,7 @@ urlpatterns = [*product, path("bare/<uuid:session_id>/turns", Bare.as_view())]
 
 
 def run(stack: Stack, size: Size, report: Report) -> None:
-    count = size.pick(5, 30, 100)
+    count = size.pick(5, 30, 60)  # fewer than the pokes that may wait
     ways = {
         "bare": posts("/bare/{}/turns", count),
         "ours": posts("/api/sessions/{}/turns", count),
@@ -51,7 +52,7 @@ def run(stack: Stack, size: Size, report: Report) -> None:
         for way in ways.values():
             way()  # caches
         found = alternate(ways, size.repetitions)
-    report.add("POST a message", "us", found["ours"], found["bare"], ratio_at_most(2))
+    report.add("POST a message", "us", found["ours"], found["bare"], ratio_at_most(1.5))
     report.remark(
         "both: API key, strict JSON, SQLite with WAL; ours also checks the budget, the limits and the client id, "
         "and pokes a worker"
@@ -64,6 +65,7 @@ def posts(address: str, count: int) -> Callable[[], float]:
         headers = {"Authorization": f"Bearer {create_api_key(person, 'bench')}"}
         client = Client(SERVER_NAME="127.0.0.1", headers=headers)
         sessions = [new_session(person) for _ in range(count)]
+        drain_queue()
 
         def send() -> None:
             for session in sessions:
@@ -75,6 +77,13 @@ def posts(address: str, count: int) -> Callable[[], float]:
         return spent
 
     return post
+
+
+def drain_queue() -> None:
+    """Take the pokes off the queue, as workers do; a POST that finds it full leaves its turn to the sweep."""
+    with app.connection_for_write() as broker:
+        channel: Any = broker.default_channel
+        channel.queue_purge(Turn.queue)
 
 
 def check(response: Any) -> None:

@@ -12,11 +12,12 @@ from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 
 from django.db import connection
-from django.db.models import Field, Model, QuerySet, Value
+from django.db.models import CharField, Field, Model, QuerySet, TextField, Value
 from django.db.models.functions import Now
 from django.db.models.query import ModelIterable, get_related_populators
 
 M = TypeVar("M", bound=Model)
+TEXT_FIELDS = (CharField, TextField)
 NOW = {"sqlite": "STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'NOW')", "postgresql": "STATEMENT_TIMESTAMP()"}
 
 
@@ -52,7 +53,8 @@ def _place(field: Field[Any, Any], row: Model, params: list[Any]) -> str:
     if isinstance(value, Now):
         setattr(row, field.attname, value)
         return NOW[connection.vendor]
-    params.append(field.get_db_prep_save(value, connection))
+    is_stored_as_it_is = value is None or (type(value) is str and isinstance(field, TEXT_FIELDS))
+    params.append(value if is_stored_as_it_is else field.get_db_prep_save(value, connection))
     return "%s"
 
 
