@@ -19,6 +19,7 @@ from copilot_project.launcher import die_with_parent
 from copilot_project.launcher.child_liveness import ChildLiveness
 from copilot_project.launcher.fork import Forked, Process
 from copilot_project.launcher.logs import LogFile
+from durable.backoff import Backoff
 
 FIRST_BACKOFF_SECONDS = 0.2
 MAX_BACKOFF_SECONDS = 5.0
@@ -61,7 +62,7 @@ class Child:
             ChildLiveness(max_seconds_per_check=SECONDS_PER_CHECK) if service.reports_liveness else None
         )
         self._started_at = 0.0
-        self._backoff = FIRST_BACKOFF_SECONDS
+        self._backoff = Backoff(FIRST_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS)
 
     @property
     def pid(self) -> int:
@@ -126,10 +127,9 @@ class Child:
         self.exit_code = self.process.returncode
         self.process = None
         if time.monotonic() - self._started_at > STEADY_SECONDS:
-            self._backoff = FIRST_BACKOFF_SECONDS
-        self.pause_seconds = self._backoff
+            self._backoff.reset()
+        self.pause_seconds = self._backoff.next()
         self.restart_at = time.monotonic() + self.pause_seconds
-        self._backoff = min(2 * self._backoff, MAX_BACKOFF_SECONDS)
         return True
 
     @property
