@@ -19,7 +19,7 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError, close_old_connections, connection
 from django.db.models import Q
 
-from durable import cancellation, counters, database, jobs, limits, liveness, process_identity, sweep, tracing
+from durable import cancellation, counters, database, jobs, limits, liveness, sweep, tracing
 from durable.database import bounded, in_transaction, use_own_connection
 from durable.errors import HandOver, LeaseLost
 from durable.lease import Lease
@@ -286,7 +286,7 @@ class Runtime:
 
     def _record_heartbeat(self) -> None:
         kind = ",".join(sorted(self.queues))[:MAX_KIND_CHARACTERS]
-        process = str(process_identity.own_identity() or "")
+        process = str(liveness.own_identity() or "")
         values = {"kind": kind, "seen_at": Job.clock.now(), "jobs": len(self.held()), "process": process}
         with bounded(float(settings.COPILOT_HEARTBEAT_SECONDS)):
             known = WorkerBeat.objects.filter(name=self.owner).update(**values)
@@ -359,7 +359,7 @@ class Runtime:
             for worker in seen.others(self.owner)
             if worker.name not in self._known_dead
             and (identity := worker.identity) is not None
-            and process_identity.is_dead(identity)
+            and liveness.is_dead(identity)
         ]
 
     def _rest_until_freed(self, seconds: float) -> None:

@@ -17,8 +17,8 @@ from durable import limits
 from durable.clock import DatabaseClock
 from durable.hub import watch_in_background
 from durable.jobs import job_models
+from durable.liveness import ProcessIdentity
 from durable.models import Job, Pause, WorkerBeat
-from durable.process_identity import ProcessIdentity
 from durable.redis import RedisError, client, key
 
 

@@ -14,7 +14,7 @@ import pytest
 from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
-from durable import cancellation, jobs, limits, process_identity
+from durable import cancellation, jobs, limits, liveness
 from durable.errors import HandOver, JobCancelled, LeaseLost
 from durable.lease import Lease
 from durable.models import Job, WorkerBeat
@@ -184,7 +184,7 @@ def test_a_heartbeat_renews_what_is_held_and_gives_a_record_heartbeat(runtime: R
     assert chore.lease_until > timezone.now()
     beat = WorkerBeat.objects.get(name=runtime.owner)
     assert (beat.kind, beat.jobs) == ("chores", 1)
-    assert beat.process == str(process_identity.own_identity() or "")
+    assert beat.process == str(liveness.own_identity() or "")
     runtime._beat()
     runtime.sign_off()
     assert not WorkerBeat.objects.exists()
@@ -210,10 +210,8 @@ def test_a_worker_of_very_many_queues_still_gives_its_sign(runtime: Runtime) -> 
 def test_what_a_dead_neighbour_held_is_free_and_what_others_hold_is_not(
     runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    dead, alive = (
-        process_identity.ProcessIdentity(machine="m", space="s", pid=pid, born="1") for pid in (1, 2)
-    )
-    monkeypatch.setattr(process_identity, "is_dead", lambda other: other == dead)
+    dead, alive = (liveness.ProcessIdentity(machine="m", space="s", pid=pid, born="1") for pid in (1, 2))
+    monkeypatch.setattr(liveness, "is_dead", lambda other: other == dead)
     for name, process in (("dead", str(dead)), ("alive", str(alive)), ("elsewhere", "")):
         WorkerBeat.objects.create(name=name, kind="chores", seen_at=timezone.now(), process=process)
     held = {name: queue() for name in ("dead", "alive", "elsewhere", runtime.owner)}
@@ -227,18 +225,16 @@ def test_what_a_dead_neighbour_held_is_free_and_what_others_hold_is_not(
         "it saw two workers die: it comes back later, alone"
     )
     assert Chore.objects.get(pk=held["dead"].pk).crashes == 1
-    monkeypatch.setattr(
-        process_identity, "is_dead", lambda other: other == dead and pytest.fail("asked again")
-    )
+    monkeypatch.setattr(liveness, "is_dead", lambda other: other == dead and pytest.fail("asked again"))
     runtime._free_jobs_of_dead_processes()
 
 
 def test_workers_that_die_together_make_nothing_they_held_suspect(
     runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(process_identity, "is_dead", lambda other: True)
+    monkeypatch.setattr(liveness, "is_dead", lambda other: True)
     for pid in (1, 2):
-        process = str(process_identity.ProcessIdentity(machine="m", space="s", pid=pid, born="1"))
+        process = str(liveness.ProcessIdentity(machine="m", space="s", pid=pid, born="1"))
         WorkerBeat.objects.create(name=f"w{pid}", kind="chores", seen_at=timezone.now(), process=process)
         assert jobs.claim(Chore, queue(crashes=3).pk, owner=f"w{pid}") is not None
     runtime._free_jobs_of_dead_processes()
@@ -248,7 +244,7 @@ def test_workers_that_die_together_make_nothing_they_held_suspect(
 
 def beat_of(name: str, *, silent_for: float, **more: Any) -> None:
     """The last sign of life of a worker of another machine."""
-    process = str(process_identity.ProcessIdentity(machine="elsewhere", space="s", pid=1, born=name))
+    process = str(liveness.ProcessIdentity(machine="elsewhere", space="s", pid=1, born=name))
     seen_at = timezone.now() - timedelta(seconds=silent_for)
     WorkerBeat.objects.create(name=name, kind="chores", seen_at=seen_at, process=process, **more)
 
