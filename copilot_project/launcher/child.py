@@ -41,7 +41,7 @@ class Service:
     pass_fds: tuple[int, ...] = ()
     once: bool = False
     reports_liveness: bool = False  # through `durable.liveness`; replaced when it stops doing so
-    on_visit: socket.socket | None = None  # started by the first connection to it, which the process accepts
+    listener: socket.socket | None = None  # started by the first connection to it, which the process accepts
     hint: str = ""
 
 
@@ -108,7 +108,7 @@ class Child:
 
     @property
     def _kept_fds(self) -> tuple[int, ...]:
-        visited = (self.service.on_visit.fileno(),) if self.service.on_visit is not None else ()
+        visited = (self.service.listener.fileno(),) if self.service.listener is not None else ()
         reported = (self.liveness.descriptor,) if self.liveness is not None else ()
         return self.service.pass_fds + visited + reported
 
@@ -135,27 +135,27 @@ class Child:
     @property
     def wants_restart(self) -> bool:
         """Return whether it should run and does not: another start, or the first one after a visit."""
-        return self.process is None and not self.service.once and not self.awaits_visit
+        return self.process is None and not self.service.once and not self.awaits_connection
 
     @property
-    def awaits_visit(self) -> bool:
+    def awaits_connection(self) -> bool:
         """Return whether nothing has to run, because nobody is connected."""
-        return bool(self.closed_doors)
+        return bool(self.quiet_listeners)
 
     @property
-    def closed_doors(self) -> list[socket.socket]:
+    def quiet_listeners(self) -> list[socket.socket]:
         """Return the socket whose first connection starts it, if it is not running and nobody has connected."""
-        door = self.service.on_visit
-        if self.process is not None or door is None or select.select([door], [], [], 0)[0]:
+        listener = self.service.listener
+        if self.process is not None or listener is None or select.select([listener], [], [], 0)[0]:
             return []
-        return [door]
+        return [listener]
 
     @property
     def backoff_seconds(self) -> float:
         return max(0.0, self.restart_at - time.monotonic())
 
     def check_ready(self) -> bool:
-        if self.service.on_visit is not None:
+        if self.service.listener is not None:
             return True
         if not self.is_ready and self.process is not None and not self.service.once:
             self.is_ready = self.service.ready(self.pid)
