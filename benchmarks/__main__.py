@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from benchmarks.child import RESULTS
-from benchmarks.ground import leave_in_order
+from benchmarks.environment import leave_in_order
 from benchmarks.side_by_side import Size, table
 from tests.harness import SHARED
 

@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from benchmarks.ground import ground
+from benchmarks.environment import environment
 from benchmarks.side_by_side import Report, Size, noise
 
 RESULTS = "BENCH_RESULTS"
@@ -16,7 +16,7 @@ RESULTS = "BENCH_RESULTS"
 def main(name: str, size: Size) -> None:
     """Run `benchmarks.NAME.run(stack, size, report)` and print its table."""
     before = noise()
-    with ground() as stack:
+    with environment() as stack:
         module = importlib.import_module(f"benchmarks.{name}")  # its imports need Django set up
         report = Report(name, module.TITLE)
         module.run(stack, size, report)

@@ -292,7 +292,7 @@ class Turn(Job):
         return super().log_context() | {"session_id": str(self.session_id)}
 
     def on_behalf_of(self) -> str:
-        return super().on_behalf_of() or self.session.owner
+        return self.session.owner
 
     @property
     def joins_trace(self) -> bool:

@@ -20,6 +20,7 @@ from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, InterfaceError, OperationalError, connection, connections, transaction
 
 from durable import limits
+from durable.backoff import Backoff
 from durable.errors import DurableError
 
 P = ParamSpec("P")
@@ -42,17 +43,17 @@ def retry_database(work: Callable[[], T], *, seconds: float) -> T:
     if connection.in_atomic_block:  # the error aborts an outer transaction; only its owner can retry
         return work()
     deadline = time.monotonic() + seconds
-    pause = FIRST_PAUSE_SECONDS
+    backoff = Backoff(FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS)
     while True:
         try:
             return work()
         except (OperationalError, InterfaceError) as error:
+            pause = backoff.next()
             if time.monotonic() + pause > deadline or not may_pass(error):
                 raise
             logger.warning("The database does not answer, trying again: %s", error)
             connection.close()
             time.sleep(random.uniform(pause / 2, pause))  # noqa: S311
-            pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
 
 
 def in_transaction(function: Callable[P, T]) -> Callable[P, T]:

@@ -13,6 +13,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from durable import limits
+from durable.backoff import Backoff
 from durable.per_process import submit
 from durable.redis import RedisAway, RedisError, answer, async_connection, key
 
@@ -102,19 +103,18 @@ class Hub:
     # --- the connection -------------------------------------------------------------------------
 
     async def _forever(self) -> None:
-        pause = FIRST_PAUSE_SECONDS
+        backoff = Backoff(FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS)
         while True:
             try:
                 await self._connect()
-                pause = FIRST_PAUSE_SECONDS
+                backoff.reset()
                 await self._read()
             except (RedisError, OSError) as error:
                 logger.warning("The hub lost Redis: %s", error)
             except Exception:  # without this the hub would be silent for the life of the process
                 logger.exception("The hub failed and restarts")
             await self._disconnect()
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+            await asyncio.sleep(backoff.next())
 
     async def _connect(self) -> None:
         connection = async_connection()

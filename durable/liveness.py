@@ -1,8 +1,8 @@
-"""Liveness signals of a process: for the supervisor, systemd, a container's health check, and Redis.
+"""Whether a process is alive: its identity, by which others on this machine see that it is dead, and its signals.
 
-A process that stops signalling may be killed. So a signal depends on nothing but the process itself: not on the
-database, not on Redis, and for the supervisor not on the disk either.
-"""
+The signals are for the supervisor, systemd, a container's health check, and Redis. A process that stops signalling may
+be killed. So a signal depends on nothing but the process itself: not on the database, not on Redis, and for the
+supervisor not on the disk either."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import socket
 import struct
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,63 @@ from django.conf import settings
 from durable import limits
 from durable.per_process import PerProcess
 from durable.redis import RedisError, client, key
+
+PROC = Path("/proc")
+GONE = ("Z", "X")  # killed, but not reaped by its parent yet
+STATE, BORN = 0, 19  # index after the name in /proc/<pid>/stat
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProcessIdentity:
+    """One process, distinct from all others, also those elsewhere or later with the same pid."""
+
+    machine: str  # this boot of it
+    space: str  # the processes that see each other; a container has its own
+    pid: int
+    born: str
+
+    def __str__(self) -> str:
+        return f"{self.machine}/{self.space}/{self.pid}/{self.born}"
+
+    @classmethod
+    def parse(cls, text: str) -> ProcessIdentity | None:
+        match text.split("/"):
+            case [machine, space, pid, born] if pid.isdecimal():
+                return cls(machine=machine, space=space, pid=int(pid), born=born)
+        return None
+
+
+def own_identity() -> ProcessIdentity | None:
+    """Return the identity of this process; None on systems other than Linux."""
+    try:
+        machine = (PROC / "sys" / "kernel" / "random" / "boot_id").read_text().strip()
+        space = (PROC / "self" / "ns" / "pid").readlink().name
+        return ProcessIdentity(machine=machine, space=space, pid=os.getpid(), born=_stat(os.getpid())[BORN])
+    except (OSError, IndexError):
+        return None
+
+
+def is_dead(other: ProcessIdentity) -> bool:
+    """Return True only if the process is certainly dead; nothing is known of one on another machine."""
+    me = own_identity()
+    if me is None or (other.machine, other.space) != (me.machine, me.space):
+        return False
+    try:
+        os.kill(other.pid, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False  # another user's, so it exists
+    try:
+        stat = _stat(other.pid)
+        return stat[STATE] in GONE or stat[BORN] != other.born
+    except (OSError, IndexError):
+        return False
+
+
+def _stat(pid: int) -> list[str]:
+    return (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+
 
 SIGN_FD = "COPILOT_SIGN_FD"
 SIGN = struct.Struct("Q")  # when it was given, by the process's own clock; 0 = not yet

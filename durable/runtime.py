@@ -19,8 +19,8 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError, close_old_connections, connection
 from django.db.models import Q
 
-from durable import cancellation, counters, database, jobs, limits, liveness, process_identity, sweep, tracing
-from durable.database import bounded, in_transaction, use_own_connection
+from durable import cancellation, counters, database, jobs, limits, liveness, sweep, tracing
+from durable.database import bounded, use_own_connection
 from durable.errors import HandOver, LeaseLost
 from durable.lease import Lease
 from durable.models import Job, WorkerBeat
@@ -29,7 +29,7 @@ from durable.per_process import PerProcess
 from durable.publisher import Delivery, leave_to_sweep, poke, send_poke, senders
 from durable.signals import swept
 from durable.stop_signal import StopReason
-from durable.sweep import SweepPace, SweepState, WorkerSeen
+from durable.sweep import DeadWorkers, SweepPace, SweepState
 from durable.tracing import acting_for, working_on
 
 logger = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ class Runtime:
         self._local_ids: set[uuid.UUID] = set()
         self._failed_claims: dict[uuid.UUID, int] = {}
         self.pauses = Pauses()
-        self._known_dead: set[str] = set()
+        self.dead_workers = DeadWorkers(self.owner)
         self.asked_to_drain = False
         self.on_drain: Callable[[bool], None] = lambda drain: None
         self.free_threads: Callable[[], int] = lambda: limits.SWEEP_BATCH
@@ -286,7 +286,7 @@ class Runtime:
 
     def _record_heartbeat(self) -> None:
         kind = ",".join(sorted(self.queues))[:MAX_KIND_CHARACTERS]
-        process = str(process_identity.own_identity() or "")
+        process = str(liveness.own_identity() or "")
         values = {"kind": kind, "seen_at": Job.clock.now(), "jobs": len(self.held()), "process": process}
         with bounded(float(settings.COPILOT_HEARTBEAT_SECONDS)):
             known = WorkerBeat.objects.filter(name=self.owner).update(**values)
@@ -314,10 +314,11 @@ class Runtime:
             lambda: self._apply_operator_requests(self._seen), what="Reading the requests of operators"
         )
         database.try_one(
-            lambda: self._free_jobs_of_dead_processes(self._seen), what="Freeing the jobs of dead workers"
+            lambda: self.dead_workers.free_jobs(self._seen), what="Freeing the jobs of dead workers"
         )
         database.try_one(
-            lambda: self._record_silent_workers(self._seen), what="Recording that a worker elsewhere is dead"
+            lambda: self.dead_workers.record_silent(self._seen),
+            what="Recording that a worker elsewhere is dead",
         )
         if not self.draining.is_set():
             self._poke_what_fits()
@@ -351,16 +352,7 @@ class Runtime:
 
     def _sees_dead_process(self) -> bool:
         """Return whether a worker on this machine has died since the last sweep, without asking the database."""
-        return bool(self._dead_processes(self._seen))
-
-    def _dead_processes(self, seen: SweepState) -> list[WorkerSeen]:
-        return [
-            worker
-            for worker in seen.others(self.owner)
-            if worker.name not in self._known_dead
-            and (identity := worker.identity) is not None
-            and process_identity.is_dead(identity)
-        ]
+        return bool(self.dead_workers.find(self._seen))
 
     def _rest_until_freed(self, seconds: float) -> None:
         if self._thread_freed.wait(seconds):
@@ -402,45 +394,6 @@ class Runtime:
         else:
             self.draining.clear()
         self.on_drain(wanted)
-
-    def _free_jobs_of_dead_processes(self, seen: SweepState | None = None) -> None:
-        """Free the jobs of dead processes on this machine at once instead of when their leases expire."""
-        dead = self._dead_processes(seen or SweepState.read())
-        for worker in dead:
-            freed = self._free_dead_worker(worker.name, worker.process, together=len(dead) > 1)
-            self._known_dead.add(worker.name)
-            if freed:  # other workers find nothing left to free
-                logger.warning("The worker %s is dead; %d of its jobs continue elsewhere", worker.name, freed)
-
-    def _record_silent_workers(self, seen: SweepState | None = None) -> None:
-        """Record that a worker on another machine died, known by its silence; its leases expire on their own.
-
-        Workers that died together with it may have been seen one heartbeat later.
-        """
-        others = (seen or SweepState.read()).others(self.owner)
-        together = sum(worker.is_overdue for worker in others) > 1
-        for worker in others:
-            if worker.is_silent and self._record_death(worker.name, worker.process, together=together):
-                logger.warning("The worker %s has been silent for the length of a lease", worker.name)
-
-    @in_transaction
-    def _free_dead_worker(self, name: str, process: str, *, together: bool) -> int:
-        """Free what a dead worker held; return how many. Other workers find it recorded and change nothing."""
-        if not self._record_death(name, process, together=together):
-            return 0
-        return sum(jobs.free(model, owner=name) for model in jobs.job_models())
-
-    @staticmethod
-    @in_transaction
-    def _record_death(name: str, process: str, *, together: bool) -> bool:
-        """Clear the suspects that this death shows to be innocent, once per worker. A worker that was only frozen is
-        registered again by its next heartbeat."""
-        if not WorkerBeat.objects.filter(name=name, process=process).update(process=""):
-            return False
-        if together:
-            jobs.clear_all(dead=name)
-        jobs.clear_suspects(dead=name)
-        return True
 
     def _sweep_one(self, model: type[Job], room: int) -> int:
         """Sweep one job model; return how many jobs were poked."""

@@ -22,6 +22,7 @@ from django.db import (
 from django.db.models import F
 
 from durable import crashpoints, limits, storable
+from durable.backoff import Backoff
 from durable.database import in_transaction
 from durable.liveness import LivenessSignal
 from durable.models import ParkedEntry
@@ -76,12 +77,12 @@ class Consumer:
 
     def run(self, stop: StopFlag) -> None:
         """Read until told to stop, retrying after any error."""
-        pause = limits.CONSUMER_FIRST_PAUSE_SECONDS
+        backoff = Backoff(limits.CONSUMER_FIRST_PAUSE_SECONDS, limits.CONSUMER_LONGEST_PAUSE_SECONDS)
         while not stop.is_set():
             self._life.give()
             try:
                 self.read_once()
-                pause = limits.CONSUMER_FIRST_PAUSE_SECONDS
+                backoff.reset()
                 continue
             except (RedisError, OSError) as error:
                 self._ready = False  # it may come back empty
@@ -92,8 +93,7 @@ class Consumer:
                 logger.exception("The consumer failed and continues")
             connection.close()
             self._retry_at = time.monotonic()
-            stop.wait(pause)
-            pause = min(2 * pause, limits.CONSUMER_LONGEST_PAUSE_SECONDS)
+            stop.wait(backoff.next())
 
     def read_once(self, *, block_seconds: float = limits.CONSUMER_BLOCK_SECONDS) -> int:
         """Handle one batch: entries of dead consumers, earlier failures, else new ones; return how many."""

@@ -1,4 +1,4 @@
-"""What a sweep needs: how often it runs, what it must know before it does anything, and who may ask for one."""
+"""The parts of a sweep: how often it runs, what it finds, dead workers, and who may ask for one."""
 
 from __future__ import annotations
 
@@ -13,13 +13,20 @@ from django.conf import settings
 from django.db import connection
 from django.db.models import BooleanField, Exists, ExpressionWrapper, Q, QuerySet
 
-from durable import limits
+from durable import jobs, limits, liveness
 from durable.clock import DatabaseClock
+from durable.database import in_transaction
 from durable.hub import watch_in_background
 from durable.jobs import job_models
+from durable.liveness import ProcessIdentity
 from durable.models import Job, Pause, WorkerBeat
-from durable.process_identity import ProcessIdentity
 from durable.redis import RedisError, client, key
+
+logger = logging.getLogger(__name__)
+
+CHANNEL = key("sweep")
+Statement = tuple[str, tuple[Any, ...]]
+WORKER_COLUMNS = 5  # those of WorkerSeen
 
 
 class SweepPace:
@@ -45,10 +52,6 @@ class SweepPace:
         """Decide how many rounds pass without a sweep."""
         self._rounds = min(2 * self._rounds, limits.REST_ROUNDS) if at_rest else 1
         self._left = self._rounds - 1
-
-
-Statement = tuple[str, tuple[Any, ...]]
-WORKER_COLUMNS = 5  # those of WorkerSeen
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,8 +160,70 @@ def _is(condition: Q) -> ExpressionWrapper[Any]:
     return ExpressionWrapper(condition, output_field=BooleanField())
 
 
-logger = logging.getLogger(__name__)
-CHANNEL = key("sweep")
+# --- dead workers -----------------------------------------------------------------------------------
+
+
+class DeadWorkers:
+    """Finds the other workers that died, and lets their jobs continue elsewhere."""
+
+    def __init__(self, owner: str) -> None:
+        self._owner = owner
+        self._freed: set[str] = set()  # names of workers whose jobs were freed here
+
+    def find(self, seen: SweepState) -> list[WorkerSeen]:
+        """Return the workers on this machine whose process has died, without asking the database."""
+        return [
+            worker
+            for worker in seen.others(self._owner)
+            if worker.name not in self._freed
+            and (identity := worker.identity) is not None
+            and liveness.is_dead(identity)
+        ]
+
+    def free_jobs(self, seen: SweepState) -> None:
+        """Free the jobs of dead processes on this machine at once instead of when their leases expire."""
+        dead = self.find(seen)
+        for worker in dead:
+            freed = _free_jobs_of(worker, together=len(dead) > 1)
+            self._freed.add(worker.name)
+            if freed:  # other workers find nothing left to free
+                logger.warning("The worker %s is dead; %d of its jobs continue elsewhere", worker.name, freed)
+
+    def record_silent(self, seen: SweepState) -> None:
+        """Record that a worker on another machine died, known by its silence; its leases expire on their own.
+
+        Workers that died together with it may have been seen one heartbeat later.
+        """
+        others = seen.others(self._owner)
+        together = sum(worker.is_overdue for worker in others) > 1
+        for worker in others:
+            if worker.is_silent and _record_death(worker, together=together):
+                logger.warning("The worker %s has been silent for the length of a lease", worker.name)
+
+
+@in_transaction
+def _free_jobs_of(worker: WorkerSeen, *, together: bool) -> int:
+    """Free what a dead worker held; return how many. Other workers find it recorded and change nothing."""
+    if not _record_death(worker, together=together):
+        return 0
+    return sum(jobs.free(model, owner=worker.name) for model in job_models())
+
+
+@in_transaction
+def _record_death(worker: WorkerSeen, *, together: bool) -> bool:
+    """Clear the suspects that this death shows to be innocent, once per worker.
+
+    A worker that was only frozen is registered again by its next heartbeat.
+    """
+    if not WorkerBeat.objects.filter(name=worker.name, process=worker.process).update(process=""):
+        return False
+    if together:
+        jobs.clear_all(dead=worker.name)
+    jobs.clear_suspects(dead=worker.name)
+    return True
+
+
+# --- requests for a sweep ---------------------------------------------------------------------------
 
 
 def broadcast() -> None:

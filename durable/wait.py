@@ -14,6 +14,7 @@ from typing import TypeVar
 from django.db import InterfaceError, OperationalError
 
 from durable import limits
+from durable.backoff import Backoff
 from durable.database import release, retry_database
 from durable.event_log import stream_key, watching
 from durable.hub import watch_in_background
@@ -80,7 +81,8 @@ async def wait_on_loop(
     time, because many may wait and each look costs a thread and a query.
     """
     loop, news = asyncio.get_running_loop(), asyncio.Event()
-    deadline, pause = loop.time() + seconds, limits.STATUS_CHECK_SECONDS
+    deadline = loop.time() + seconds
+    backoff = Backoff(limits.STATUS_CHECK_SECONDS, limits.RARE_STATUS_CHECK_SECONDS)
 
     def wake() -> None:
         loop.call_soon_threadsafe(news.set)
@@ -95,9 +97,8 @@ async def wait_on_loop(
                 if found is not None or remaining <= 0 or (stop is not None and stop.is_set()):
                     return found
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(min(remaining, pause)):
+                    async with asyncio.timeout(min(remaining, backoff.next())):
                         await news.wait()
-                pause = min(2 * pause, limits.RARE_STATUS_CHECK_SECONDS)
     finally:
         remove()
 

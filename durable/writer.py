@@ -13,6 +13,7 @@ from django.conf import settings
 from hiredis import pack_command
 
 from durable import event_log, limits
+from durable.backoff import Backoff
 from durable.emitter import Emitter, UnsealedEvent
 from durable.event_log import Position
 from durable.per_process import PerProcess
@@ -105,7 +106,7 @@ class Writer:
         self._news = threading.Condition(threading.Lock())
         self._connection: Any = None
         self._epoch = 0
-        self._pause = FIRST_PAUSE_SECONDS
+        self._backoff = Backoff(FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS)
         self._sent_at = 0.0
         self._credit = 0.0
         self._thread = threading.Thread(target=self._run, name="event-writer", daemon=True)
@@ -151,7 +152,7 @@ class Writer:
         if failed:
             self._failed(failed)
         else:
-            self._pause = FIRST_PAUSE_SECONDS
+            self._backoff.reset()
             self._gather()
 
     def _gather(self) -> None:
@@ -170,8 +171,7 @@ class Writer:
         self._disconnect()
         for parcel in parcels:
             parcel.emitter.restore(parcel.batch)
-        time.sleep(self._pause)
-        self._pause = min(2 * self._pause, LONGEST_PAUSE_SECONDS)
+        time.sleep(self._backoff.next())
         for parcel in parcels:
             self.wake(parcel.emitter)
 

@@ -11,12 +11,12 @@ from typing import Any
 
 from django.utils import timezone
 
-from accounts.encryption import seal, unseal
 from accounts.models import User
 from boundary.errors import BlockedReason, BlockedUrl
 from boundary.policy import policy_from_settings
 from boundary.urls import parse_url
 from durable.database import in_transaction
+from durable.encryption import seal, unseal
 from webhooks import limits
 from webhooks.errors import TooManyEndpoints
 from webhooks.models import WebhookEndpoint

@@ -13,10 +13,10 @@ from typing import Any
 
 from standardwebhooks import Webhook
 
-from accounts.encryption import CannotUnseal
 from boundary.errors import BlockedUrl, FetchError, InvalidRequest
 from boundary.http import OutboundRequest, OutboundResponse, fetch
 from durable import crashpoints, storable, tracing
+from durable.encryption import CannotUnseal
 from durable.errors import HandOver, LeaseLost
 from durable.lease import Lease
 from durable.redaction import REDACTED, redact, redact_text

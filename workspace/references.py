@@ -17,10 +17,6 @@ REFERENCE = re.compile(
 )
 
 
-def format_reference(file_id: uuid.UUID) -> str:
-    return f"workspace://{file_id}"
-
-
 def parse_references(value: Any) -> list[uuid.UUID]:
     """Return the ids in a text or nested value, each once, in reading order."""
     found: dict[uuid.UUID, None] = {}

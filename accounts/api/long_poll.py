@@ -25,7 +25,7 @@ from accounts import limits
 from durable.database import release
 from durable.errors import Refusal
 from durable.ids import new_id
-from durable.slot_limit import SlotLimit
+from durable.rate_limit import SlotLimit
 from durable.stop_signal import leaving
 from durable.wait import wait_on_loop
 

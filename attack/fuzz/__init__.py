@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from attack.fuzz.budget import Batch, Finding, Target, run_batch
-from benchmarks.ground import ground
+from benchmarks.environment import environment
 
 BATCH, SHORT_BATCH = 15, 3
 MOST_FINDINGS = 5  # of one target; after that it is left alone
@@ -40,7 +40,7 @@ class FuzzReport:
 def main(*, seconds: float, seed: int, short: bool) -> int:
     """Fuzz all targets until the time is up, or once in the short form; print findings and return the exit code."""
     started = time.monotonic()
-    with ground():
+    with environment():
         from attack.fuzz.targets import all_targets  # needs Django set up
 
         report = fuzz(

@@ -6,7 +6,7 @@ import argparse
 import sys
 import time
 
-from benchmarks.chaos.stacks import chaos_ground
+from benchmarks.chaos.stacks import chaos_environment
 from tests.services import ServerMissing
 
 LEASE_SECONDS = 3.0
@@ -42,7 +42,7 @@ def main(arguments: list[str]) -> int:
 
 def run(options: argparse.Namespace) -> bool | None:
     """Return whether a guarantee was broken; None if a requested scenario does not exist."""
-    with chaos_ground(options.stack, lease_seconds=options.lease) as stack:
+    with chaos_environment(options.stack, lease_seconds=options.lease) as stack:
         from benchmarks.chaos.running import choose, run_all  # needs Django set up
 
         wanted = choose(options.names, stack, short=options.short)

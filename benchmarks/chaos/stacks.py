@@ -18,7 +18,7 @@ import django
 import psycopg
 
 from benchmarks.chaos.proxy import Gateway
-from benchmarks.ground import LIFTED, ground, leave_in_order
+from benchmarks.environment import LIFTED, environment, leave_in_order
 from tests.harness import Client, Stack, prepare
 from tests.postgres_server import PostgresServer
 from tests.rabbitmq import OwnRabbit
@@ -148,10 +148,10 @@ class ProductionStack(ChaosStack):
 
 
 @contextmanager
-def chaos_ground(kind: str, *, lease_seconds: float) -> Iterator[ChaosStack]:
+def chaos_environment(kind: str, *, lease_seconds: float) -> Iterator[ChaosStack]:
     """Run the servers of a stack of this kind during the block, and set Django up for it."""
     if kind == "small":
-        with ground(env=MORE, lease_seconds=lease_seconds, kind=ChaosStack) as small:
+        with environment(env=MORE, lease_seconds=lease_seconds, kind=ChaosStack) as small:
             assert isinstance(small, ChaosStack)
             yield small
         return

@@ -11,8 +11,7 @@ from django.db.models import Q
 from django.http import Http404
 
 from chat import attachments, sessions, turns
-from chat.api.serializers import REGENERATE, AskForm, NewTurn, read
-from chat.api.turns import read_input
+from chat.api.serializers import REGENERATE, AskForm, NewTurn, read, read_input
 from chat.errors import NothingToRetry
 from chat.model_choice import check_pick
 from chat.models import Message, Session, Turn

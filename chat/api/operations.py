@@ -18,7 +18,7 @@ from chat.api.serializers import Cancelled
 from chat.api.sessions import cancel_shape
 from chat.api.view import ChatView
 from chat.errors import CompletionTooLarge, NoKeyConfigured, NotAuthorised
-from durable import models
+from durable.models import STATUSES
 from tools import limits
 from tools.errors import UnknownOperation
 from tools.models import Operation
@@ -29,7 +29,7 @@ from tools.operations.completion import complete
 class OperationShape(serializers.ModelSerializer[Operation]):
     """A long-running tool call."""
 
-    status = serializers.ChoiceField(models.STATUSES)
+    status = serializers.ChoiceField(STATUSES)
     error = serializers.SerializerMethodField()
     end_reason = serializers.SerializerMethodField()
     result = serializers.JSONField(allow_null=True)

@@ -9,9 +9,12 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from chat import limits, turn_log
+from chat import attachments, limits, turn_log
+from chat.model_choice import check_pick
 from chat.models import Message, Session, Turn
-from durable import models
+from chat.sessions import Owner
+from chat.turns import Input
+from durable.models import STATUSES
 from executions import limits as executions_limits
 from tools import limits as tools_limits
 from tools.errors import BadPermissions
@@ -198,7 +201,7 @@ class TurnShape(serializers.ModelSerializer[Turn]):
 
     end_reason = serializers.SerializerMethodField()
     error = serializers.SerializerMethodField()
-    status = serializers.ChoiceField(models.STATUSES)
+    status = serializers.ChoiceField(STATUSES)
     while_running = serializers.ChoiceField(Turn.Mode.choices, source="mode")
     usage = TurnUsage(source="*")
     model = serializers.SerializerMethodField(
@@ -331,3 +334,16 @@ class SessionDetail(SessionShape):
 class Cancelled(serializers.Serializer[Any]):
     cancelled = serializers.BooleanField()
     reason = serializers.CharField(required=False)
+
+
+def read_input(owner: Owner, data: Any) -> Input:
+    """Validate a message as a client sends it."""
+    given = read(NewTurn, data)
+    return Input(
+        text=given["message"],
+        client_id=given.get("client_id") or None,
+        while_running=given["while_running"],
+        attachments=attachments.check(owner, given["attachments"]),
+        context=dict(given["context"]) if given.get("context") else None,
+        model=check_pick(owner.user, given.get("model")),
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any
 
 from django.http import Http404
 from drf_spectacular.utils import extend_schema
@@ -11,7 +10,7 @@ from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from chat import attachments, turns
+from chat import turns
 from chat.api.messages import ui_messages
 from chat.api.serializers import (
     Cancelled,
@@ -21,14 +20,12 @@ from chat.api.serializers import (
     TurnChange,
     TurnShape,
     read,
+    read_input,
     show,
 )
 from chat.api.sessions import cancel_shape
 from chat.api.view import ChatView
-from chat.model_choice import check_pick
 from chat.models import Message
-from chat.sessions import Owner
-from chat.turns import Input
 from durable.cancellation import CancelAnswer
 from tools.dispatch import cancel_call
 from tools.models import calls_of
@@ -103,16 +100,3 @@ class CancelToolCall(ChatView):
         return Response(
             cancel_shape(CancelAnswer(cancelled=cancelled, reason="" if cancelled else "not_running"))
         )
-
-
-def read_input(owner: Owner, data: Any) -> Input:
-    """Validate a message as a client sends it."""
-    given = read(NewTurn, data)
-    return Input(
-        text=given["message"],
-        client_id=given.get("client_id") or None,
-        while_running=given["while_running"],
-        attachments=attachments.check(owner, given["attachments"]),
-        context=dict(given["context"]) if given.get("context") else None,
-        model=check_pick(owner.user, given.get("model")),
-    )

@@ -15,7 +15,7 @@ from chat import limits
 from chat.delivery.authentication import AuthenticatedClient, Receive, Scope, Send, authenticate
 from chat.threads import in_thread
 from durable.ids import new_id
-from durable.slot_limit import SlotLimit
+from durable.rate_limit import SlotLimit
 
 logger = logging.getLogger(__name__)
 

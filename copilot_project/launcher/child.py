@@ -19,6 +19,7 @@ from copilot_project.launcher import die_with_parent
 from copilot_project.launcher.child_liveness import ChildLiveness
 from copilot_project.launcher.fork import Forked, Process
 from copilot_project.launcher.logs import LogFile
+from durable.backoff import Backoff
 
 FIRST_BACKOFF_SECONDS = 0.2
 MAX_BACKOFF_SECONDS = 5.0
@@ -40,7 +41,7 @@ class Service:
     pass_fds: tuple[int, ...] = ()
     once: bool = False
     reports_liveness: bool = False  # through `durable.liveness`; replaced when it stops doing so
-    on_visit: socket.socket | None = None  # started by the first connection to it, which the process accepts
+    listener: socket.socket | None = None  # started by the first connection to it, which the process accepts
     hint: str = ""
 
 
@@ -61,7 +62,7 @@ class Child:
             ChildLiveness(max_seconds_per_check=SECONDS_PER_CHECK) if service.reports_liveness else None
         )
         self._started_at = 0.0
-        self._backoff = FIRST_BACKOFF_SECONDS
+        self._backoff = Backoff(FIRST_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS)
 
     @property
     def pid(self) -> int:
@@ -107,7 +108,7 @@ class Child:
 
     @property
     def _kept_fds(self) -> tuple[int, ...]:
-        visited = (self.service.on_visit.fileno(),) if self.service.on_visit is not None else ()
+        visited = (self.service.listener.fileno(),) if self.service.listener is not None else ()
         reported = (self.liveness.descriptor,) if self.liveness is not None else ()
         return self.service.pass_fds + visited + reported
 
@@ -126,36 +127,35 @@ class Child:
         self.exit_code = self.process.returncode
         self.process = None
         if time.monotonic() - self._started_at > STEADY_SECONDS:
-            self._backoff = FIRST_BACKOFF_SECONDS
-        self.pause_seconds = self._backoff
+            self._backoff.reset()
+        self.pause_seconds = self._backoff.next()
         self.restart_at = time.monotonic() + self.pause_seconds
-        self._backoff = min(2 * self._backoff, MAX_BACKOFF_SECONDS)
         return True
 
     @property
     def wants_restart(self) -> bool:
         """Return whether it should run and does not: another start, or the first one after a visit."""
-        return self.process is None and not self.service.once and not self.awaits_visit
+        return self.process is None and not self.service.once and not self.awaits_connection
 
     @property
-    def awaits_visit(self) -> bool:
+    def awaits_connection(self) -> bool:
         """Return whether nothing has to run, because nobody is connected."""
-        return bool(self.closed_doors)
+        return bool(self.quiet_listeners)
 
     @property
-    def closed_doors(self) -> list[socket.socket]:
+    def quiet_listeners(self) -> list[socket.socket]:
         """Return the socket whose first connection starts it, if it is not running and nobody has connected."""
-        door = self.service.on_visit
-        if self.process is not None or door is None or select.select([door], [], [], 0)[0]:
+        listener = self.service.listener
+        if self.process is not None or listener is None or select.select([listener], [], [], 0)[0]:
             return []
-        return [door]
+        return [listener]
 
     @property
     def backoff_seconds(self) -> float:
         return max(0.0, self.restart_at - time.monotonic())
 
     def check_ready(self) -> bool:
-        if self.service.on_visit is not None:
+        if self.service.listener is not None:
             return True
         if not self.is_ready and self.process is not None and not self.service.once:
             self.is_ready = self.service.ready(self.pid)

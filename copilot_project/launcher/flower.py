@@ -11,11 +11,11 @@ from celery.bin.celery import celery
 
 
 def main(descriptor: int) -> None:
-    door = socket.socket(fileno=descriptor)
-    door.setblocking(False)
+    listener = socket.socket(fileno=descriptor)
+    listener.setblocking(False)
 
     def bind_sockets(*args: Any, **options: Any) -> list[socket.socket]:
-        return [door]
+        return [listener]
 
     flower.app.bind_sockets = bind_sockets  # Flower offers no other way to give it a socket
     celery.main(["-A", "copilot_project.launcher.monitor", "flower"], prog_name="celery")

@@ -33,13 +33,13 @@ def redis_service(env: Environment) -> Service:
     )
 
 
-def model_service(door: socket.socket) -> Service:
+def model_service(listener: socket.socket) -> Service:
     """Return the offline model, which starts when it is first asked; a fork is there in a moment."""
     return Service(
         name="model",
         module="copilot_project.launcher.fast_command",
-        command=["llm", "offline_model", "--fd", str(door.fileno())],
-        on_visit=door,
+        command=["llm", "offline_model", "--fd", str(listener.fileno())],
+        listener=listener,
         stop_rank=LAST,
         hint="Set OPENAI_API_KEY or OPENAI_BASE_URL to use another model instead.",
     )
@@ -59,7 +59,7 @@ def flower_service(addresses: BindAddresses) -> Service:
         name="flower",
         command=[sys.executable, "-m", "copilot_project.launcher.flower", str(addresses.flower.fileno())],
         environment=options,
-        on_visit=addresses.flower,
+        listener=addresses.flower,
         stop_rank=WORKERS,
     )
 

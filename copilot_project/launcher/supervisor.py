@@ -99,7 +99,7 @@ class Supervisor:
     def start(self, service: Service) -> Child:
         child = Child(service, LogFile(self.logs / f"{service.name}.log"), folder=self.folder)
         self.children.append(child)
-        if not child.awaits_visit:
+        if not child.awaits_connection:
             self._start(child)
         return child
 
@@ -145,8 +145,8 @@ class Supervisor:
 
     def _tick(self, seconds: float) -> None:
         due = [child.backoff_seconds for child in self.children if child.wants_restart]
-        doors = [door for child in self.children for door in child.closed_doors]
-        ready, _, _ = select.select([self._wake, *doors], [], [], min([seconds, *due]))
+        listeners = [listener for child in self.children for listener in child.quiet_listeners]
+        ready, _, _ = select.select([self._wake, *listeners], [], [], min([seconds, *due]))
         if self._wake in ready:
             self._wake.recv(4096)
         self._check_reaper()

@@ -12,6 +12,7 @@ import httpx
 
 from copilot_project import limits
 from copilot_project.terminal.api import ConnectionLost, refusal
+from durable.backoff import Backoff
 
 FIRST_PAUSE_SECONDS = 0.25
 MAX_PAUSE_SECONDS = 8.0
@@ -34,18 +35,18 @@ class TurnEvents:
 
     def __iter__(self) -> Iterator[Chunk]:
         """Yield every chunk once, in order; raise ConnectionLost if nothing arrives for CHAT_RESUME_SECONDS."""
-        pause, alive_at = FIRST_PAUSE_SECONDS, time.monotonic()
+        backoff, alive_at = Backoff(FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS), time.monotonic()
         while not self.is_done:
             try:
                 for chunk in self._read():
-                    pause, alive_at = FIRST_PAUSE_SECONDS, time.monotonic()
+                    backoff.reset()
+                    alive_at = time.monotonic()
                     yield chunk
             except httpx.TransportError as error:
                 if time.monotonic() - alive_at > limits.CHAT_RESUME_SECONDS:
                     raise ConnectionLost from error
             if not self.is_done:
-                self._sleep(random.uniform(0, pause))  # noqa: S311
-                pause = min(2 * pause, MAX_PAUSE_SECONDS)
+                self._sleep(random.uniform(0, backoff.next()))  # noqa: S311
 
     def _read(self) -> Iterator[Chunk]:
         """Yield the chunks of one connection."""

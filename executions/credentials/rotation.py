@@ -10,7 +10,7 @@ from cryptography.fernet import Fernet, InvalidToken
 from django.conf import settings
 from django.db.models import Model
 
-from accounts.encryption import CannotUnseal, reseal
+from durable.encryption import CannotUnseal, reseal
 from executions.models import StoredCredential, Trigger
 from llm.models import ModelEndpoint
 from webhooks.models import WebhookEndpoint

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
-from accounts.encryption import CannotUnseal, seal, unseal
+from durable.encryption import CannotUnseal, seal, unseal
 from executions.credentials.errors import SecretUnreadable
 from executions.models import StoredCredential
 

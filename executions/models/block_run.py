@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from accounts import encryption
+from durable import encryption
 from durable.models import Job
 from executions.models.fields import OrderedJSON
 

@@ -16,11 +16,11 @@ from typing import Any
 from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
-from accounts import encryption
 from accounts.models import User
 from blocks.errors import ParkedForReview
 from blocks.ports import JSON
 from blocks.registry import get_registry
+from durable import encryption
 from durable.database import after_commit, in_transaction
 from durable.errors import DurableError, JobCancelled, Refusal
 from durable.lease import Lease

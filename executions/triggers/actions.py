@@ -11,11 +11,11 @@ from django.conf import settings
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.encryption import seal
 from accounts.models import User
 from accounts.tokens import hash_token, new_token
 from blocks.ports import JSON
 from durable.database import in_transaction
+from durable.encryption import seal
 from executions import limits
 from executions.errors import BadTrigger, TooManyTriggers
 from executions.inputs import fit_inputs

@@ -16,12 +16,12 @@ from django.core.exceptions import SuspiciousOperation
 from django.db import DatabaseError, InterfaceError, connection
 from django.http import QueryDict
 
-from accounts.encryption import CannotUnseal
 from accounts.tokens import hash_token
 from blocks.ports import JSON
 from durable import crashpoints, rate_limit, storable
 from durable.clock import database_now
 from durable.database import in_transaction
+from durable.encryption import CannotUnseal
 from durable.redaction import REDACTED, is_secret_header
 from executions import limits
 from executions.errors import BadPayload, TooManyCalls, UnknownHook, WrongSignature

@@ -13,7 +13,7 @@ from typing import assert_never
 from django.utils import timezone
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from accounts.encryption import unseal
+from durable.encryption import unseal
 from executions.errors import BadTrigger
 from executions.models import Trigger
 

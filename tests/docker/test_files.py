@@ -20,7 +20,7 @@ from tests.needs import COMPOSE
 
 DOCKER = ROOT / "docker"
 ENTRYPOINT = (DOCKER / "entrypoint").read_text()
-WATCHING = DOCKER / "watching"
+MONITORING = DOCKER / "monitoring"
 OUTSIDE_VARIABLES = {
     "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY",
@@ -126,7 +126,7 @@ def test_compose_understands_the_file(tmp_path: Path) -> None:
     file.write_text(text.replace("name: ratchet\n", "", 1))  # version 1 does not know that word
     example = (DOCKER / "env.example").read_text()
     variables.write_text(re.sub(r"=$", "=a-value-of-some-length", example, flags=re.MULTILINE))
-    profiles = [word for name in ("rabbitmq", "s3", "watching", "flower") for word in ("--profile", name)]
+    profiles = [word for name in ("rabbitmq", "s3", "monitoring", "flower") for word in ("--profile", name)]
     command = ["docker-compose", "--env-file", str(variables), "-f", str(file), *profiles, "config", "-q"]
     result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert result.returncode == 0, result.stderr
@@ -181,12 +181,12 @@ def test_every_volume_and_file_that_is_mounted_exists(compose: dict[str, Any]) -
                 assert source in compose["volumes"], f"{name}: {source}"
 
 
-# --- watching -----------------------------------------------------------------------------------
+# --- monitoring ---------------------------------------------------------------------------------
 
 
 def expressions() -> dict[str, str]:
-    rules = yaml.safe_load((WATCHING / "alerts.yml").read_text())["groups"][0]["rules"]
-    board = json.loads((WATCHING / "grafana" / "dashboards" / "ratchet.json").read_text())
+    rules = yaml.safe_load((MONITORING / "alerts.yml").read_text())["groups"][0]["rules"]
+    board = json.loads((MONITORING / "grafana" / "dashboards" / "ratchet.json").read_text())
     found = {rule["alert"]: rule["expr"] for rule in rules}
     for panel in board["panels"]:
         found |= {f"{panel['title']} {target['refId']}": target["expr"] for target in panel["targets"]}
@@ -206,7 +206,7 @@ def test_every_metric_watched_exists(client: Client, redis_server: object, name:
 
 
 def test_every_alert_says_what_is_wrong_and_what_to_do() -> None:
-    rules = yaml.safe_load((WATCHING / "alerts.yml").read_text())["groups"][0]["rules"]
+    rules = yaml.safe_load((MONITORING / "alerts.yml").read_text())["groups"][0]["rules"]
     for rule in rules:
         assert set(rule["annotations"]) == {"summary", "todo"}, rule["alert"]
 
@@ -215,7 +215,7 @@ def test_every_alert_says_what_is_wrong_and_what_to_do() -> None:
 def test_prometheus_reads_a_page_the_product_serves_and_rules_that_are_mounted(
     client: Client, redis_server: object, compose: dict[str, Any]
 ) -> None:
-    config = yaml.safe_load((WATCHING / "prometheus.yml").read_text())
+    config = yaml.safe_load((MONITORING / "prometheus.yml").read_text())
     for scrape in config["scrape_configs"]:
         answer = client.get(scrape["metrics_path"])
         assert (answer.status_code, answer["Content-Type"].split(";")[0]) == (200, "text/plain")

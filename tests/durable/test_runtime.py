@@ -14,7 +14,7 @@ import pytest
 from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
-from durable import cancellation, jobs, limits, process_identity
+from durable import cancellation, jobs, limits, liveness
 from durable.errors import HandOver, JobCancelled, LeaseLost
 from durable.lease import Lease
 from durable.models import Job, WorkerBeat
@@ -22,6 +22,7 @@ from durable.publisher import Delivery
 from durable.redis import client
 from durable.runtime import Runtime
 from durable.stop_signal import StopReason
+from durable.sweep import SweepState
 from durable.tracing import current_owner
 from tests.durable.conftest import eventually
 from tests.durable.testjobs import tasks
@@ -184,7 +185,7 @@ def test_a_heartbeat_renews_what_is_held_and_gives_a_record_heartbeat(runtime: R
     assert chore.lease_until > timezone.now()
     beat = WorkerBeat.objects.get(name=runtime.owner)
     assert (beat.kind, beat.jobs) == ("chores", 1)
-    assert beat.process == str(process_identity.own_identity() or "")
+    assert beat.process == str(liveness.own_identity() or "")
     runtime._beat()
     runtime.sign_off()
     assert not WorkerBeat.objects.exists()
@@ -210,45 +211,41 @@ def test_a_worker_of_very_many_queues_still_gives_its_sign(runtime: Runtime) -> 
 def test_what_a_dead_neighbour_held_is_free_and_what_others_hold_is_not(
     runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    dead, alive = (
-        process_identity.ProcessIdentity(machine="m", space="s", pid=pid, born="1") for pid in (1, 2)
-    )
-    monkeypatch.setattr(process_identity, "is_dead", lambda other: other == dead)
+    dead, alive = (liveness.ProcessIdentity(machine="m", space="s", pid=pid, born="1") for pid in (1, 2))
+    monkeypatch.setattr(liveness, "is_dead", lambda other: other == dead)
     for name, process in (("dead", str(dead)), ("alive", str(alive)), ("elsewhere", "")):
         WorkerBeat.objects.create(name=name, kind="chores", seen_at=timezone.now(), process=process)
     held = {name: queue() for name in ("dead", "alive", "elsewhere", runtime.owner)}
     suspect = queue(crashes=1)
     for name, chore in [*held.items(), ("dead", suspect)]:
         assert jobs.claim(Chore, chore.pk, owner=name) is not None
-    runtime._free_jobs_of_dead_processes()
+    runtime.dead_workers.free_jobs(SweepState.read())
     free = [name for name, chore in held.items() if jobs.claim(Chore, chore.pk, owner="next") is not None]
     assert free == ["dead"]
     assert jobs.claim(Chore, suspect.pk, owner="next") is None, (
         "it saw two workers die: it comes back later, alone"
     )
     assert Chore.objects.get(pk=held["dead"].pk).crashes == 1
-    monkeypatch.setattr(
-        process_identity, "is_dead", lambda other: other == dead and pytest.fail("asked again")
-    )
-    runtime._free_jobs_of_dead_processes()
+    monkeypatch.setattr(liveness, "is_dead", lambda other: other == dead and pytest.fail("asked again"))
+    runtime.dead_workers.free_jobs(SweepState.read())
 
 
 def test_workers_that_die_together_make_nothing_they_held_suspect(
     runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(process_identity, "is_dead", lambda other: True)
+    monkeypatch.setattr(liveness, "is_dead", lambda other: True)
     for pid in (1, 2):
-        process = str(process_identity.ProcessIdentity(machine="m", space="s", pid=pid, born="1"))
+        process = str(liveness.ProcessIdentity(machine="m", space="s", pid=pid, born="1"))
         WorkerBeat.objects.create(name=f"w{pid}", kind="chores", seen_at=timezone.now(), process=process)
         assert jobs.claim(Chore, queue(crashes=3).pk, owner=f"w{pid}") is not None
-    runtime._free_jobs_of_dead_processes()
+    runtime.dead_workers.free_jobs(SweepState.read())
     assert set(Chore.objects.values_list("crashes", flat=True)) == {0}
     assert len(jobs.sweep(Chore)) == 2
 
 
 def beat_of(name: str, *, silent_for: float, **more: Any) -> None:
     """The last sign of life of a worker of another machine."""
-    process = str(process_identity.ProcessIdentity(machine="elsewhere", space="s", pid=1, born=name))
+    process = str(liveness.ProcessIdentity(machine="elsewhere", space="s", pid=1, born=name))
     seen_at = timezone.now() - timedelta(seconds=silent_for)
     WorkerBeat.objects.create(name=name, kind="chores", seen_at=seen_at, process=process, **more)
 
@@ -266,13 +263,13 @@ def resting_suspect() -> Chore:
 def test_the_silence_of_a_worker_elsewhere_clears_suspects_that_rest(runtime: Runtime, settings: Any) -> None:
     suspect = resting_suspect()
     beat_of("alive", silent_for=0)
-    runtime._record_silent_workers()
+    runtime.dead_workers.record_silent(SweepState.read())
     assert Chore.objects.get(pk=suspect.pk).crashes == limits.SUSPECT_CRASHES
     beat_of("silent", silent_for=settings.COPILOT_LEASE_SECONDS + 1)
-    runtime._record_silent_workers()
+    runtime.dead_workers.record_silent(SweepState.read())
     assert Chore.objects.get(pk=suspect.pk).crashes == 1
     Chore.objects.update(crashes=limits.SUSPECT_CRASHES)
-    runtime._record_silent_workers()
+    runtime.dead_workers.record_silent(SweepState.read())
     assert Chore.objects.get(pk=suspect.pk).crashes == limits.SUSPECT_CRASHES, (
         "each death is one piece of news"
     )
@@ -284,7 +281,7 @@ def test_a_worker_elsewhere_that_fell_silent_with_a_suspect_clears_nobody(
     resting, held = resting_suspect(), resting_suspect()
     Chore.objects.filter(pk=held.pk).update(owner="silent")
     beat_of("silent", silent_for=settings.COPILOT_LEASE_SECONDS + 1)
-    runtime._record_silent_workers()
+    runtime.dead_workers.record_silent(SweepState.read())
     assert set(Chore.objects.values_list("crashes", flat=True)) == {limits.SUSPECT_CRASHES}
     assert jobs.claim(Chore, resting.pk, owner="next") is None
 
@@ -297,7 +294,7 @@ def test_workers_elsewhere_that_fall_silent_together_make_nothing_they_held_susp
         beat_of(name, silent_for=settings.COPILOT_LEASE_SECONDS + silent_for)
         chore = resting_suspect()
         Chore.objects.filter(pk=chore.pk).update(owner=name)
-    runtime._record_silent_workers()
+    runtime.dead_workers.record_silent(SweepState.read())
     assert Chore.objects.get(owner="a").crashes == 0
 
 
@@ -312,7 +309,7 @@ def test_a_worker_that_was_only_frozen_keeps_its_jobs_and_is_known_again(
     process = WorkerBeat.objects.get(name=other.owner).process
     long_ago = timezone.now() - timedelta(seconds=settings.COPILOT_LEASE_SECONDS + 1)
     WorkerBeat.objects.update(seen_at=long_ago)
-    runtime._record_silent_workers()
+    runtime.dead_workers.record_silent(SweepState.read())
     chore.refresh_from_db()
     assert chore.owner == other.owner and chore.lease_until is not None and chore.lease_until > timezone.now()
     other._beat()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from durable import limits, pauses, process_identity, sweep
+from durable import limits, liveness, pauses, sweep
 from durable.models import Pause, WorkerBeat
 from durable.runtime import Runtime
 from durable.sweep import SweepPace, SweepState
@@ -128,8 +128,8 @@ def test_a_neighbour_that_dies_at_rest_is_noticed_in_the_next_round(
     runtime: Runtime, sweeps: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dead: set[int] = set()
-    monkeypatch.setattr(process_identity, "is_dead", lambda other: other.pid in dead)
-    other = process_identity.ProcessIdentity(machine="m", space="s", pid=7, born="1")
+    monkeypatch.setattr(liveness, "is_dead", lambda other: other.pid in dead)
+    other = liveness.ProcessIdentity(machine="m", space="s", pid=7, born="1")
     WorkerBeat.objects.create(name="other", kind="chores", seen_at=timezone.now(), process=str(other))
     come_to_rest(runtime, sweeps)
     chore = Chore.objects.create(

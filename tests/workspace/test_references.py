@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from workspace import files, limits
 from workspace.nested_values import map_strings, strings_in
-from workspace.references import format_reference, parse_references, resolve
+from workspace.references import parse_references, resolve
 
 FIRST, SECOND = uuid.UUID(int=1), uuid.UUID(int=2)
 
@@ -37,7 +37,7 @@ def test_references_are_found_in_reading_order(value: Any, expected: list[uuid.U
 
 
 def test_no_more_than_the_cap_are_read() -> None:
-    text = " ".join(format_reference(uuid.uuid4()) for _ in range(limits.MAX_REFERENCES + 50))
+    text = " ".join(f"workspace://{uuid.uuid4()}" for _ in range(limits.MAX_REFERENCES + 50))
     assert len(parse_references(text)) == limits.MAX_REFERENCES
 
 

@@ -16,12 +16,12 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.db import DatabaseError, connection
 
-from accounts.encryption import CannotUnseal, unseal
 from copilot_project import limits
 from copilot_project.ops.checks.check import Check, broken, well
 from copilot_project.ops.checks.parts import first_line, live_workers
 from durable import jobs, liveness
 from durable.database import check_concurrency, pool_size
+from durable.encryption import CannotUnseal, unseal
 from durable.ids import new_id
 from durable.redis import RedisError, client
 from executions.credentials.rotation import SEALED

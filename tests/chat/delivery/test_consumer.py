@@ -580,7 +580,7 @@ async def test_a_person_has_so_many_sockets_and_no_more(
 async def test_a_place_left_by_a_dead_process_is_free_again(
     ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from durable.slot_limit import SlotLimit
+    from durable.rate_limit import SlotLimit
 
     name = "sockets-of-the-dead"
     first = SlotLimit(name, "a", most=1, seconds=0.05)
@@ -598,13 +598,13 @@ async def test_a_place_left_by_a_dead_process_is_free_again(
 
 
 async def test_without_redis_nobody_is_turned_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    from durable import slot_limit
+    from durable import rate_limit
 
     def away() -> Any:
         raise OSError("Redis is away")
 
-    monkeypatch.setattr(slot_limit, "async_client", away)
-    place = slot_limit.SlotLimit("x", "a", most=0, seconds=1)
+    monkeypatch.setattr(rate_limit, "async_client", away)
+    place = rate_limit.SlotLimit("x", "a", most=0, seconds=1)
     assert await place.take()
     await place.keep()
     await place.leave()

@@ -108,27 +108,27 @@ def test_a_task_that_runs_once_is_done_when_it_ends_and_is_not_repeated(supervis
 
 ANSWERS = """
 import socket, sys
-door = socket.socket(fileno=int(sys.argv[1]))
+listener = socket.socket(fileno=int(sys.argv[1]))
 while True:
-    visitor, _ = door.accept()
+    visitor, _ = listener.accept()
     visitor.sendall(b'well')
     visitor.close()
 """
 
 
 @pytest.fixture
-def door() -> Iterator[socket.socket]:
+def listener() -> Iterator[socket.socket]:
     with listen("127.0.0.1", free_port("127.0.0.1", 24_000)) as bound:
         yield bound
 
 
-def visited(door: socket.socket) -> Service:
-    command = [*python(ANSWERS), str(door.fileno())]
-    return Service(name="visited", command=command, on_visit=door)
+def visited(listener: socket.socket) -> Service:
+    command = [*python(ANSWERS), str(listener.fileno())]
+    return Service(name="visited", command=command, listener=listener)
 
 
-def answer_of(supervisor: Supervisor, door: socket.socket) -> bytes:
-    with socket.create_connection(door.getsockname()) as visit:
+def answer_of(supervisor: Supervisor, listener: socket.socket) -> bytes:
+    with socket.create_connection(listener.getsockname()) as visit:
         visit.setblocking(False)
         answers: list[bytes] = []
 
@@ -142,25 +142,25 @@ def answer_of(supervisor: Supervisor, door: socket.socket) -> bytes:
 
 
 def test_what_waits_for_a_visit_is_started_by_the_first_one_and_answers_it(
-    supervisor: Supervisor, door: socket.socket
+    supervisor: Supervisor, listener: socket.socket
 ) -> None:
-    child = supervisor.start(visited(door))
+    child = supervisor.start(visited(listener))
     supervisor.wait_until_ready(seconds=120)
     assert not supervisor.wait(lambda: child.starts > 0, seconds=0.3)
-    assert answer_of(supervisor, door) == b"well"
-    assert answer_of(supervisor, door) == b"well"
+    assert answer_of(supervisor, listener) == b"well"
+    assert answer_of(supervisor, listener) == b"well"
     assert child.starts == 1
 
 
 def test_what_was_visited_and_died_comes_back_with_the_next_visit(
-    supervisor: Supervisor, door: socket.socket
+    supervisor: Supervisor, listener: socket.socket
 ) -> None:
-    child = supervisor.start(visited(door))
-    assert answer_of(supervisor, door) == b"well"
+    child = supervisor.start(visited(listener))
+    assert answer_of(supervisor, listener) == b"well"
     kill(child.pid)
     assert supervisor.wait(lambda: child.process is None, seconds=120)
     assert not supervisor.wait(lambda: child.starts > 1, seconds=0.5)
-    assert answer_of(supervisor, door) == b"well"
+    assert answer_of(supervisor, listener) == b"well"
     assert child.starts == 2
 
 

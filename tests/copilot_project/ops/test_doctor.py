@@ -18,11 +18,11 @@ from django.db import connection
 from django.utils import timezone
 from pytest_django import Settings
 
-from accounts.encryption import seal
 from accounts.models import User
 from copilot_project.ops.checks import catalog, deployment
 from copilot_project.ops.checks.check import Check
 from durable import liveness
+from durable.encryption import seal
 from durable.models import WorkerBeat
 from durable.redis import client
 from executions.models import StoredCredential

@@ -10,8 +10,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from accounts.encryption import unseal
 from accounts.models import User
+from durable.encryption import unseal
 from executions.models import Agent, Execution, Trigger, TriggerDelivery
 from tests.executions.people import logged_in
 from tests.executions.triggers.conftest import call, make

@@ -14,9 +14,9 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from pytest_django import Settings
 
-from accounts.encryption import seal, unseal
 from accounts.models import User
 from boundary.policy import Destination
+from durable.encryption import seal, unseal
 from executions.credentials.lookup import StoredCredentials
 from executions.models import Agent, StoredCredential, Trigger
 from tests.executions.credentials.conftest import Provider, sign_in

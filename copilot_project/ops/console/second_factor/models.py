@@ -14,7 +14,7 @@ from django.utils import timezone
 from django_otp.models import Device
 from django_otp.oath import TOTP
 
-from accounts.encryption import seal, unseal
+from durable.encryption import seal, unseal
 
 KEY_BYTES = 20
 STEP_SECONDS = 30

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from durable import process_identity
-from durable.process_identity import ProcessIdentity, is_dead, own_identity
+from durable import liveness
+from durable.liveness import ProcessIdentity, is_dead, own_identity
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells")
 WAIT_FOR_THE_END = "import sys; sys.stdin.read()"
@@ -33,7 +33,7 @@ def child() -> Iterator[subprocess.Popen[bytes]]:
 
 
 def identity_of(process: subprocess.Popen[bytes]) -> ProcessIdentity:
-    return replace(me(), pid=process.pid, born=process_identity._stat(process.pid)[process_identity.BORN])
+    return replace(me(), pid=process.pid, born=liveness._stat(process.pid)[liveness.BORN])
 
 
 def test_a_process_that_lives_is_not_dead(child: subprocess.Popen[bytes]) -> None:
@@ -74,7 +74,7 @@ def test_where_the_system_does_not_tell_nobody_is_dead(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     other = replace(me(), born="1")
-    monkeypatch.setattr(process_identity, "PROC", tmp_path)
+    monkeypatch.setattr(liveness, "PROC", tmp_path)
     assert own_identity() is None
     assert not is_dead(other)
 

@@ -6,7 +6,7 @@ import pytest
 from cryptography.fernet import Fernet
 from pytest_django import Settings
 
-from accounts.encryption import CannotUnseal, reseal, seal, unseal
+from durable.encryption import CannotUnseal, reseal, seal, unseal
 
 OLD, NEW = (Fernet.generate_key().decode() for _ in range(2))
 

@@ -31,7 +31,7 @@ def leave_in_order() -> None:
 
 
 @contextmanager
-def ground(
+def environment(
     *, env: Mapping[str, str] | None = None, lease_seconds: float = 15.0, kind: type[Stack] = Stack
 ) -> Iterator[Stack]:
     """Run a stack with Redis only; the benchmark starts what else it needs."""
