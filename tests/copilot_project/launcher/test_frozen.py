@@ -102,5 +102,6 @@ def test_the_supervisor_said_what_it_did(system: System) -> None:
     stop(system)
     assert system.process.stdout is not None
     said = system.process.stdout.read()
-    for name in ("turns", "web"):  # a check of a supervisor that is late itself may add up to a second
-        assert re.search(rf"^{name} has not responded for [56] s; replacing it$", said, re.MULTILINE), said
+    for name in ("turns", "web"):  # a check of a supervisor that is late itself adds to it
+        told = re.search(rf"^{name} has not responded for (\d+) s; replacing it$", said, re.MULTILINE)
+        assert told is not None and int(told[1]) >= 5, said
