@@ -82,7 +82,7 @@ def tier_runs(words: list[str], *, everything: bool) -> list[Run]:
         tempfile.TemporaryFile("w+") as out,
     ):
         browser = beside.submit(run, [*words, BROWSER_TESTS, "-m", "browser"], out)
-        runs = [run([*words, *spread, "-m", "not browser"]), browser.result()]
+        runs = [run([*words, *spread, "--tier=all", "-m", "not browser"]), browser.result()]
         out.seek(0)
         sys.stdout.write(out.read())
     return runs
