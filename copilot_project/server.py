@@ -285,7 +285,7 @@ def stop_listening(port: Any) -> None:
     port.stopReading()
     port.numberAccepts = socket.SOMAXCONN
     port.doRead()
-    port.connectionLost(Failure(CONNECTION_DONE))
+    port.connectionLost(Failure(CONNECTION_DONE))  # type: ignore[no-untyped-call]
 
 
 def done() -> asyncio.Future[None]:

@@ -207,10 +207,15 @@ def test_all_who_stood_at_the_door_when_the_stop_came_are_let_in_and_answered(se
 
 def test_a_port_is_closed_with_nobody_left_at_the_door() -> None:
     """Twisted by itself takes as many as came the last time, and closes the port a moment later."""
-    reactor, let_in = MemoryReactor(), Factory.forProtocol(Protocol)
-    built: list[Any] = []
-    let_in.buildProtocol = lambda address: built.append(address) or Protocol()
-    port = Port(0, let_in, interface="127.0.0.1", reactor=reactor)
+    built: list[object] = []
+
+    class Door(Factory[Protocol]):
+        def buildProtocol(self, addr: object) -> Protocol:
+            built.append(addr)
+            return Protocol()
+
+    reactor: Any = MemoryReactor()  # type: ignore[no-untyped-call]
+    port: Any = Port(0, Door(), interface="127.0.0.1", reactor=reactor)  # type: ignore[arg-type]
     port.startListening()
     address = port.getHost()
     lines = [socket.create_connection((address.host, address.port), timeout=WAIT) for _ in range(40)]
