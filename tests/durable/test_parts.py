@@ -31,7 +31,7 @@ from tests.durable.conftest import START, OwnRedis, eventually
 from tests.durable.fixed_clock import FixedClock
 from tests.durable.testjobs.models import Chore
 
-SECONDS = 20.0
+SECONDS = 120.0
 
 
 # --- stop signal --------------------------------------------------------------------------------

@@ -57,7 +57,7 @@ class Attempt:
         return fresh(self.execution)
 
 
-def eventually(look: Callable[[], object], seconds: float = 20.0) -> None:
+def eventually(look: Callable[[], object], seconds: float = 120.0) -> None:
     deadline = time.monotonic() + seconds
     while not look():
         assert time.monotonic() < deadline, "it did not happen in time"
