@@ -11,6 +11,7 @@ import argparse
 import asyncio
 import logging
 import os
+import socket
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -24,7 +25,9 @@ from daphne.ws_protocol import WebSocketFactory, WebSocketProtocol  # type: igno
 from twisted.internet import defer
 from twisted.internet import reactor as installed_reactor
 from twisted.internet.interfaces import IPushProducer
+from twisted.internet.main import CONNECTION_DONE
 from twisted.internet.task import LoopingCall
+from twisted.python.failure import Failure
 from zope.interface import implementer  # type: ignore[import-untyped]
 
 from chat import limits as chat_limits
@@ -248,8 +251,7 @@ class Server(DaphneServer):  # type: ignore[misc]
         for listener in self.listeners:
             port: Any = getattr(listener, "result", None)
             if hasattr(port, "stopListening"):
-                port.doRead()  # accepts pending connections, which closing the port would reset
-                port.stopListening()
+                stop_listening(port)
         loop = asyncio.get_running_loop()
         earliest, latest = loop.time() + LAST_REQUEST_SECONDS, loop.time() + limits.WEB_SHUTDOWN_SECONDS
         while loop.time() < earliest or (self._is_answering() and loop.time() < latest):
@@ -272,6 +274,18 @@ class Server(DaphneServer):  # type: ignore[misc]
             elif instance is not None and not instance.done() and not protocol.is_stream:
                 return True
         return False
+
+
+def stop_listening(port: Any) -> None:
+    """Accept all pending connections and close the port at once: closing resets those that were not accepted.
+
+    `stopListening` would close it in a later turn of the event loop, and Twisted accepts as few connections at a time
+    as it accepted before.
+    """
+    port.stopReading()
+    port.numberAccepts = socket.SOMAXCONN
+    port.doRead()
+    port.connectionLost(Failure(CONNECTION_DONE))  # type: ignore[no-untyped-call]
 
 
 def done() -> asyncio.Future[None]:

@@ -8,8 +8,11 @@ import uuid
 
 
 def new_id() -> uuid.UUID:
-    """Return a new UUIDv7: 48 bits of milliseconds, 74 random bits."""
-    value = (time.time_ns() // 1_000_000) << 80 | int.from_bytes(os.urandom(10), "big")
-    value = value & ~(0xF << 76) | 0x7 << 76
-    value = value & ~(0x3 << 62) | 0x2 << 62
-    return uuid.UUID(int=value)
+    """Return a new UUIDv7: 48 bits of milliseconds, 12 of their fraction, 62 random bits.
+
+    The fraction keeps rows in order that were made in the same millisecond.
+    """
+    milliseconds, rest = divmod(time.time_ns(), 1_000_000)
+    fraction = (rest << 12) // 1_000_000
+    noise = int.from_bytes(os.urandom(8), "big") >> 2
+    return uuid.UUID(int=milliseconds << 80 | 0x7 << 76 | fraction << 64 | 0x2 << 62 | noise)

@@ -3,8 +3,8 @@
 Without arguments it is the fast tier: everything that needs no whole system, and one smoke of the system. `--all` is
 everything. Tests that are named (a path, `-k`, `-m`) are run whatever their tier. A tier runs on all cores. Tests
 that drive a browser run in a process of their own, beside the others when it is a tier: the browser's event loop and
-those of the asyncio tests do not get along. The last lines say what was skipped and how to get what it needs, which
-tests were the slowest, and how many passed.
+those of the asyncio tests do not get along. The last lines say where the time went, what was skipped and how to get
+what it needs, which tests were the slowest, and how many passed.
 """
 
 from __future__ import annotations
@@ -14,11 +14,14 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections import Counter
+from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
+
+from tests.postgres_server import server_of_this_run
+from tests.processor_time import Spent
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTHING_COLLECTED = 5
@@ -26,9 +29,11 @@ COUNTED = ("passed", "failed", "error", "skipped", "xfailed", "xpassed")
 BAD = ("failed", "error")
 CHOOSING = ("-k", "-m", "--lf", "--ff", "--sw", "--collect-only", "--co")
 ALONE = ("-x", "-s", "--pdb")
+BROWSER_TESTS = "tests/system/browser"
 FAILURES_ONLY = "-rfE"  # what was skipped is said once, at the end
 SLOWEST = 10
 NOTEWORTHY_SECONDS = 1.0
+FEW_PARTS = 5  # of some tests that were named, the slowest say enough
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +45,7 @@ class Run:
     browser_tests_left: int = 0
     reasons: dict[str, int] = field(default_factory=dict)
     slowest: list[tuple[float, str]] = field(default_factory=list)
+    spent: dict[str, Spent] = field(default_factory=dict)
 
 
 def main(arguments: list[str]) -> int:
@@ -70,9 +76,13 @@ def tier_runs(words: list[str], *, everything: bool) -> list[Run]:
     spread = [] if any(word.startswith(ALONE) for word in words) else on_all_cores(words)
     if not everything:
         return [run([*words, *spread, "--tier=fast", "-m", "not browser"])]
-    with ThreadPoolExecutor(1) as beside, tempfile.TemporaryFile("w+") as out:
-        browser = beside.submit(run, [*words, "-m", "browser"], out)
-        runs = [run([*words, *spread, "-m", "not browser"]), browser.result()]
+    with (
+        server_of_this_run(Path(os.environ["TEST_SHARED"]) / "postgresql"),
+        ThreadPoolExecutor(1) as beside,
+        tempfile.TemporaryFile("w+") as out,
+    ):
+        browser = beside.submit(run, [*words, BROWSER_TESTS, "-m", "browser"], out)
+        runs = [run([*words, *spread, "--tier=all", "-m", "not browser"]), browser.result()]
         out.seek(0)
         sys.stdout.write(out.read())
     return runs
@@ -108,6 +118,7 @@ def run(arguments: list[str], out: IO[str] | None = None) -> Run:
         browser_tests_left=found.get("browser", 0),
         reasons=found.get("reasons", {}),
         slowest=[(seconds, name) for seconds, name in found.get("slowest", ())],
+        spent={name: (clock, processors) for name, (clock, processors) in found.get("spent", {}).items()},
     )
 
 
@@ -115,7 +126,26 @@ def run(arguments: list[str], out: IO[str] | None = None) -> Run:
 
 
 def closing_lines(runs: list[Run]) -> list[str]:
-    return [*slowest_lines(runs), *skipped_lines(runs), closing_line(runs)]
+    return [*spent_lines(runs), *slowest_lines(runs), *skipped_lines(runs), closing_line(runs)]
+
+
+def spent_lines(runs: list[Run]) -> list[str]:
+    """Where the time of a whole tier went, by folder."""
+    parts: defaultdict[str, Spent] = defaultdict(lambda: (0.0, 0.0))
+    for name, (clock, processors) in ((name, spent) for run in runs for name, spent in run.spent.items()):
+        folder = "/".join(name.split("/")[1 : 3 if name.startswith("tests/system/") else 2]) or name
+        parts[folder] = parts[folder][0] + clock, parts[folder][1] + processors
+    if len(parts) < FEW_PARTS:
+        return []
+    rows = sorted(
+        ((processors, clock, folder) for folder, (clock, processors) in parts.items()), reverse=True
+    )
+    total = sum(processors for processors, _, _ in rows)
+    return [
+        f"Processor seconds, {total:,.0f} in all, and seconds by the clock:",
+        *(f"  {processors:6.1f} s {clock:7.1f} s  {folder}" for processors, clock, folder in rows),
+        "",
+    ]
 
 
 def slowest_lines(runs: list[Run]) -> list[str]:

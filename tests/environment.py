@@ -51,8 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
     hypothesis.settings.register_profile("any_machine", deadline=None, suppress_health_check=SLOW_MACHINE)
     hypothesis.settings.load_profile("any_machine")
     setting_changed.connect(refuse_another_pace)
-    if config.getoption("--tier") == "fast":
-        Examples.share = Examples.fast_share
+    Examples.share = Examples.shares.get(config.getoption("--tier"), 1.0)
 
 
 def refuse_another_pace(*, setting: str, enter: bool, **kwargs: object) -> None:
@@ -106,9 +105,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     parser.addoption(
         "--tier",
-        choices=("fast", "all"),
-        default="all",
-        help="fast: leave out what tests/tiers.py lists, and let property tests try fewer examples.",
+        choices=("fast", "all", "named"),
+        default="named",
+        help="fast: leave out what tests/tiers.py lists. Property tests try fewer examples in fast and all.",
     )
 
 

@@ -11,13 +11,16 @@ from typing import Any
 
 import pytest
 
+from tests.processor_time import FileTimes
+
 COUNTED = ("passed", "failed", "error", "skipped", "xfailed", "xpassed")
 SLOWEST = 10
 
 
 class OutcomeFile:
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, times: FileTimes) -> None:
         self.path = path
+        self.times = times
         self.browser = 0
         self.seconds: defaultdict[str, float] = defaultdict(float)
 
@@ -44,6 +47,7 @@ class OutcomeFile:
             "counts": {name: len(terminalreporter.stats.get(name, ())) for name in COUNTED},
             "browser": self.browser,
             "reasons": Counter(map(reason, terminalreporter.stats.get("skipped", ()))),
+            "spent": self.times.spent,
             "slowest": sorted(((s, name) for name, s in self.seconds.items()), reverse=True)[:SLOWEST],
         }
         self.path.write_text(json.dumps(found))
@@ -57,4 +61,6 @@ def reason(report: pytest.TestReport) -> str:
 
 def pytest_configure(config: pytest.Config) -> None:
     if path := os.environ.get("TEST_OUTCOMES"):
-        config.pluginmanager.register(OutcomeFile(Path(path)))
+        times = FileTimes()
+        config.pluginmanager.register(times)
+        config.pluginmanager.register(OutcomeFile(Path(path), times))

@@ -8,6 +8,8 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from tests.harness import DIE_WITH_PARENT, eventually, free_port
 from tests.needs import postgresql_programs
 from tests.services import ServerMissing
 
+OWN_SERVER = "TEST_OWN_POSTGRES"  # set where the run has a server that goes with it
 START_SECONDS = 180.0
 COMMAND_SECONDS = 60.0
 
@@ -27,6 +30,31 @@ def postgres_programs() -> Path:
     if found is None:
         raise ServerMissing("PostgreSQL is not installed. On Debian: apt install postgresql.")
     return found
+
+
+@contextmanager
+def server_of_this_run(folder: Path) -> Iterator[None]:
+    """Tests use a server below `folder` instead of the machine's, whose connections others may be using up.
+
+    Where somebody named a server, or none can be started, everything stays as it is.
+    """
+    if os.environ.get("TEST_POSTGRES_URL") or postgresql_programs() is None:
+        yield
+        return
+    server = PostgresServer(folder)
+    try:
+        server.create().start()
+    except (AssertionError, LookupError, OSError, RuntimeError, subprocess.SubprocessError) as error:
+        sys.stdout.write(f"No PostgreSQL of this run's own: {error}\n")
+        yield
+        return
+    os.environ |= {"TEST_POSTGRES_URL": server.url.rpartition("/")[0], OWN_SERVER: "1"}
+    try:
+        yield
+    finally:
+        for name in ("TEST_POSTGRES_URL", OWN_SERVER):
+            del os.environ[name]
+        server.stop()
 
 
 @dataclass

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import atexit
+import fcntl
+import json
+import os
 import secrets
 import subprocess
 import tempfile
@@ -15,9 +18,10 @@ from urllib.parse import quote
 import psycopg
 import pytest
 
-from tests.harness import prepare
+from tests.harness import SHARED, prepare
 from tests.needs import POSTGRES_URL, POSTGRESQL, RABBITMQ, RABBITMQ_URL, rabbitmq_control, require
 
+TEMPLATE = "ratchet_template"
 made = ExitStack()  # what this process makes once
 atexit.register(made.close)
 
@@ -47,10 +51,29 @@ def prepared_database() -> Iterator[tuple[str, dict[str, str]]]:
 
 @cache
 def prepared_template() -> tuple[str, dict[str, str]]:
-    """Its name and the API keys. Making the tables takes many times as long as copying them."""
-    url = made.enter_context(new_database())
-    home = Path(made.enter_context(tempfile.TemporaryDirectory(prefix="ratchet-template-")))
-    return url.rpartition("/")[2], prepare(home, url, "")
+    """Its name and the API keys. Making the tables takes many times as long as copying them.
+
+    The processes of a run share one, where it goes with the run's own server.
+    """
+    shared = os.environ.get(SHARED, "")
+    if not shared or not os.environ.get("TEST_OWN_POSTGRES"):
+        url = made.enter_context(new_database())
+        return url.rpartition("/")[2], with_tables(url)
+    known = Path(shared) / "postgresql.json"
+    with (Path(shared) / "postgresql.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not known.exists():
+            require(POSTGRESQL)
+            with psycopg.connect(f"{POSTGRES_URL}/postgres", autocommit=True, connect_timeout=60) as server:
+                server.execute(f"DROP DATABASE IF EXISTS {TEMPLATE}")  # of a process that died over it
+                server.execute(f"CREATE DATABASE {TEMPLATE}")
+            known.write_text(json.dumps(with_tables(f"{POSTGRES_URL}/{TEMPLATE}")))
+    return TEMPLATE, json.loads(known.read_text())
+
+
+def with_tables(url: str) -> dict[str, str]:
+    with tempfile.TemporaryDirectory(prefix="ratchet-template-") as home:
+        return prepare(Path(home), url, "")
 
 
 @contextmanager

@@ -14,7 +14,15 @@ from typing import Protocol, TypeVar
 
 from blocks.base import Effects, Leaves
 from blocks.context import BlockContext, Meter
-from blocks.errors import BlockCancelled, BlockError, BlockFailed, BlockParked, BudgetUsedUp, InputError
+from blocks.errors import (
+    BlockCancelled,
+    BlockError,
+    BlockFailed,
+    BlockParked,
+    BlockTimedOut,
+    BudgetUsedUp,
+    InputError,
+)
 from blocks.pins import MISSING
 from blocks.ports import JSON, ReviewQuestion
 from blocks.prepare import prepare
@@ -24,7 +32,7 @@ from boundary import taint
 from durable import crashpoints, tracing
 from durable.clock import current_time
 from durable.errors import DurableError
-from durable.stop_signal import StopSignal
+from durable.stop_signal import StopReason, StopSignal
 from executions import limits
 from executions.engine.dataflow import RunKey
 from executions.engine.errors import ValueNotStored
@@ -215,7 +223,10 @@ class NodeRun:
         except BlockParked as parked:
             self.outcome, self.parked = RunOutcome.PARKED, parked
         except BlockCancelled:
-            self.outcome = RunOutcome.STOPPED
+            if self.stop.reason is StopReason.TIMED_OUT:
+                self.outcome, self.error = RunOutcome.FAILED, str(BlockTimedOut())
+            else:
+                self.outcome = RunOutcome.STOPPED
         except BudgetUsedUp as error:
             self.outcome, self.error = RunOutcome.OVER_BUDGET, str(error)
         except (BlockError, ValueNotStored) as error:

@@ -37,7 +37,7 @@ def test_cookies_carry_the_host_prefix_and_every_flag(tmp_path: Path) -> None:
         "DJANGO_SETTINGS_MODULE": "copilot_project.settings",
     }
     run = subprocess.run(
-        [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, timeout=500
     )
     assert run.returncode == 0, run.stderr
     found = json.loads(run.stdout)

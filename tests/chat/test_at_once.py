@@ -22,7 +22,7 @@ from executions.models import Execution
 from tests.executions.people import make_agent, make_execution
 
 pytestmark = pytest.mark.usefixtures("redis_server")
-WAIT = 30
+WAIT = 120
 T = TypeVar("T")
 R = TypeVar("R")
 NO_ROW_LOCKS = "SQLite locks the whole file; runs on PostgreSQL below"

@@ -45,7 +45,7 @@ def test_the_database_and_the_files_are_readable_by_their_owner_alone(
         },
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=500,
         check=False,
     )
     assert run.returncode == 0, run.stderr

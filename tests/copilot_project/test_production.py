@@ -69,7 +69,7 @@ def test_production_refuses_what_is_not_safe_and_says_what_to_do(tmp_path: Path)
         env=environment(tmp_path),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=500,
         check=True,
     )
     found = json.loads(result.stdout)
@@ -85,7 +85,7 @@ def test_the_deployment_checks_are_clean_in_production(tmp_path: Path) -> None:
         env=environment(tmp_path),
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=500,
         check=False,
     )
     assert result.returncode == 0, result.stderr
@@ -132,7 +132,7 @@ def test_the_admin_is_where_the_environment_says_and_nowhere_else(tmp_path: Path
         | {"ADMIN_PATH": "control-room", "DJANGO_SETTINGS_MODULE": "copilot_project.settings"},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=500,
         check=False,
     )
     assert result.stdout.split() == ["/control-room/", "404"], result.stderr

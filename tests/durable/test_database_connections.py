@@ -26,7 +26,7 @@ from tests.durable.testjobs.models import Chore
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("redis_server")]
 on_postgresql = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no pool")
-SECONDS = 20.0
+SECONDS = 120.0
 
 
 def is_open() -> bool:

@@ -66,7 +66,7 @@ def test_tasks_are_sent_with_the_patience_of_a_poke_and_read_with_more() -> None
 
 
 @pytest.mark.django_db
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("scheme", ["redis", "amqp"])
 def test_a_broker_that_says_nothing_holds_nobody_up(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a cap the poke would wait for ever. The job is left to the next sweep."""
@@ -77,7 +77,7 @@ def test_a_broker_that_says_nothing_holds_nobody_up(scheme: str, monkeypatch: py
     assert chore.poked_at is None
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("scheme", ["redis", "amqp"])
 def test_of_many_pokes_only_the_first_few_find_out_that_the_broker_is_silent(
     scheme: str, monkeypatch: pytest.MonkeyPatch
@@ -98,7 +98,7 @@ def test_of_many_pokes_only_the_first_few_find_out_that_the_broker_is_silent(
         assert len(broker.accepted) == first
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(300)
 def test_after_a_pause_one_poke_tries_again_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     with silent_broker("amqp", monkeypatch) as broker:
         monkeypatch.setattr(limits, "BROKER_PAUSE_SECONDS", 0.0)

@@ -29,7 +29,7 @@ from tests.durable.testjobs import tasks
 from tests.durable.testjobs.models import Chore
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("redis_server")]
-SECONDS = 20.0
+SECONDS = 120.0
 
 
 @pytest.fixture

@@ -156,7 +156,7 @@ def test_a_worker_killed_in_the_middle_of_a_step_leaves_each_effect_once_or_says
     dead = subprocess.run(
         [sys.executable, "-c", KILLED_AT, *arguments],
         env=os.environ | environment,
-        timeout=120,
+        timeout=500,
         capture_output=True,
     )
     assert dead.returncode == -9, dead.stderr.decode()

@@ -1,4 +1,4 @@
-"""An application that sends far more than anyone reads, on our server: `python -m tests.chat.delivery.flood -e …`."""
+"""An application that sends far more than anyone reads, on our server; the word is its stall time."""
 
 from __future__ import annotations
 
@@ -43,6 +43,6 @@ class CountingSocket(PatientSocket):
 
 if __name__ == "__main__":
     PatientSocketFactory.protocol = CountingSocket
-    server = make_server(flood, sys.argv[2:])
-    server.stall_seconds = float(os.environ["FLOOD_STALL_SECONDS"])
+    server = make_server(flood, [f"tcp:{os.environ['PORT']}:interface=127.0.0.1"])
+    server.stall_seconds = float(sys.argv[1])
     server.run()

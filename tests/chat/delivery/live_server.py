@@ -3,34 +3,44 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from django.db import connection
 
-from copilot_project.env import ROOT
+from tests.environment import TEST_HOME
+from tests.fork_server import ForkedProcess, Products
+from tests.harness import free_port
 
-READY_SECONDS = 60
+READY_SECONDS = 180
+LOG = TEST_HOME / "live_server.log"
+
+
+@cache
+def products() -> Products:
+    """What servers of this run are copies of."""
+    return Products(LOG)
 
 
 class LiveServer:
-    """Holds its listening socket, so that its port is its own from the start."""
+    """A copy of one process that has loaded the product with the settings of this run."""
 
-    def __init__(self, *, module: str = "copilot_project.server", **environment: str) -> None:
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self.listener.getsockname()[1]
-        self.command = [sys.executable, "-m", module, "-e", f"fd:fileno={self.listener.fileno()}"]
-        self.environment = (
-            os.environ | {"DATABASE_URL": database_url_of_tests(), "LOG_LEVEL": "WARNING"} | environment
-        )
-        self.process: subprocess.Popen[bytes]
+    def __init__(self, *words: str, module: str = "copilot_project.server") -> None:
+        self.module, self.words = module, words
+        self.port = free_port()
+        self.environment = os.environ | {
+            "DATABASE_URL": database_url_of_tests(),
+            "LOG_LEVEL": "WARNING",
+            "HOST": "127.0.0.1",
+            "PORT": str(self.port),
+        }
+        self.process: ForkedProcess
 
     @property
     def url(self) -> str:
@@ -46,9 +56,7 @@ class LiveServer:
         return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
     def __enter__(self) -> LiveServer:
-        self.process = subprocess.Popen(
-            self.command, cwd=ROOT, env=self.environment, pass_fds=[self.listener.fileno()]
-        )
+        self.process = products().start(self.module, self.words, environment=self.environment, log=LOG)
         self.wait_until_ready()
         return self
 
@@ -59,13 +67,11 @@ class LiveServer:
         except subprocess.TimeoutExpired:
             self.process.kill()
             raise
-        finally:
-            self.listener.close()
 
     def wait_until_ready(self) -> None:
         deadline = time.monotonic() + READY_SECONDS
         while True:
-            assert self.process.poll() is None, "The server ended."
+            assert self.process.poll() is None, f"The server ended:\n{LOG.read_text()}"
             assert time.monotonic() < deadline, "The server did not get ready."
             try:
                 urllib.request.urlopen(f"{self.url}/api/config", timeout=5)

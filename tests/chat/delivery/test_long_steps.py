@@ -77,7 +77,6 @@ def read_until(turn: Turn, text: str, *, after: Position = START, compact: bool 
     return asyncio.run(collect())
 
 
-@pytest.mark.timeout(180)
 def test_a_late_reader_of_a_step_of_fifty_thousand_events_sees_exactly_its_text(turn: Turn) -> None:
     worker = FakeWorker(turn)
     said = talk(worker, EVENTS)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
+import signal
 import socket
 import threading
 import time
@@ -19,6 +21,9 @@ from asgiref.sync import sync_to_async
 from django.conf import settings as site
 from django.db import connection
 from django.test import Client
+from twisted.internet.protocol import Factory, Protocol
+from twisted.internet.tcp import Port
+from twisted.internet.testing import MemoryReactor
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
@@ -30,6 +35,7 @@ from chat.events import ProseDelta, ProseStarted
 from chat.models import Message, Turn
 from chat.protocol import fold_turn
 from copilot_project import limits as copilot_project_limits
+from copilot_project.server import stop_listening
 from durable import jobs
 from executions.models import Agent, Execution
 from tests.chat.delivery.fake_worker import FakeWorker, answer
@@ -185,6 +191,46 @@ def test_who_was_let_in_before_the_stop_is_answered_however_late_they_ask(server
     assert server.process.wait(WAIT) == 0
 
 
+def test_all_who_stood_at_the_door_when_the_stop_came_are_let_in_and_answered(server: LiveServer) -> None:
+    """On a loaded machine many connections wait in the kernel's queue; closing the port resets those not accepted."""
+    os.kill(server.process.pid, signal.SIGSTOP)
+    lines = [socket.create_connection(("127.0.0.1", server.port), timeout=WAIT) for _ in range(40)]
+    server.process.terminate()
+    os.kill(server.process.pid, signal.SIGCONT)
+    with contextlib.ExitStack() as opened:
+        for line in lines:
+            opened.enter_context(line)
+            line.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        assert [line.recv(12) for line in lines] == [b"HTTP/1.1 200"] * len(lines)
+    assert server.process.wait(WAIT) == 0
+
+
+def test_a_port_is_closed_with_nobody_left_at_the_door() -> None:
+    """Twisted by itself takes as many as came the last time, and closes the port a moment later."""
+    built: list[object] = []
+
+    class Door(Factory[Protocol]):
+        def buildProtocol(self, addr: object) -> Protocol:
+            built.append(addr)
+            return Protocol()
+
+    reactor: Any = MemoryReactor()  # type: ignore[no-untyped-call]
+    port: Any = Port(0, Door(), interface="127.0.0.1", reactor=reactor)  # type: ignore[arg-type]
+    port.startListening()
+    address = port.getHost()
+    lines = [socket.create_connection((address.host, address.port), timeout=WAIT) for _ in range(40)]
+    port.numberAccepts = 1
+    stop_listening(port)
+    assert len(built) == len(lines)
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection((address.host, address.port), timeout=WAIT)
+    for line in lines:
+        line.setblocking(False)
+        with pytest.raises(BlockingIOError):  # open, and nothing to read
+            line.recv(1)
+        line.close()
+
+
 def test_who_waits_for_an_execution_hears_how_far_it_is_when_the_server_stops(
     server: LiveServer, bearer: dict[str, str], ada: User
 ) -> None:
@@ -334,7 +380,7 @@ def flooding(redis_server: object, transactional_db: None) -> Iterator[Callable[
     servers: list[LiveServer] = []
 
     def start(*, stall_seconds: float) -> LiveServer:
-        server = LiveServer(module="tests.chat.delivery.flood", FLOOD_STALL_SECONDS=str(stall_seconds))
+        server = LiveServer(str(stall_seconds), module="tests.chat.delivery.flood")
         servers.append(server)
         return server.__enter__()
 

@@ -29,7 +29,7 @@ class EvilSite:
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), self.handler())
         self.address = f"127.0.0.1:{self.server.server_port}"
         self.url = f"http://{self.address}/page"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
 
     def handler(self) -> type[BaseHTTPRequestHandler]:
         site = self

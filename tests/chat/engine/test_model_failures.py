@@ -69,7 +69,7 @@ class Gossip(BaseHTTPRequestHandler):
 @pytest.fixture
 def gossip(settings: Settings, send: Send) -> Iterator[Send]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Gossip) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         settings.OPENAI_BASE_URL = f"http://127.0.0.1:{server.server_address[1]}/v1"
         settings.OPENAI_API_KEY = "secret-key-0123456789"
         yield send

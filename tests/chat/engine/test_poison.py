@@ -73,7 +73,7 @@ def call(name: str = "find_block", arguments: str = '{"query": "mail"}', call_id
 def scripted(settings: Settings, send: Send) -> Iterator[Callable[..., Turn]]:
     """Run a turn against a server that answers with the given bytes, one after the other."""
     with ThreadingHTTPServer(("127.0.0.1", 0), ScriptedModel) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         settings.OPENAI_BASE_URL = f"http://127.0.0.1:{server.server_address[1]}/v1"
 
         def sending(*bodies: bytes | tuple[int, str, bytes]) -> Turn:

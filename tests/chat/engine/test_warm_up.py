@@ -14,7 +14,7 @@ from chat import tasks
 from durable.ids import new_id
 from tools import limits, registry
 
-SECONDS = 20.0
+SECONDS = 120.0
 
 
 class Queues(dict[str, None]):

@@ -75,7 +75,7 @@ def launch(tree: Path, *words: str, **changes: str) -> subprocess.CompletedProce
         env=environment(tree, **changes),
         capture_output=True,
         text=True,
-        timeout=150,
+        timeout=500,
     )
 
 
@@ -137,7 +137,7 @@ def test_two_at_once_install_once(tree: Path) -> None:
         )
         for _ in range(2)
     ]
-    results = [process.communicate(timeout=150) for process in pair]
+    results = [process.communicate(timeout=500) for process in pair]
     assert [out for out, _ in results] == ["manage hello x\n"] * 2, results
     assert sum("Creating .venv" in err for _, err in results) == 1
 

@@ -22,7 +22,7 @@ from tests.copilot_project.launcher.test_up import HOST, System, any_other, envi
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc"),
-    pytest.mark.timeout(400),
+    pytest.mark.timeout(1_200),
 ]
 WORKER, WEB = "turns@", "ratchet: web"
 
@@ -75,7 +75,7 @@ def test_a_worker_whose_interpreter_is_held_is_replaced_and_its_turn_ends_once(
     )
     until(marker.exists, "the tool to hold the interpreter")
     until(lambda: is_replaced(system, WORKER, worker), "another worker")
-    said, _ = chat.communicate(timeout=120)
+    said, _ = chat.communicate(timeout=600)
     assert (chat.returncode, said.count("Let go.")) == (0, 1), said
     assert query(system, "SELECT COUNT(*) FROM testtools_testeffect WHERE note = 'frozen once'") == [(1,)]
     assert query(
@@ -93,7 +93,7 @@ def test_web_and_worker_that_were_stopped_are_replaced_and_the_turn_goes_on(syst
     until(lambda: is_replaced(system, WEB, web), "another web process")
     until(lambda: is_replaced(system, WORKER, worker), "another worker")
     until(lambda: get(f"{system.address('Chat')}readyz")[0] == 200, "everything to be ready again")
-    said, _ = chat.communicate(timeout=120)
+    said, _ = chat.communicate(timeout=600)
     assert (chat.returncode, said.count(words)) == (0, 1), said
     assert query(system, "SELECT COUNT(*) FROM chat_turn WHERE status NOT IN ('completed')") == [(0,)]
 
@@ -102,5 +102,6 @@ def test_the_supervisor_said_what_it_did(system: System) -> None:
     stop(system)
     assert system.process.stdout is not None
     said = system.process.stdout.read()
-    for name in ("turns", "web"):  # a check of a supervisor that is late itself may add up to a second
-        assert re.search(rf"^{name} has not responded for [56] s; replacing it$", said, re.MULTILINE), said
+    for name in ("turns", "web"):  # a check of a supervisor that is late itself adds to it
+        told = re.search(rf"^{name} has not responded for (\d+) s; replacing it$", said, re.MULTILINE)
+        assert told is not None and int(told[1]) >= 5, said

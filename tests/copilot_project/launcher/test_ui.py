@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from copilot_project.launcher import ui
-from tests.needs import NODE
+from tests.needs import NODE, node_program
 
 BUILD = """
 const fs = require('fs');
@@ -135,6 +136,25 @@ def test_only_a_new_enough_node_is_taken(
     program(tmp_path, "npm", "true")
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     assert (ui.machine_node() is not None) is fits
+
+
+@NODE.skip_mark
+@pytest.mark.parametrize("script", ["build", "check"])
+def test_scripts_of_the_chat_ui_need_no_npm_on_the_path(tmp_path: Path, script: str) -> None:
+    """That of the wheel, which is all a machine without Node has, does not work when a script calls it."""
+    npm = Path(shutil.which("npm") or "").resolve()
+    if npm.suffix != ".js":
+        pytest.skip("npm is no script of Node on this machine")
+    shutil.copy(ui.FRONTEND / "package.json", tmp_path)
+    tools = tmp_path / "node_modules" / ".bin"
+    tools.mkdir(parents=True)
+    for name in ("tsc", "vite", "oxlint", "prettier"):
+        program(tools, name, f"echo {name} >> {tmp_path / 'ran'}")
+    (tmp_path / "broken").mkdir()
+    program(tmp_path / "broken", "npm", "exit 1")
+    node = ui.NodeJs(npm=(node_program(), str(npm)), folder=tmp_path / "broken")
+    node.run("run", script, folder=tmp_path, seconds=120)
+    assert "tsc" in (tmp_path / "ran").read_text()
 
 
 def test_a_node_without_npm_or_that_does_not_run_is_not_taken(

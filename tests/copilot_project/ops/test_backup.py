@@ -68,7 +68,7 @@ def two_databases(kind: str) -> Iterator[tuple[str, str]]:
         yield first, second
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(1_200)
 @pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.services)])
 def test_a_conversation_goes_on_in_an_empty_system_after_a_restore(short_tmp: Path, kind: str) -> None:
     with two_databases(kind) as (full, empty):

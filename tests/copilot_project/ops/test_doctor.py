@@ -270,7 +270,7 @@ def public(settings: Settings, **statuses: int) -> Iterator[None]:
         "Answers", (Page,), {"statuses": {f"/{k.replace('_', '/')}": v for k, v in statuses.items()}}
     )
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     settings.SITE_URL = f"http://127.0.0.1:{server.server_port}"
     try:

@@ -76,7 +76,7 @@ def test_a_decision_and_an_end_at_once_agree(
         assert len(heard) == (review.state == "approved")
 
 
-WAIT = 30
+WAIT = 120
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite locks the whole file, not rows")

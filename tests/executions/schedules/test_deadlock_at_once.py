@@ -14,7 +14,7 @@ from executions.models import Agent, Schedule
 from tests.executions.schedules.conftest import make
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("redis_server")]
-WAIT = 30
+WAIT = 120
 
 
 def has_waiter() -> bool:

@@ -123,13 +123,15 @@ def test_frozen_worker_that_comes_back_changes_nothing(stack: Stack) -> None:
     client = stack.client()
     session = client.new_session()
     with stack.worker(0):
-        turn = client.send(session, {"id": "zombie", "steps": [{"chunks": 100, "delay": 0.1}]})
+        talk = {"chunks": 20, "delay": 0.01, "gate": "zombie", "gate_at": 10}
+        turn = client.send(session, {"id": "zombie", "steps": [talk]})
         watching = Watching(client, turn["id"])
         eventually(lambda: "text-delta" in watching.reader.kinds)
         stack.kill("worker0", signal.SIGSTOP)
         with stack.worker(1):
             eventually(lambda: client.turn(turn["id"])["attempt"] == 2, what="the takeover")
             stack.kill("worker0", signal.SIGCONT)
+            stack.release("zombie")  # both of them hear the rest
             assert client.wait(turn["id"])["end_reason"] == "done"
             reader = watching.result()
     assert reader.text == client.answer(session)["content"]

@@ -51,7 +51,7 @@ class PoisonedModel(BaseHTTPRequestHandler):
 @pytest.fixture(scope="module")
 def model_url() -> Iterator[str]:
     with ThreadingHTTPServer(("127.0.0.1", 0), PoisonedModel) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         yield f"http://127.0.0.1:{server.server_address[1]}/v1"
         server.shutdown()
 

@@ -37,10 +37,12 @@ def test_turn_with_tools_is_answered_through_postgresql_and_rabbitmq(stack: Stac
 def test_killed_worker_is_taken_over_on_postgresql_and_rabbitmq(stack: Stack) -> None:
     client = stack.client()
     session = client.new_session()
-    turn = client.send(session, {"id": "pg-kill", "steps": [{"chunks": 100, "delay": 0.05}]})
+    talk = {"chunks": 20, "delay": 0.01, "gate": "pg-kill", "gate_at": 10}
+    turn = client.send(session, {"id": "pg-kill", "steps": [talk]})
     eventually(lambda: client.turn(turn["id"])["status"] == "running")
     for name in ("worker0", "worker1"):
         stack.kill(name)
+    stack.release("pg-kill")
     stack.start_worker(2)
     ended = client.wait(turn["id"])
     assert (ended["end_reason"], ended["attempt"]) == ("done", 2)

@@ -6,8 +6,12 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from tests.harness import ROOT
 
+SECONDS = 1_500  # for what hangs
+pytestmark = pytest.mark.timeout(SECONDS + 60)
 # One of each kind: in this process, with web and worker, and with many sockets. `./copilot bench --size tiny` runs all.
 SHORT = ("publish", "posting", "first_token", "delivery")
 
@@ -20,7 +24,7 @@ def bench(*words: str) -> subprocess.CompletedProcess[str]:
         env=env,
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=SECONDS,
     )
 
 

@@ -167,7 +167,7 @@ def in_django(stack: Stack, program: str) -> str:
         env=stack.environment(),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=500,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -15,7 +15,7 @@ from durable.limits import ALIVE_FRESH_SECONDS
 from tests.harness import eventually
 from tests.system.browser.operating import TOLD_SECONDS, Room, operations_room
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(1_200)]
 COUNT_NEWS = """() => {
   window.timesTold = 0;
   new MutationObserver(() => { window.timesTold += 1; }).observe(

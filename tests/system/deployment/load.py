@@ -124,7 +124,10 @@ class Load:
             frame = {"type": "send", "id": chat_id, "trigger": "submit-message", "messages": [message]}
             text = None
             while text is None:
-                text = self.ask(client, frame)
+                try:
+                    text = self.ask(client, frame)
+                except NotSent:
+                    continue
                 frame = {"type": "resume", "id": chat_id}
             said = client.answer(chat_id)["content"]
             assert text in (SPOKEN, "") and said == SPOKEN, (text, said)
@@ -137,7 +140,7 @@ class Load:
         address = f"{client.url.replace('http', 'ws')}/ws/chat/?ticket={ticket.json()['ticket']}"
         text = ""
         with connect(address) as socket:
-            socket.send(json.dumps(frame | {"requestId": "r"}))
+            send(socket, frame | {"requestId": "r"})
             for heard in frames(socket):
                 assert heard["type"] != "error", heard
                 if heard["type"] in ("end", "no-active"):
@@ -181,6 +184,19 @@ class Load:
 
 
 GONE = object()
+
+
+class NotSent(Exception):
+    """The server said that it leaves before it was told anything."""
+
+
+def send(socket: ClientConnection, frame: dict[str, Any]) -> None:
+    try:
+        socket.send(json.dumps(frame))
+    except ConnectionClosed as closed:
+        if closed.rcvd is None or closed.rcvd.code != GOING_AWAY:
+            raise
+        raise NotSent from closed
 
 
 def receive(socket: ClientConnection, seconds: float) -> Any:

@@ -25,7 +25,7 @@ from tests.harness import DIE_WITH_PARENT, ROOT, free_port
 
 HEAD_END = b"\r\n\r\n"
 MAX_HEAD_BYTES = 64 * 1024
-CONNECT_SECONDS = 20.0
+CONNECT_SECONDS = 120.0
 PAUSE_SECONDS = 0.05
 FORWARDED = b"X-Forwarded-Proto: https\r\nX-Forwarded-For: 127.0.0.1"
 

@@ -74,7 +74,7 @@ class Deployment(Stack):
             env=self.role_environment(**more),
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=500,
             check=False,
         )
 

@@ -110,7 +110,7 @@ def test_the_box_is_as_tight_as_compose_makes_it(boxed: Boxed) -> None:
         env=boxed.role_environment(),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=500,
         check=True,
     )
     assert result.stdout.splitlines() == [f"{USER} 0 0 1", str(boxed.home), "/tmp"]

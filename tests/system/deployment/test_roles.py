@@ -107,8 +107,8 @@ def test_a_rolling_restart_of_every_process_under_load_shows_no_error_and_loses_
         load.go_on("the first answers")
         for _ in range(ROUNDS):
             for stop in replacements(deployment):
-                stop()
-                assert load.errors == []
+                stop()  # all of them whatever happens: the tests below count the processes
+        assert load.errors == []
         load.go_on("answers after the restart")
     load.check()
     assert load.comebacks >= 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ def watched(short_tmp: Path) -> Iterator[tuple[Stack, Collected, str]]:
         stack.launch("flower", "-m", "celery", "-A", "copilot_project.launcher.monitor", "flower", env=flower)
         address = f"http://127.0.0.1:{port}"
         eventually(lambda: answers(f"{address}/api/workers"), what="Flower")
+        eventually(partial(hears_of_a_turn, stack, address), what="Flower's ear for tasks")
         put_everywhere(stack)
         yield stack, collected, address
 
@@ -49,6 +51,16 @@ def answers(url: str) -> bool:
         return httpx.get(url, auth=AUTH, timeout=60).status_code == 200
     except httpx.HTTPError:
         return False
+
+
+def hears_of_a_turn(stack: Stack, flower: str) -> bool:
+    """It answers some time before it listens, and what was done before that it never hears of."""
+    say(stack.client(), "Hello")
+    return "chat.run_turn" in task_names(httpx.get(f"{flower}/api/tasks", auth=AUTH, timeout=60).json())
+
+
+def task_names(tasks: dict[str, dict[str, Any]]) -> set[str]:
+    return {task["name"] for task in tasks.values()}
 
 
 def put_everywhere(stack: Stack) -> None:
@@ -110,8 +122,9 @@ def test_no_log_line_has_it(watched: tuple[Stack, Collected, str]) -> None:
 
 def test_flower_shows_ids_only(watched: tuple[Stack, Collected, str]) -> None:
     with httpx.Client(base_url=watched[2], auth=AUTH, timeout=60) as flower:
-        tasks = eventually(lambda: flower.get("/api/tasks").json(), what="tasks in Flower")
-        assert {task["name"] for task in tasks.values()} >= {"chat.run_turn", "executions.run_execution"}
+        wanted = {"chat.run_turn", "executions.run_execution"}
+        eventually(lambda: task_names(flower.get("/api/tasks").json()) >= wanted, what="tasks in Flower")
+        tasks = flower.get("/api/tasks").json()
         pages = [
             *FLOWER_PAGES,
             *(f"/task/{task}" for task in tasks),

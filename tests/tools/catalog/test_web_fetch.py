@@ -53,7 +53,7 @@ class Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def site(settings: Settings) -> Iterator[str]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     settings.BOUNDARY_ALLOWED_HOSTS = [f"127.0.0.1:{server.server_port}"]
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
