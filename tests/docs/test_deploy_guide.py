@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import fields
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import psycopg
@@ -39,6 +40,12 @@ OUTSIDE = {
     "PROVIDER",
     "CHANGELOG",
 }
+
+
+def postgres_place() -> str:
+    """Host and port of the server that the tests use."""
+    place = urlsplit(POSTGRES_URL)
+    return f"{place.hostname}:{place.port or 5432}"
 
 
 def test_every_variable_the_guide_names_exists() -> None:
@@ -121,7 +128,11 @@ class Walk:
         text = (
             re.sub(r"^(SECRET_KEY|ENCRYPTION_KEYS)=.*\n", "", self.renamed(text), flags=re.MULTILINE) + keys
         )
-        text = text.replace("db.internal", "127.0.0.1").replace("rabbit.internal", "127.0.0.1")
+        text = (
+            text.replace("db.internal:5432", postgres_place())
+            .replace("db.internal", "127.0.0.1")
+            .replace("rabbit.internal", "127.0.0.1")
+        )
         told = dict(line.split("=", 1) for line in text.strip().splitlines())
         inherited = {name: os.environ[name] for name in ("HOME", "LANG") if name in os.environ}
         return (
