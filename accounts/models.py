@@ -68,6 +68,21 @@ class ApiKey(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     last_used_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
+    allowed_models = models.JSONField(
+        null=True, blank=True, help_text="Names of the models it may use under /v1; empty means all."
+    )
+    allowed_tools = models.JSONField(
+        null=True, blank=True, help_text="Names of the tools its answers may use; empty means all."
+    )
+    requests_per_minute = models.PositiveIntegerField(
+        null=True, blank=True, validators=[MinValueValidator(1)], help_text="Empty means the site's limit."
+    )
+    day_limit = models.DecimalField(
+        max_digits=14, decimal_places=6, null=True, blank=True, validators=[MinValueValidator(Decimal(0))]
+    )
+    month_limit = models.DecimalField(
+        max_digits=14, decimal_places=6, null=True, blank=True, validators=[MinValueValidator(Decimal(0))]
+    )
 
     class Meta:
         ordering = ["-created_at"]
