@@ -18,7 +18,18 @@ Every fixed limit on time, size and count, generated from the `limits.py` of eac
 the unit; times are in seconds. What an operator may change is in [environment variables](environment.md).
 """
 PACKAGES = (
-    *("doors.openai", "chat", "tools", "executions", "blocks", "webhooks", "llm", "workspace", "accounts", "boundary"),
+    *(
+        "doors.openai",
+        "chat",
+        "tools",
+        "executions",
+        "blocks",
+        "webhooks",
+        "llm",
+        "workspace",
+        "accounts",
+        "boundary",
+    ),
     *("durable", "copilot_project"),
 )
 

@@ -11,8 +11,11 @@ import httpx
 import openai
 import pytest
 from openai import OpenAI
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect as websocket
 
 from tests.harness import Stack, as_text, eventually
+from tests.system.acceptance.test_around_executions import ASK, INPUT, OUTPUT, link, node
 
 WEATHER: dict[str, Any] = {
     "type": "function",
@@ -422,3 +425,101 @@ def test_function_call_of_a_response_is_answered_by_the_next(stack: Stack) -> No
     assert second.output_text == "Both are sunny."
     again = client.responses.create(model="copilot", input=answers, previous_response_id=first.id)
     assert again.id == second.id
+
+
+# --- agents as models, websocket, embeddings --------------------------------------------------------
+
+
+def test_agent_is_a_model_that_takes_the_text_as_its_input(stack: Stack) -> None:
+    client, http = connect(stack), stack.client().http
+    made = http.post("/api/agents", json=echo_agent("Echo for clients"))
+    assert made.status_code == 201, made.text
+    assert "agent/echo-for-clients" in [model.id for model in client.models.list()]
+    answer = client.chat.completions.create(model="agent/echo-for-clients", messages=say("Ping"))
+    assert answer.choices[0].message.content == "Ping"
+    response = client.responses.create(model="agent/echo-for-clients", input='{"text": "As JSON"}')
+    assert (response.status, response.output_text) == ("completed", "As JSON")
+    events = list(client.responses.create(model="agent/echo-for-clients", input="Streamed", stream=True))
+    assert events[-1].response.output_text == text_in(events) == "Streamed"
+    assert client.responses.retrieve(events[-1].response.id).output_text == "Streamed"
+    again = whole_stream(client, events[-1].response.id)
+    assert again == events
+    for place, event in enumerate(events):
+        assert whole_stream(client, events[-1].response.id, event.sequence_number) == events[place + 1 :]
+
+
+def test_review_ends_the_response_as_incomplete_and_says_what_to_decide(stack: Stack) -> None:
+    client, http = connect(stack), stack.client().http
+    nodes = [
+        node("in", INPUT, name="draft"),
+        node("ask", ASK, name="The letter"),
+        node("out", OUTPUT, name="letter"),
+    ]
+    links = [link("in", "result", "ask", "data"), link("ask", "approved_data", "out", "value")]
+    made = http.post(
+        "/api/agents", json={"name": "Asks first", "description": "", "nodes": nodes, "links": links}
+    )
+    assert made.status_code == 201, made.text
+    waiting = client.responses.create(model="agent/asks-first", input="Dear all")
+    assert waiting.status == "incomplete"
+    assert "The letter" in waiting.output_text
+    review = http.get("/api/reviews").json()["results"][0]
+    http.post(f"/api/reviews/{review['id']}/decide", json={"approved": True}).raise_for_status()
+    eventually(lambda: client.responses.retrieve(waiting.id).status == "completed", what="the agent's end")
+    assert client.responses.retrieve(waiting.id).output_text == "Dear all"
+
+
+def echo_agent(name: str) -> dict[str, Any]:
+    nodes = [node("in", INPUT, name="text"), node("out", OUTPUT, name="said")]
+    links = [link("in", "result", "out", "value")]
+    return {"name": name, "description": "", "nodes": nodes, "links": links}
+
+
+def test_websocket_creates_and_steers(stack: Stack) -> None:
+    gate = uuid.uuid4().hex
+    asked = script({"text": "Before.", "tool_calls": [PURE], "gate": gate}, {"text": " Not steered."})
+    more = script({"text": " After steering."})
+    url = f"{stack.url().replace('http', 'ws')}/v1/responses"
+    headers = {"Authorization": f"Bearer {stack.client().key}"}
+    with websocket(url, additional_headers=headers) as socket:
+        socket.send(json.dumps({"type": "response.create", "model": "copilot", "input": asked}))
+        first = [json.loads(socket.recv(timeout=60)) for _ in range(3)]
+        assert [event["type"] for event in first] == [
+            "response.created",
+            "response.queued",
+            "response.in_progress",
+        ]
+        name = first[0]["response"]["id"]
+        steer = {"type": "response.steer", "previous_response_id": name, "input": more}
+        socket.send(json.dumps(steer))
+        accepted = json.loads(socket.recv(timeout=60))
+        while accepted["type"] != "response.steer.accepted":
+            accepted = json.loads(socket.recv(timeout=60))
+        assert accepted["steer"]["previous_response_id"] == name
+        stack.release(gate)
+        events = [json.loads(socket.recv(timeout=60))]
+        while events[-1]["type"] != "response.completed":
+            events.append(json.loads(socket.recv(timeout=60)))
+        socket.send(json.dumps(steer))
+        late = json.loads(socket.recv(timeout=60))
+        assert (late["type"], late["error"]["code"]) == (
+            "response.steer.failed",
+            "response_already_completed",
+        )
+        socket.send('{"type": "response.create", "model": "copilot"}')
+        refused = json.loads(socket.recv(timeout=60))
+        assert (refused["type"], refused["error"]["param"]) == ("error", "input")
+    whole = connect(stack).responses.retrieve(name)
+    assert whole.output_text == "Before. After steering."
+    with pytest.raises(InvalidStatus), websocket(url):
+        pytest.fail("a socket without a key was opened")
+
+
+def test_embeddings_that_the_model_server_lacks_are_refused_in_openais_shape(stack: Stack) -> None:
+    client = connect(stack)
+    with pytest.raises(openai.BadRequestError) as refused:
+        client.embeddings.create(model="text-embedding-3-small", input="hello")
+    assert "model server" in refused.value.message
+    with pytest.raises(openai.BadRequestError) as empty:
+        client.embeddings.create(model="text-embedding-3-small", input=[])
+    assert empty.value.param == "input"
