@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -15,6 +16,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect as websocket
 
 from tests.harness import Stack, as_text, eventually
+from tests.needs import CLIENT_PACKAGES, CLIENTS, NODE, node_program, require
 from tests.system.acceptance.test_around_executions import ASK, INPUT, OUTPUT, link, node
 
 WEATHER: dict[str, Any] = {
@@ -523,3 +525,25 @@ def test_embeddings_that_the_model_server_lacks_are_refused_in_openais_shape(sta
     with pytest.raises(openai.BadRequestError) as empty:
         client.embeddings.create(model="text-embedding-3-small", input=[])
     assert empty.value.param == "input"
+
+
+# --- the official client for Node -------------------------------------------------------------------
+
+
+def test_node_client_over_every_path_and_resumed_at_every_event(stack: Stack) -> None:
+    require(NODE, CLIENTS)
+    plain = script({"reasoning": "Hm.", "text": "From Node with äöü.", "delay": 0.002})
+    calling = script({"tool_calls": [ASKS_WEATHER]}, {"text": "It is sunny."})
+    command = [node_program(), "openai.mjs", f"{stack.url()}/v1", stack.client().key, plain, calling]
+    ran = subprocess.run(command, cwd=CLIENT_PACKAGES, capture_output=True, text=True, timeout=240, check=False)
+    assert ran.returncode == 0, ran.stderr
+    saw = json.loads(ran.stdout.splitlines()[-1])
+    assert saw["models"][0] == "copilot"
+    text = "From Node with äöü."
+    assert (saw["whole"], saw["streamed"], saw["response"], saw["helper"]) == (text, text, text, text)
+    assert saw["tools"] == "It is sunny."
+    assert saw["kinds"][-1] == "response.completed"
+    assert saw["resumed"] and saw["usage"] and saw["cancelled"] and saw["deleted"]
+    assert saw["background"] in ("queued", "in_progress")
+    assert saw["items"] == 1
+    assert saw["refused"] == "model_not_found"
