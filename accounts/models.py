@@ -91,6 +91,12 @@ class ApiKey(models.Model):
     def __str__(self) -> str:
         return f"{self.name} (rk_{self.prefix}_…)"
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether it has limits of its own; it then opens only doors that keep them, and never this account."""
+        limits = (self.allowed_models, self.allowed_tools, self.requests_per_minute)
+        return any(limit is not None for limit in (*limits, self.day_limit, self.month_limit))
+
 
 class LoginLink(models.Model):
     """A link that logs one user in once."""

@@ -8,11 +8,14 @@ from contextlib import aclosing
 from functools import partial
 from typing import Any
 
+from django.db import InterfaceError, OperationalError
+
 from accounts.api_keys import find_key
+from accounts.logins import login_of
 from chat import limits as chat_limits
 from chat import protocol, turns
 from chat.delivery import reader
-from chat.delivery.authentication import bearer_in
+from chat.delivery.authentication import AuthenticatedClient, bearer_in
 from chat.delivery.consumer import CloseCode, SocketClosed, SocketConsumer
 from chat.models import Turn
 from chat.threads import in_thread
@@ -49,14 +52,19 @@ class ResponsesConsumer(SocketConsumer):
 
     async def connect(self) -> None:
         self.streaming = 0
-        key = bearer_in(self.scope)  # type: ignore[arg-type]
-        if key is None:  # no cookie and no ticket opens this socket
-            raise SocketClosed(CloseCode.NOT_LOGGED_IN)
         await super().connect()
-        found = await in_thread(find_key, key)
+
+    async def _authenticate(self) -> AuthenticatedClient:
+        """Return the owner of the API key; no cookie and no ticket opens this socket."""
+        key = bearer_in(self.scope)  # type: ignore[arg-type]
+        try:
+            found = await in_thread(find_key, key or "")
+        except (OperationalError, InterfaceError):
+            raise SocketClosed(CloseCode.TRY_LATER) from None
         if found is None:
             raise SocketClosed(CloseCode.NOT_LOGGED_IN)
         self.caller = Caller(user=found.user, key=found)
+        return AuthenticatedClient(owner=self.caller.owner, login=login_of(found.user, api_key_id=found.pk))
 
     async def receive_text(self, text: str) -> None:
         await self.check_login()

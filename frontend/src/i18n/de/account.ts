@@ -57,7 +57,7 @@ export const account = {
   'keys.limits': 'Grenzen von {name}',
   'keys.limitsTitle': 'Grenzen von „{name}“',
   'keys.limitsAbout':
-    'Sie gelten für Programme, die diesen Schlüssel mit der OpenAI-API (/v1) verwenden. Ein leeres Feld heißt: keine Grenze.',
+    'Ein Schlüssel mit Grenzen funktioniert nur mit der OpenAI-API (/v1). Ein leeres Feld heißt: keine Grenze.',
   'keys.models': 'Modelle und Agenten',
   'keys.modelsAbout': 'Eines pro Zeile, wie GET /v1/models sie nennt. Ein Stern am Ende steht für Beliebiges.',
   'keys.tools': 'Werkzeuge',

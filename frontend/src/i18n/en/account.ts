@@ -55,8 +55,7 @@ export const account = {
   'keys.limited': 'with limits',
   'keys.limits': 'Limits of {name}',
   'keys.limitsTitle': 'Limits of “{name}”',
-  'keys.limitsAbout':
-    'They hold for programs that use this key with the OpenAI API (/v1). Leave a field empty for no limit.',
+  'keys.limitsAbout': 'A key with limits works only with the OpenAI API (/v1). Leave a field empty for no limit.',
   'keys.models': 'Models and agents',
   'keys.modelsAbout': 'One per line, as GET /v1/models names them. An asterisk at the end stands for anything.',
   'keys.tools': 'Tools',
