@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from durable import storable
-from durable.event_loop import background_loop
+from durable.per_process import background_loop
 from llm import limits
 from llm.endpoints import ModelAddress, locate
 from llm.errors import BadModelRequest, LLMError, ModelUnavailable

@@ -19,7 +19,7 @@ from doors.openai.errors import BadRequest, OpenAIError, ServerError
 from doors.openai.identity import RequestIdentity
 from doors.openai.model_names import AGENT
 from doors.openai.response_events import ResponseEvent
-from durable.events import encode
+from durable.event_log import encode
 from durable.ids import new_id
 from durable.wait import wait_on_loop
 from executions.models import Agent, Execution, Review

@@ -12,7 +12,7 @@ from doors.openai import ids
 from doors.openai.errors import OpenAIError
 from doors.openai.response_events import DELTA, INPUT, INPUT_DELTA, REASONING_DELTA, TEXT_DELTA
 from doors.openai.response_object import TurnView, used_tool
-from durable.events import LoggedEvent, encode
+from durable.event_log import LoggedEvent, encode
 
 
 class AnswerRestarted(OpenAIError):

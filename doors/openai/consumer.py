@@ -36,7 +36,7 @@ from doors.openai import (
 from doors.openai.access import Caller
 from doors.openai.asked import Asked
 from doors.openai.errors import BadRequest, OpenAIError
-from durable.events import encode
+from durable.event_log import encode
 
 logger = logging.getLogger(__name__)
 

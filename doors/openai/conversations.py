@@ -20,7 +20,7 @@ from doors.openai import ids, limits
 from doors.openai.access import Caller
 from doors.openai.asked import Asked, ChatMessage
 from doors.openai.errors import BadRequest
-from durable.transactions import in_transaction
+from durable.database import in_transaction
 from llm.carry import CARRY, VOLATILE
 
 SESSION_HEADER = "X-Session-Id"

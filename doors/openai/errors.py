@@ -22,7 +22,7 @@ from django.http import Http404, JsonResponse, UnreadablePostError
 
 from accounts.errors import OverBudget
 from chat.models import Turn
-from durable.refusals import InvalidFields, Refusal
+from durable.errors import InvalidFields, Refusal
 
 logger = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 
 from doors.openai import limits
-from durable.events import Position
+from durable.event_log import Position
 from tools.models import call_key
 from tools.operations.start import client_operation_id
 

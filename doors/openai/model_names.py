@@ -11,7 +11,7 @@ from chat import model_choice
 from doors.openai import limits
 from doors.openai.access import Caller
 from doors.openai.errors import UnknownModel
-from durable.refusals import InvalidFields
+from durable.errors import InvalidFields
 from executions.models import Agent
 
 COPILOT = "copilot"

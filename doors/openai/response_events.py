@@ -18,7 +18,7 @@ from chat.models import Turn
 from chat.turn_options import TurnOptions
 from doors.openai import ids, response_object
 from doors.openai.response_object import TurnView, call_item, message_item, reasoning_item
-from durable.events import START, LoggedEvent, Position, encode
+from durable.event_log import START, LoggedEvent, Position, encode
 
 TEXT_DELTA = '{"type":"text-delta"'
 REASONING_DELTA = '{"type":"reasoning-delta"'

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from chat.fold import Part, text_of, tool_input
 from chat.models import Message, Step, Turn
+from chat.protocol import Part, text_of, tool_input
 from chat.turn_options import TurnOptions
 from doors.openai import ids
 from doors.openai.responses_request import TOOL_DETAILS
-from durable.events import encode
+from durable.event_log import encode
 from tools.models import ToolCall, calls_of
 
 Item = dict[str, Any]

@@ -20,7 +20,7 @@ from doors.openai import errors
 from doors.openai.completion_object import CompletionTranslator
 from doors.openai.errors import OpenAIError, UnknownResponse
 from doors.openai.response_events import ResponseEvent, ResponseTranslator
-from durable.events import Position, encode
+from durable.event_log import Position, encode
 
 logger = logging.getLogger(__name__)
 

@@ -22,7 +22,7 @@ from doors.openai import ids
 from doors.openai.access import Caller
 from doors.openai.completion_object import AnswerRestarted, CompletionTranslator
 from doors.openai.response_events import ResponseTranslator
-from durable.events import START, LoggedEvent, Position
+from durable.event_log import START, LoggedEvent, Position
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def text(*pieces: str) -> list[TurnEvent]:
 
 
 BEGINNING = logged(TurnStarted("m", {}), StepStarted(), *text("Hello ", '"wor'))
-TAKEOVER = [AttemptStarted(2, 0), StepStarted()]
+TAKEOVER: list[TurnEvent] = [AttemptStarted(2, 0), StepStarted()]
 
 
 def test_numbers_grow_with_the_place_and_a_later_attempt_is_above() -> None:

@@ -535,7 +535,9 @@ def test_node_client_over_every_path_and_resumed_at_every_event(stack: Stack) ->
     plain = script({"reasoning": "Hm.", "text": "From Node with äöü.", "delay": 0.002})
     calling = script({"tool_calls": [ASKS_WEATHER]}, {"text": "It is sunny."})
     command = [node_program(), "openai.mjs", f"{stack.url()}/v1", stack.client().key, plain, calling]
-    ran = subprocess.run(command, cwd=CLIENT_PACKAGES, capture_output=True, text=True, timeout=240, check=False)
+    ran = subprocess.run(
+        command, cwd=CLIENT_PACKAGES, capture_output=True, text=True, timeout=240, check=False
+    )
     assert ran.returncode == 0, ran.stderr
     saw = json.loads(ran.stdout.splitlines()[-1])
     assert saw["models"][0] == "copilot"
