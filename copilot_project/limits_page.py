@@ -46,7 +46,7 @@ def section(package: str) -> str:
 
 def limits_of(package: str) -> Iterator[tuple[str, str, str]]:
     """Yield name, value and comment of each limit that the package defines."""
-    source = (ROOT / package / "limits.py").read_text()
+    source = (ROOT / package.replace(".", "/") / "limits.py").read_text()
     values, notes = import_module(f"{package}.limits"), comments(source)
     for node in ast.parse(source).body:
         target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
