@@ -10,7 +10,6 @@ from decimal import Decimal
 from typing import Any
 
 from durable import storable
-from durable.per_process import background_loop
 from llm import limits
 from llm.endpoints import ModelAddress, locate
 from llm.errors import BadModelRequest, LLMError, ModelUnavailable
@@ -39,14 +38,11 @@ class Embeddings:
 
 async def embed(request: Mapping[str, Any]) -> Embeddings:
     """Send an embedding request to the endpoint of its model, bounded in time and size; raise LLMError."""
-    future = asyncio.run_coroutine_threadsafe(_embed(request), background_loop())
     try:
         async with asyncio.timeout(limits.EMBEDDING_SECONDS):
-            return await asyncio.wrap_future(future)
+            return await _embed(request)
     except TimeoutError:
         raise ModelUnavailable("The model server took too long. Please try again.") from None
-    finally:
-        future.cancel()
 
 
 async def _embed(request: Mapping[str, Any]) -> Embeddings:

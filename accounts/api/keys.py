@@ -18,7 +18,7 @@ from accounts.models import ApiKey
 LIMITS = ["allowed_models", "allowed_tools", "requests_per_minute", "day_limit", "month_limit"]
 
 
-class NameList(serializers.ListField):
+class NamesField(serializers.ListField):
     """A list of names, or null for all."""
 
     def __init__(self, **options: Any) -> None:
@@ -31,10 +31,10 @@ class KeySerializer(serializers.ModelSerializer[ApiKey]):
     """A key without its secret."""
 
     prefix = serializers.SerializerMethodField(help_text="The first characters of the key.")
-    allowed_models = NameList(
+    allowed_models = NamesField(
         help_text="Models it may use under /v1, such as copilot or agent/*; null is all."
     )
-    allowed_tools = NameList(help_text="Tools its answers may use; null is all.")
+    allowed_tools = NamesField(help_text="Tools its answers may use; null is all.")
 
     class Meta:
         model = ApiKey

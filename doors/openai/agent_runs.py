@@ -14,8 +14,8 @@ from chat.key_budgets import execution_prefix
 from chat.threads import in_thread
 from doors.openai import ids, limits, response_object
 from doors.openai.access import Caller, check_budget
-from doors.openai.asked import Asked
-from doors.openai.errors import BadRequest, OpenAIError, ServerError
+from doors.openai.asked import ClientAsk
+from doors.openai.errors import OpenAIError, ServerError, UnusableRequest
 from doors.openai.identity import RequestIdentity
 from doors.openai.model_names import AGENT
 from doors.openai.response_events import ResponseEvent
@@ -43,7 +43,7 @@ NO_USAGE = {
 }
 
 
-def run(caller: Caller, agent: Agent, asked: Asked, identity: RequestIdentity) -> Execution:
+def run(caller: Caller, agent: Agent, asked: ClientAsk, identity: RequestIdentity) -> Execution:
     """Start the agent, or return the execution that an earlier try of the request has started."""
     prefix = execution_prefix(caller.key)
     if identity.repeats and not identity.is_explicit:
@@ -56,14 +56,14 @@ def run(caller: Caller, agent: Agent, asked: Asked, identity: RequestIdentity) -
     return start(caller.user, agent, inputs, ExecutionRequest(client_id=client_id)).execution
 
 
-def inputs_for(agent: Agent, asked: Asked) -> dict[str, Any]:
+def inputs_for(agent: Agent, asked: ClientAsk) -> dict[str, Any]:
     """Return the agent's inputs: `metadata.inputs`, the text as a JSON object, or the text for its only input."""
     version = agent.versions.filter(version=agent.latest_version).first()
     known: Mapping[str, Any] = (version.input_schema if version else {}).get("properties", {})
     if "inputs" in asked.metadata:
         found = as_object(asked.metadata["inputs"])
         if found is None:
-            raise BadRequest("`metadata.inputs` must be a JSON object.", param="metadata.inputs")
+            raise UnusableRequest("`metadata.inputs` must be a JSON object.", param="metadata.inputs")
         return found
     found = as_object(asked.text)
     if found is not None and (len(known) != 1 or found.keys() <= known.keys()):
@@ -72,7 +72,7 @@ def inputs_for(agent: Agent, asked: Asked) -> dict[str, Any]:
         return {}
     if len(known) > 1:
         names = ", ".join(known)
-        raise BadRequest(
+        raise UnusableRequest(
             f"This agent has several inputs: {names}. Send them as a JSON object, or in `metadata.inputs`.",
             param="messages",
         )

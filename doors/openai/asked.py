@@ -14,7 +14,7 @@ ChatMessage = dict[str, Any]  # in the format of chat completions
 
 
 @dataclass(frozen=True, kw_only=True)
-class ToolResult:
+class ClientToolResult:
     """The result of a tool that the client ran."""
 
     call_id: str
@@ -22,7 +22,7 @@ class ToolResult:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AskedFile:
+class ClientFile:
     """A file inside a message, as a data: URL or a reference to the workspace."""
 
     url: str
@@ -33,15 +33,15 @@ class AskedFile:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class ClientAsk:
     """One request. `history` is everything the client sent before its new input, without instructions."""
 
     model: str
     options: TurnOptions
     history: Sequence[ChatMessage] = ()
-    results: Sequence[ToolResult] = ()
+    results: Sequence[ClientToolResult] = ()
     text: str = ""
-    files: Sequence[AskedFile] = ()
+    files: Sequence[ClientFile] = ()
     has_message: bool = True  # False if only results of tools were sent
     stream: bool = False
     background: bool = False
@@ -54,14 +54,14 @@ class Asked:
 
 def new_input(
     messages: Sequence[ChatMessage],
-) -> tuple[Sequence[ChatMessage], list[ToolResult], ChatMessage | None]:
+) -> tuple[Sequence[ChatMessage], list[ClientToolResult], ChatMessage | None]:
     """Split messages into what came before, the results of tools that follow it, and the person's new message."""
     rest = list(messages)
     last = rest.pop() if rest and rest[-1]["role"] == "user" else None
-    results: list[ToolResult] = []
+    results: list[ClientToolResult] = []
     while rest and rest[-1]["role"] == "tool":
         message = rest.pop()
-        results.insert(0, ToolResult(call_id=message["tool_call_id"], output=message["content"]))
+        results.insert(0, ClientToolResult(call_id=message["tool_call_id"], output=message["content"]))
     return rest, results, last
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from chat.turn_options import TurnOptions
 from doors.openai import asked, fields, limits, tool_fields
-from doors.openai.asked import Asked, AskedFile, ChatMessage
-from doors.openai.errors import BadRequest
+from doors.openai.asked import ChatMessage, ClientAsk, ClientFile
+from doors.openai.errors import UnusableRequest
 from doors.openai.fields import NOT_SUPPORTED, Body
 
 # Fields that would change the answer and are not honoured, with the values that change nothing.
@@ -34,8 +34,8 @@ MAX_OUTPUT_TOKENS = 10_000_000
 ROLES = ("system", "developer", "user", "assistant", "tool")
 
 
-def read(body: Body) -> Asked:
-    """Return what is asked for; raise BadRequest naming the field that cannot be used."""
+def read(body: Body) -> ClientAsk:
+    """Return what is asked for; raise UnusableRequest naming the field that cannot be used."""
     fields.refuse_unhonoured(body, UNHONOURED)
     messages = [
         message(fields.mapping(item, f"messages[{index}]"), f"messages[{index}]")
@@ -68,14 +68,14 @@ def read(body: Body) -> Asked:
     )
 
 
-def from_messages(messages: Sequence[ChatMessage], *, where: str = "messages", **rest: Any) -> Asked:
+def from_messages(messages: Sequence[ChatMessage], *, where: str = "messages", **rest: Any) -> ClientAsk:
     """Return what is asked for with these messages, which contain no instructions any more."""
     if not messages:
-        raise BadRequest(f"`{where}` contains no message to answer.", param=where)
+        raise UnusableRequest(f"`{where}` contains no message to answer.", param=where)
     history, results, last = asked.new_input(messages)
     if last is None and not results:
         history = messages  # it ends with an answer: the model goes on from there
-    return Asked(
+    return ClientAsk(
         history=[without_files(item) for item in history],
         results=results,
         text=last["content"] if last else "",
@@ -90,7 +90,7 @@ def instructions_in(messages: Sequence[ChatMessage]) -> str:
     texts = [item["content"] for item in messages if item["role"] in ("system", "developer")]
     found = "\n\n".join(text for text in texts if text)
     if len(found) > limits.MAX_INSTRUCTION_CHARACTERS:
-        raise BadRequest("The system messages are too long.", param="messages")
+        raise UnusableRequest("The system messages are too long.", param="messages")
     return found
 
 
@@ -98,7 +98,7 @@ def message(item: Mapping[str, Any], where: str) -> ChatMessage:
     """Return one message with its content as text; files of the person come under `files`."""
     role = item.get("role")
     if role not in ROLES:
-        raise BadRequest(f"`{where}.role` must be one of {', '.join(ROLES)}.", param=where)
+        raise UnusableRequest(f"`{where}.role` must be one of {', '.join(ROLES)}.", param=where)
     texts, files = content(item.get("content"), where, allows_files=role == "user")
     found: ChatMessage = {"role": role, "content": texts}
     if files:
@@ -112,14 +112,14 @@ def message(item: Mapping[str, Any], where: str) -> ChatMessage:
     return found
 
 
-def content(value: object, where: str, *, allows_files: bool) -> tuple[str, list[AskedFile]]:
+def content(value: object, where: str, *, allows_files: bool) -> tuple[str, list[ClientFile]]:
     """Return the text of a message and its files."""
     if value is None:
         return "", []
     if isinstance(value, str):
         return value, []
     texts: list[str] = []
-    files: list[AskedFile] = []
+    files: list[ClientFile] = []
     for number, part in enumerate(fields.items(value, f"{where}.content", most=limits.MAX_MESSAGES)):
         named = f"{where}.content[{number}]"
         found = content_part(fields.mapping(part, named), named)
@@ -128,11 +128,11 @@ def content(value: object, where: str, *, allows_files: bool) -> tuple[str, list
         elif allows_files:
             files.append(found)
         else:
-            raise BadRequest(f"`{named}`: only the user's messages can have files.", param=named)
+            raise UnusableRequest(f"`{named}`: only the user's messages can have files.", param=named)
     return "\n".join(texts), files
 
 
-def content_part(part: Mapping[str, Any], where: str) -> str | AskedFile:
+def content_part(part: Mapping[str, Any], where: str) -> str | ClientFile:
     match part.get("type"):
         case "text" | "input_text" | "output_text":
             return required_text(part, "text", where)
@@ -149,20 +149,20 @@ def content_part(part: Mapping[str, Any], where: str) -> str | AskedFile:
         case "input_file":
             return asked_file(part.get("file_data"), part.get("filename"), where)
         case _:
-            raise BadRequest(
+            raise UnusableRequest(
                 f"`{where}`: this kind of content is not supported. Send text, or a file as a data: URL.",
                 param=where,
                 code=NOT_SUPPORTED,
             )
 
 
-def asked_file(url: object, name: object, where: str) -> AskedFile:
+def asked_file(url: object, name: object, where: str) -> ClientFile:
     if not isinstance(url, str) or not url.startswith(("data:", "workspace://")):
-        raise BadRequest(
+        raise UnusableRequest(
             f"`{where}`: send the file as a data: URL, or name a file of the workspace (workspace://id).",
             param=where,
         )
-    return AskedFile(url=url, filename=name if isinstance(name, str) else "")
+    return ClientFile(url=url, filename=name if isinstance(name, str) else "")
 
 
 def tool_call(call: object, where: str) -> dict[str, Any]:
@@ -181,7 +181,7 @@ def tool_call(call: object, where: str) -> dict[str, Any]:
 def required_text(item: Mapping[str, Any], name: str, where: str) -> str:
     value = item.get(name)
     if not isinstance(value, str):
-        raise BadRequest(f"`{where}.{name}` must be a string.", param=where)
+        raise UnusableRequest(f"`{where}.{name}` must be a string.", param=where)
     return value
 
 

@@ -34,8 +34,8 @@ from doors.openai import (
     views,
 )
 from doors.openai.access import Caller
-from doors.openai.asked import Asked
-from doors.openai.errors import BadRequest, OpenAIError
+from doors.openai.asked import ClientAsk
+from doors.openai.errors import OpenAIError, UnusableRequest
 from durable.event_log import encode
 
 logger = logging.getLogger(__name__)
@@ -82,7 +82,7 @@ class ResponsesConsumer(SocketConsumer):
                 case "response.steer":
                     await self._steer(frame)
                 case _:
-                    raise BadRequest("`type` must be response.create or response.steer.", param="type")
+                    raise UnusableRequest("`type` must be response.create or response.steer.", param="type")
         except SocketClosed:
             raise
         except Exception as error:  # noqa: BLE001 - the API's exception handler; other responses go on
@@ -144,13 +144,13 @@ class ResponsesConsumer(SocketConsumer):
         access.count_request(self.caller)
         turn = submission.turn_of(self.caller, str(frame.get("previous_response_id")))
         if turn is None:
-            raise BadRequest("There is no such response.", code="response_not_found")
+            raise UnusableRequest("There is no such response.", code="response_not_found")
         if turn.is_terminal:
-            raise BadRequest("The response has ended.", code="response_already_completed")
-        asked: Asked = responses_request.read({"model": "copilot", "input": frame.get("input")})
+            raise UnusableRequest("The response has ended.", code="response_already_completed")
+        asked: ClientAsk = responses_request.read({"model": "copilot", "input": frame.get("input")})
         submission.check_sizes(asked)
         if not asked.has_message or asked.history or asked.files:
-            raise BadRequest("Steering takes one message of the user, as text.", code="invalid_input")
+            raise UnusableRequest("Steering takes one message of the user, as text.", code="invalid_input")
         options = TurnOptions(
             echo=dict(TurnOptions.of(turn).echo) | {"previous_response_id": ids.response_id(turn.pk)}
         )

@@ -18,8 +18,8 @@ from chat.sessions import BadKey
 from doors.openai import asked as asked_fields
 from doors.openai import ids, limits
 from doors.openai.access import Caller
-from doors.openai.asked import Asked, ChatMessage
-from doors.openai.errors import BadRequest
+from doors.openai.asked import ChatMessage, ClientAsk
+from doors.openai.errors import UnusableRequest
 from durable.database import in_transaction
 from llm.carry import CARRY, VOLATILE
 
@@ -39,7 +39,7 @@ class OpenedConversation:
         return limits.HIDDEN_SESSION_SECONDS if self.session.expires_at is not None else None
 
 
-def open_conversation(caller: Caller, asked: Asked, *, named: str, key: str) -> OpenedConversation:
+def open_conversation(caller: Caller, asked: ClientAsk, *, named: str, key: str) -> OpenedConversation:
     """Return the session of a request; `named` is the one its headers name, `key` identifies a hidden one."""
     if asked.previous_response_id:
         return after_response(caller, asked)
@@ -64,14 +64,14 @@ def find_named(caller: Caller, name: str, *, param: str) -> Session:
             return sessions.find(caller.owner, str(own))
         return sessions.find_or_create(caller.owner, name)
     except BadKey as error:
-        raise BadRequest(str(error), param=param) from None
+        raise UnusableRequest(str(error), param=param) from None
     except Http404:
-        raise BadRequest(
+        raise UnusableRequest(
             "There is no such conversation.", param=param, code="conversation_not_found"
         ) from None
 
 
-def repeated_in(session: Session, asked: Asked) -> OpenedConversation:
+def repeated_in(session: Session, asked: ClientAsk) -> OpenedConversation:
     """Keep the session's history if the client repeats it or sends none; else take what the client sent."""
     if not asked.history or is_history_of(session, asked.history):
         return OpenedConversation(session=session)
@@ -117,12 +117,12 @@ def hidden_session(caller: Caller, key: str) -> Session:
 # --- after a response -----------------------------------------------------------------------------
 
 
-def after_response(caller: Caller, asked: Asked) -> OpenedConversation:
+def after_response(caller: Caller, asked: ClientAsk) -> OpenedConversation:
     """Go on after a response: in its session if it is the newest there, else in a copy that ends with it."""
     turn_id = ids.parse(asked.previous_response_id, ids.RESPONSE)
     turn = caller.owner.turns().filter(pk=turn_id).first() if turn_id else None
     if turn is None:
-        raise BadRequest(
+        raise UnusableRequest(
             f"Previous response with id {asked.previous_response_id[:100]!r} not found.",
             param="previous_response_id",
             code="previous_response_not_found",

@@ -10,7 +10,7 @@ from accounts.models import LedgerEntry
 from chat.threads import in_thread
 from doors.openai import fields, limits
 from doors.openai.access import Caller, check_budget
-from doors.openai.errors import BadRequest, ServerError, UnknownModel
+from doors.openai.errors import ServerError, UnknownModel, UnusableRequest
 from durable.ids import new_id
 from llm.embeddings import EmbeddingRefused, embed
 from llm.endpoint_rows import refresh_if_old
@@ -29,7 +29,7 @@ async def create(caller: Caller, body: fields.Body) -> dict[str, Any]:
     try:
         found = await embed({name: body[name] for name in PASSED if body.get(name) is not None})
     except EmbeddingRefused as error:
-        raise BadRequest(str(error), param="model") from None
+        raise UnusableRequest(str(error), param="model") from None
     except LLMError as error:
         raise ServerError(error.user_message) from None
     await in_thread(
@@ -51,9 +51,9 @@ def check_budgets(caller: Caller) -> None:
 
 
 def check_input(value: object) -> None:
-    """Raise BadRequest unless the input is a text, tokens, or a list of either."""
+    """Raise UnusableRequest unless the input is a text, tokens, or a list of either."""
     if isinstance(value, str) and value:
         return
     listed = fields.items(value, "input", most=limits.MAX_EMBEDDING_INPUTS)
     if not listed or not all(isinstance(item, str | int | list) for item in listed):
-        raise BadRequest("`input` must be a text, tokens, or a list of them.", param="input")
+        raise UnusableRequest("`input` must be a text, tokens, or a list of them.", param="input")

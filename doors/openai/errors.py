@@ -1,7 +1,7 @@
 """Errors in the shape of OpenAI: {"error": {"message", "type", "param", "code"}}.
 
 OpenAIError              as it says
-├── BadRequest           400  invalid_request_error
+├── UnusableRequest      400  invalid_request_error
 ├── InvalidKey           401  invalid_api_key
 ├── UnknownModel         404  model_not_found
 ├── UnknownResponse      404
@@ -50,7 +50,7 @@ class OpenAIError(Exception):
         return {"message": self.message, "type": self.kind, "param": self.param, "code": self.code}
 
 
-class BadRequest(OpenAIError):
+class UnusableRequest(OpenAIError):
     """The request cannot be used like this."""
 
 
@@ -110,7 +110,7 @@ def translate(error: Exception) -> OpenAIError:
         case OverBudget():
             return OutOfQuota(error.advice)
         case InvalidFields():
-            return BadRequest(error.message, param=next(iter(error.fields), None))
+            return UnusableRequest(error.message, param=next(iter(error.fields), None))
         case Refusal() if error.status == HTTPStatus.TOO_MANY_REQUESTS:
             return TooFast(retry_after=error.retry_after or 1.0, message=error.advice)
         case Refusal():
@@ -126,7 +126,7 @@ def translate(error: Exception) -> OpenAIError:
             large.status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
             return large
         case UnreadablePostError():
-            return BadRequest("The request's body could not be read.")
+            return UnusableRequest("The request's body could not be read.")
         case OperationalError() | InterfaceError():
             logger.warning("database unavailable", exc_info=error)
             away = ServerError(
@@ -160,7 +160,7 @@ def of_turn(turn: Turn) -> OpenAIError:
     if turn.end_reason == Turn.EndReason.BUDGET:
         return OutOfQuota(message)
     if turn.end_reason == Turn.EndReason.MODEL_REFUSED:
-        return BadRequest(message, code="content_filter")
+        return UnusableRequest(message, code="content_filter")
     failed = ServerError(message, code=turn.end_reason or None)
     failed.status = HTTPStatus.BAD_GATEWAY if turn.end_reason == "model_error" else failed.status
     return failed

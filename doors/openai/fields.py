@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from doors.openai import limits
-from doors.openai.errors import BadRequest
+from doors.openai.errors import UnusableRequest
 
 Body = Mapping[str, Any]
 NOT_SUPPORTED = "unsupported_parameter"
@@ -18,9 +18,11 @@ def text(body: Body, name: str, *, most: int | None = None) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise BadRequest(f"`{name}` must be a string.", param=name)
+        raise UnusableRequest(f"`{name}` must be a string.", param=name)
     if most is not None and len(value) > most:
-        raise BadRequest(f"`{name}` has {len(value):,} characters; at most {most:,} are allowed.", param=name)
+        raise UnusableRequest(
+            f"`{name}` has {len(value):,} characters; at most {most:,} are allowed.", param=name
+        )
     return value
 
 
@@ -29,7 +31,7 @@ def flag(body: Body, name: str, default: bool = False) -> bool:
     if value is None:
         return default
     if not isinstance(value, bool):
-        raise BadRequest(f"`{name}` must be true or false.", param=name)
+        raise UnusableRequest(f"`{name}` must be true or false.", param=name)
     return value
 
 
@@ -38,7 +40,7 @@ def number(body: Body, name: str, *, least: float, most: float) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-        raise BadRequest(f"`{name}` must be a number from {least:g} to {most:g}.", param=name)
+        raise UnusableRequest(f"`{name}` must be a number from {least:g} to {most:g}.", param=name)
     return float(value)
 
 
@@ -47,21 +49,23 @@ def whole_number(body: Body, name: str, *, least: int, most: int) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise BadRequest(f"`{name}` must be a whole number from {least:,} to {most:,}.", param=name)
+        raise UnusableRequest(f"`{name}` must be a whole number from {least:,} to {most:,}.", param=name)
     return value
 
 
 def mapping(value: object, name: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise BadRequest(f"`{name}` must be an object.", param=name)
+        raise UnusableRequest(f"`{name}` must be an object.", param=name)
     return value
 
 
 def items(value: object, name: str, *, most: int) -> list[Any]:
     if not isinstance(value, list):
-        raise BadRequest(f"`{name}` must be a list.", param=name)
+        raise UnusableRequest(f"`{name}` must be a list.", param=name)
     if len(value) > most:
-        raise BadRequest(f"`{name}` has {len(value):,} entries; at most {most:,} are allowed.", param=name)
+        raise UnusableRequest(
+            f"`{name}` has {len(value):,} entries; at most {most:,} are allowed.", param=name
+        )
     return value
 
 
@@ -78,7 +82,7 @@ def metadata(body: Body) -> dict[str, str]:
         for name, text in pairs.items()
     )
     if not fits:
-        raise BadRequest(
+        raise UnusableRequest(
             f"`metadata` takes at most {limits.MAX_METADATA_PAIRS} texts of at most "
             f"{limits.MAX_METADATA_VALUE_CHARACTERS} characters.",
             param="metadata",
@@ -87,14 +91,14 @@ def metadata(body: Body) -> dict[str, str]:
 
 
 def refuse_unhonoured(body: Body, neutral: Mapping[str, Collection[object]]) -> None:
-    """Raise BadRequest for a field that would change the answer and is not honoured, unless its value is neutral."""
+    """Raise UnusableRequest for a field that would change the answer and is not honoured; neutral values pass."""
     for name, values in neutral.items():
         value = body.get(name)
         if value is None or any(value == other and type(value) is not bool for other in values):
             continue
         if any(value is other for other in values):
             continue
-        raise BadRequest(
+        raise UnusableRequest(
             f"`{name}` is not supported here, and leaving it out would change the answer.",
             param=name,
             code=NOT_SUPPORTED,

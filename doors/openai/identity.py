@@ -12,7 +12,7 @@ from django.utils import timezone
 from chat.models import Turn
 from doors.openai import limits
 from doors.openai.access import Caller
-from doors.openai.errors import BadRequest
+from doors.openai.errors import UnusableRequest
 
 KEY_HEADER = "Idempotency-Key"
 RETRY_HEADER = "X-Stainless-Retry-Count"  # sent by the official clients
@@ -31,10 +31,10 @@ class RequestIdentity:
 def identify(
     path: str, body: bytes, headers: Mapping[str, str], metadata: Mapping[str, str]
 ) -> RequestIdentity:
-    """Return the identity of a request; raise BadRequest for a key that is too long."""
+    """Return the identity of a request; raise UnusableRequest for a key that is too long."""
     given = headers.get(KEY_HEADER, "")
     if len(given) > limits.MAX_IDEMPOTENCY_KEY_CHARACTERS:
-        raise BadRequest(f"`{KEY_HEADER}` is too long.", param=KEY_HEADER)
+        raise UnusableRequest(f"`{KEY_HEADER}` is too long.", param=KEY_HEADER)
     chosen = f"key:{given}" if given else f"id:{metadata['client_id']}" if metadata.get("client_id") else ""
     body_hash = hashlib.sha256(path.encode() + b"\0" + body).hexdigest()
     count = headers.get(RETRY_HEADER, "")
@@ -50,7 +50,7 @@ def identify(
 def earlier_turn(caller: Caller, identity: RequestIdentity) -> Turn | None:
     """Return the turn that an earlier try of this request has made; None for a new one.
 
-    Raise BadRequest if the same key was sent with another body.
+    Raise UnusableRequest if the same key was sent with another body.
     """
     if not identity.repeats:
         return None
@@ -60,7 +60,7 @@ def earlier_turn(caller: Caller, identity: RequestIdentity) -> Turn | None:
     if identity.is_explicit:
         known = (found.options or {}).get("echo", {}).get("body_hash")
         if known and known != identity.body_hash:
-            raise BadRequest(
+            raise UnusableRequest(
                 "This idempotency key was sent before with another request.", code="idempotency_key_reused"
             )
         return found

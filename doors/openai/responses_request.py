@@ -8,8 +8,8 @@ from typing import Any
 
 from chat.turn_options import TurnOptions
 from doors.openai import chat_request, fields, limits, tool_fields
-from doors.openai.asked import Asked, ChatMessage
-from doors.openai.errors import BadRequest
+from doors.openai.asked import ChatMessage, ClientAsk
+from doors.openai.errors import UnusableRequest
 from doors.openai.fields import NOT_SUPPORTED, Body
 
 UNHONOURED: dict[str, tuple[object, ...]] = {
@@ -24,8 +24,8 @@ UNHONOURED: dict[str, tuple[object, ...]] = {
 TOOL_DETAILS = "reasoning.tool_calls"  # a value of `include`: our own tool calls with arguments and results
 
 
-def read(body: Body) -> Asked:
-    """Return what is asked for; raise BadRequest naming the field that cannot be used."""
+def read(body: Body) -> ClientAsk:
+    """Return what is asked for; raise UnusableRequest naming the field that cannot be used."""
     fields.refuse_unhonoured(body, UNHONOURED)
     messages = input_messages(body.get("input"))
     tools = tool_fields.tools(body, nested=False)
@@ -35,15 +35,17 @@ def read(body: Body) -> Asked:
     stream, background = fields.flag(body, "stream"), fields.flag(body, "background")
     store = fields.flag(body, "store", True)
     if background and not store:
-        raise BadRequest("A background response must be stored.", param="background")
+        raise UnusableRequest("A background response must be stored.", param="background")
     previous = fields.text(body, "previous_response_id")
     conversation = conversation_id(body.get("conversation"))
     if previous and conversation:
-        raise BadRequest("Send `previous_response_id` or `conversation`, not both.", param="conversation")
+        raise UnusableRequest(
+            "Send `previous_response_id` or `conversation`, not both.", param="conversation"
+        )
     choice = tool_fields.tool_choice(body, tools)
     text_format = fields.mapping(body.get("text") or {}, "text")
     if text_format.get("verbosity") not in (None, "medium"):
-        raise BadRequest("`text.verbosity` is not supported here.", param="text", code=NOT_SUPPORTED)
+        raise UnusableRequest("`text.verbosity` is not supported here.", param="text", code=NOT_SUPPORTED)
     temperature = fields.number(body, "temperature", least=0, most=2)
     parallel = fields.flag(body, "parallel_tool_calls", True)
     most = fields.whole_number(body, "max_output_tokens", least=1, most=chat_request.MAX_OUTPUT_TOKENS)
@@ -91,7 +93,7 @@ def conversation_id(value: object) -> str:
         return ""
     found = value.get("id") if isinstance(value, Mapping) else value
     if not isinstance(found, str) or not found:
-        raise BadRequest("`conversation` must be an id, or an object with one.", param="conversation")
+        raise UnusableRequest("`conversation` must be an id, or an object with one.", param="conversation")
     return found
 
 
@@ -138,6 +140,6 @@ def take(item: Mapping[str, Any], where: str, found: list[ChatMessage]) -> None:
             return  # ours are summaries for people; the model's own stay here
         case other:
             kind = json.dumps(str(other)[:50])
-            raise BadRequest(
+            raise UnusableRequest(
                 f"`{where}`: items of type {kind} are not supported.", param=where, code=NOT_SUPPORTED
             )

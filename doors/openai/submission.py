@@ -17,9 +17,9 @@ from chat.turns import Input, Submitted
 from doors.openai import asked as asked_fields
 from doors.openai import conversations, ids, model_names
 from doors.openai.access import Caller, check_budget
-from doors.openai.asked import Asked, ToolResult
+from doors.openai.asked import ClientAsk, ClientToolResult
 from doors.openai.conversations import OpenedConversation
-from doors.openai.errors import BadRequest
+from doors.openai.errors import UnusableRequest
 from doors.openai.identity import RequestIdentity, earlier_turn, turn_with
 from tools import limits as tools_limits
 from tools.models import Operation
@@ -36,7 +36,7 @@ class AnsweredCalls:
     operations: Sequence[Operation]
 
 
-def submit(caller: Caller, asked: Asked, identity: RequestIdentity, *, named: str = "") -> Submitted:
+def submit(caller: Caller, asked: ClientAsk, identity: RequestIdentity, *, named: str = "") -> Submitted:
     """Commit the turn of a request. The same request again returns the same turn; see `identity`."""
     if found := earlier_turn(caller, identity):
         return Submitted(turn=found, created=False)
@@ -52,23 +52,27 @@ def submit(caller: Caller, asked: Asked, identity: RequestIdentity, *, named: st
     return write(caller, asked, identity, opened, model)
 
 
-def check_sizes(asked: Asked) -> None:
+def check_sizes(asked: ClientAsk) -> None:
     if asked.has_message and not asked.text.strip() and not asked.files:
-        raise BadRequest("The last message is empty. Write something, or attach a file.", param="messages")
+        raise UnusableRequest(
+            "The last message is empty. Write something, or attach a file.", param="messages"
+        )
     if len(asked.text) > tools_limits.MAX_MESSAGE_CHARACTERS:
-        raise BadRequest(
+        raise UnusableRequest(
             f"The last message has {len(asked.text):,} characters; at most {tools_limits.MAX_MESSAGE_CHARACTERS:,} "
             "are allowed.",
             param="messages",
             code="string_above_max_length",
         )
     if len(asked.files) > chat_limits.MAX_ATTACHMENTS:
-        raise BadRequest(f"A message can have at most {chat_limits.MAX_ATTACHMENTS} files.", param="messages")
+        raise UnusableRequest(
+            f"A message can have at most {chat_limits.MAX_ATTACHMENTS} files.", param="messages"
+        )
 
 
 def write(
     caller: Caller,
-    asked: Asked,
+    asked: ClientAsk,
     identity: RequestIdentity,
     opened: OpenedConversation,
     model: str,
@@ -103,7 +107,7 @@ def write(
         raise
 
 
-def saved_files(caller: Caller, asked: Asked, identity: RequestIdentity) -> list[str]:
+def saved_files(caller: Caller, asked: ClientAsk, identity: RequestIdentity) -> list[str]:
     """Save the files of the message; the same request again finds them."""
     if not asked.files:
         return []
@@ -112,7 +116,7 @@ def saved_files(caller: Caller, asked: Asked, identity: RequestIdentity) -> list
     return attachments.check(caller.owner, found)
 
 
-def history_hash(asked: Asked) -> str:
+def history_hash(asked: ClientAsk) -> str:
     """Return the hash that the history of the next request will have; empty if the client sends only what is new."""
     if asked.previous_response_id or asked.conversation:
         return ""
@@ -126,7 +130,7 @@ def history_hash(asked: Asked) -> str:
 # --- results of client tools ------------------------------------------------------------------------
 
 
-def answered_calls(caller: Caller, asked: Asked) -> AnsweredCalls | None:
+def answered_calls(caller: Caller, asked: ClientAsk) -> AnsweredCalls | None:
     """Return the calls that the results belong to; None if they are of calls that were not made here."""
     wanted = [ids.parse(result.call_id, ids.CALL) for result in asked.results]
     known = [call for call in wanted if call is not None]
@@ -136,17 +140,17 @@ def answered_calls(caller: Caller, asked: Asked) -> AnsweredCalls | None:
         return None
     missing = [result.call_id for result in asked.results if ids.parse(result.call_id, ids.CALL) not in by_id]
     if missing:
-        raise BadRequest(f"No tool call found for the result of {missing[0][:100]}.", param="messages")
+        raise UnusableRequest(f"No tool call found for the result of {missing[0][:100]}.", param="messages")
     session_ids = {row.session_id for row in by_id.values()}
     session = caller.owner.sessions().select_related("user__budget").filter(pk__in=session_ids).first()
     if session is None or len(session_ids) > 1:
-        raise BadRequest("The results belong to calls of several conversations.", param="messages")
+        raise UnusableRequest("The results belong to calls of several conversations.", param="messages")
     refuse_missing(list(by_id), {row.turn_id for row in by_id.values()})
     return AnsweredCalls(session=session, operations=[by_id[call] for call in known])
 
 
 def refuse_missing(answered: Sequence[uuid.UUID], turn_ids: set[uuid.UUID]) -> None:
-    """Raise BadRequest if another call of the same turn still waits for its result."""
+    """Raise UnusableRequest if another call of the same turn still waits for its result."""
     waiting = Operation.live().filter(turn_id__in=turn_ids, for_client=True).exclude(pk__in=answered)
     open_call = waiting.first()
     if open_call is not None:
@@ -154,7 +158,7 @@ def refuse_missing(answered: Sequence[uuid.UUID], turn_ids: set[uuid.UUID]) -> N
 
 
 def refuse_unanswered(opened: OpenedConversation) -> None:
-    """Raise BadRequest if the newest turn of the session waits for results and the request brings none."""
+    """Raise UnusableRequest if the newest turn of the session waits for results and the request brings none."""
     if opened.history is not None:
         return
     newest = conversations.newest_turn(opened.session)
@@ -167,12 +171,14 @@ def refuse_unanswered(opened: OpenedConversation) -> None:
         raise no_result(waiting)
 
 
-def no_result(operation: Operation) -> BadRequest:
-    return BadRequest(f"No tool output found for function call {ids.CALL}{operation.pk.hex}.", param="input")
+def no_result(operation: Operation) -> UnusableRequest:
+    return UnusableRequest(
+        f"No tool output found for function call {ids.CALL}{operation.pk.hex}.", param="input"
+    )
 
 
 def go_on(
-    caller: Caller, asked: Asked, identity: RequestIdentity, answered: AnsweredCalls, model: str
+    caller: Caller, asked: ClientAsk, identity: RequestIdentity, answered: AnsweredCalls, model: str
 ) -> Submitted:
     """Complete the calls, each once, and go on with the conversation, once for these results.
 
@@ -190,11 +196,11 @@ def go_on(
     return write(caller, asked, identity, opened, model, client_id=client_id)
 
 
-def finish_call(operation: Operation, result: ToolResult) -> None:
+def finish_call(operation: Operation, result: ClientToolResult) -> None:
     complete(operation_id=operation.pk, success=True, result=result.output, by=BY_CLIENT)
 
 
-def with_foreign_results(asked: Asked) -> Asked:
+def with_foreign_results(asked: ClientAsk) -> ClientAsk:
     """Return the request with results of calls that were made elsewhere as part of its history."""
     if not asked.results:
         return asked

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from doors.openai import fields, limits
-from doors.openai.errors import BadRequest
+from doors.openai.errors import UnusableRequest
 from doors.openai.fields import NOT_SUPPORTED, Body
 from llm.types import ToolSpec
 
@@ -28,18 +28,18 @@ def tools(body: Body, *, nested: bool) -> tuple[ToolSpec, ...]:
     ]
     names = [tool.name for tool in found]
     if len(set(names)) < len(names):
-        raise BadRequest("Two tools have the same name.", param="tools")
+        raise UnusableRequest("Two tools have the same name.", param="tools")
     if sum(len(tool.description) + len(json.dumps(tool.parameters)) for tool in found) > (
         limits.MAX_CLIENT_TOOL_CHARACTERS
     ):
-        raise BadRequest("The definitions of the tools are too long.", param="tools")
+        raise UnusableRequest("The definitions of the tools are too long.", param="tools")
     return tuple(found)
 
 
 def _function(tool: Mapping[str, Any], index: int, *, nested: bool) -> ToolSpec:
     where = f"tools[{index}]"
     if tool.get("type") != "function":
-        raise BadRequest(
+        raise UnusableRequest(
             f"`{where}`: only functions can be added. The copilot's own tools need not be named.",
             param=where,
             code=NOT_SUPPORTED,
@@ -47,7 +47,7 @@ def _function(tool: Mapping[str, Any], index: int, *, nested: bool) -> ToolSpec:
     function = fields.mapping(tool.get("function"), f"{where}.function") if nested else tool
     name = fields.text(function, "name")
     if not NAME.fullmatch(name):
-        raise BadRequest(f"`{where}`: a name has 1 to 64 letters, digits, _ and -.", param=where)
+        raise UnusableRequest(f"`{where}`: a name has 1 to 64 letters, digits, _ and -.", param=where)
     parameters = function.get("parameters")
     return ToolSpec(
         name=name,
@@ -59,12 +59,12 @@ def _function(tool: Mapping[str, Any], index: int, *, nested: bool) -> ToolSpec:
 
 
 def tool_choice(body: Body, known: Sequence[ToolSpec]) -> str | dict[str, Any] | None:
-    """Return the choice in the form of chat completions; raise BadRequest for one that cannot be kept."""
+    """Return the choice in the form of chat completions; raise UnusableRequest for one that cannot be kept."""
     choice = body.get("tool_choice")
     if choice is None or choice in MODES:
         return choice
     if not isinstance(choice, Mapping) or choice.get("type") != "function":
-        raise BadRequest(
+        raise UnusableRequest(
             "`tool_choice` must be auto, none, required, or name a function.",
             param="tool_choice",
             code=NOT_SUPPORTED,
@@ -72,7 +72,9 @@ def tool_choice(body: Body, known: Sequence[ToolSpec]) -> str | dict[str, Any] |
     inner = choice.get("function")
     name = (inner if isinstance(inner, Mapping) else choice).get("name")
     if name not in {tool.name for tool in known}:
-        raise BadRequest("`tool_choice` names a function that is not among `tools`.", param="tool_choice")
+        raise UnusableRequest(
+            "`tool_choice` names a function that is not among `tools`.", param="tool_choice"
+        )
     return {"type": "function", "function": {"name": name}}
 
 
@@ -97,7 +99,7 @@ def response_format(value: object, where: str) -> dict[str, Any] | None:
                 if isinstance(inner, Mapping) and inner.get(name) is not None
             }
             if not isinstance(found.get("name"), str) or not isinstance(found.get("schema"), Mapping):
-                raise BadRequest(f"`{where}` needs a `name` and a `schema`.", param=where)
+                raise UnusableRequest(f"`{where}` needs a `name` and a `schema`.", param=where)
             return {"type": "json_schema", "json_schema": found}
         case _:
-            raise BadRequest(f"`{where}.type` must be text, json_object or json_schema.", param=where)
+            raise UnusableRequest(f"`{where}.type` must be text, json_object or json_schema.", param=where)

@@ -33,9 +33,9 @@ from doors.openai import (
     submission,
 )
 from doors.openai.access import Caller
-from doors.openai.asked import Asked
+from doors.openai.asked import ClientAsk
 from doors.openai.conversations import SESSION_HEADER
-from doors.openai.errors import AS_WRITTEN, BadRequest, OpenAIError, UnknownResponse
+from doors.openai.errors import AS_WRITTEN, OpenAIError, UnknownResponse, UnusableRequest
 from doors.openai.identity import RequestIdentity
 from durable import storable
 from executions import cancellation
@@ -77,13 +77,13 @@ async def unknown_address(request: HttpRequest, **place: str) -> HttpResponseBas
 class ReadRequest:
     """A request that asks for an answer."""
 
-    asked: Asked
+    asked: ClientAsk
     identity: RequestIdentity
     named: str  # the session that a header names
 
 
 async def read_request(
-    request: HttpRequest, caller: Caller, read: Callable[[fields.Body], Asked]
+    request: HttpRequest, caller: Caller, read: Callable[[fields.Body], ClientAsk]
 ) -> ReadRequest:
     """Parse and check the body, and count the request."""
     raw = request.body
@@ -108,18 +108,18 @@ def decode(raw: bytes) -> str:
     try:
         return raw.decode()
     except UnicodeDecodeError:
-        raise BadRequest("The body is not UTF-8.") from None
+        raise UnusableRequest("The body is not UTF-8.") from None
 
 
 def parse(text: str) -> fields.Body:
-    """Return the body as an object that can be stored; raise BadRequest."""
+    """Return the body as an object that can be stored; raise UnusableRequest."""
     try:
         body = storable.loads(text)
         storable.check(body, max_depth=MAX_JSON_DEPTH)
     except storable.NotStorable as error:
-        raise BadRequest(f"The body cannot be stored: {error}.") from None
+        raise UnusableRequest(f"The body cannot be stored: {error}.") from None
     except ValueError:
-        raise BadRequest("The body is not valid JSON.", code="invalid_json") from None
+        raise UnusableRequest("The body is not valid JSON.", code="invalid_json") from None
     return fields.mapping(body, "body")
 
 
@@ -162,7 +162,7 @@ async def create_completion(request: HttpRequest, caller: Caller) -> HttpRespons
     return answer(await in_thread(completion_object.completion, ended))
 
 
-async def answer_by_agent(execution: Execution, asked: Asked) -> HttpResponseBase:
+async def answer_by_agent(execution: Execution, asked: ClientAsk) -> HttpResponseBase:
     if asked.stream:
         lines = agent_runs.completion_lines(execution, asked.model, include_usage=asked.include_usage)
         return streams.respond(lines)
@@ -197,7 +197,7 @@ def response_of(turn: Turn) -> dict[str, Any]:
     return response_object.response(turn)
 
 
-async def respond_by_agent(execution: Execution, asked: Asked) -> HttpResponseBase:
+async def respond_by_agent(execution: Execution, asked: ClientAsk) -> HttpResponseBase:
     if asked.stream:
         return streams.respond(agent_lines(execution, asked.model))
     if not asked.background:
@@ -231,7 +231,7 @@ def starting_after(request: HttpRequest) -> int:
     if not text:
         return -1
     if not (text.isascii() and text.isdecimal() and len(text) <= MAX_NUMBER_CHARACTERS):
-        raise BadRequest("`starting_after` must be a sequence number.", param="starting_after")
+        raise UnusableRequest("`starting_after` must be a sequence number.", param="starting_after")
     return int(text)
 
 
@@ -265,7 +265,7 @@ async def delete_response(request: HttpRequest, caller: Caller, response_id: str
 def delete(caller: Caller, response_id: str) -> dict[str, Any]:
     row = find_row(caller, response_id)
     if isinstance(row, Execution):
-        raise BadRequest("The run of an agent is deleted in the library, not here.", code="unsupported")
+        raise UnusableRequest("The run of an agent is deleted in the library, not here.", code="unsupported")
     turns.delete(row)
     return {"id": response_id, "object": "response", "deleted": True}
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from doors.openai import chat_request, responses_request
-from doors.openai.asked import ToolResult, hash_of
-from doors.openai.errors import BadRequest
+from doors.openai.asked import ClientToolResult, hash_of
+from doors.openai.errors import UnusableRequest
 
 TOOL = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
 FLAT = {"type": "function", "name": "look", "parameters": {"type": "object"}}
@@ -43,7 +43,7 @@ def test_history_results_and_new_message_are_told_apart() -> None:
     asked = chat(messages=messages)
     assert asked.options.instructions == "Be brief."
     assert [message["role"] for message in asked.history] == ["user", "assistant"]
-    assert asked.results == [ToolResult(call_id="call_1", output="seen")]
+    assert asked.results == [ClientToolResult(call_id="call_1", output="seen")]
     assert (asked.text, asked.has_message) == ("Two", True)
     without = chat(messages=messages[:-1])
     assert (without.text, without.has_message) == ("", False)
@@ -96,7 +96,7 @@ def test_hash_is_of_what_the_client_said_and_not_of_the_answers() -> None:
     ids=lambda value: str(value)[:30],
 )
 def test_what_would_change_the_answer_and_cannot_be_honoured_is_refused(field: str, value: Any) -> None:
-    with pytest.raises(BadRequest) as error:
+    with pytest.raises(UnusableRequest) as error:
         chat(**{field: value})
     assert error.value.param is not None
     assert error.value.param.startswith(field)
@@ -133,5 +133,5 @@ def test_neutral_values_and_unknown_fields_are_accepted(field: str, value: Any) 
     ids=str,
 )
 def test_responses_that_cannot_be_kept_are_refused(body: dict[str, Any]) -> None:
-    with pytest.raises(BadRequest):
+    with pytest.raises(UnusableRequest):
         respond(**body)

@@ -16,7 +16,7 @@ from chat.models import Message, Session, Turn
 from chat.turn_options import TurnOptions
 from doors.openai import chat_request, model_names, submission
 from doors.openai.access import Caller, authenticate, count_request
-from doors.openai.errors import BadRequest, InvalidKey, OutOfQuota, TooFast, UnknownModel
+from doors.openai.errors import InvalidKey, OutOfQuota, TooFast, UnknownModel, UnusableRequest
 from doors.openai.identity import RequestIdentity, identify
 from tools.models import Operation
 from tools.operations.start import client_operation_id
@@ -66,7 +66,7 @@ def test_named_session_takes_the_history_of_the_client_when_it_differs(caller: C
     assert edited.session_id == first.session_id
     assert Turn.objects.get(pk=first.pk).superseded_at is not None
     assert Session.objects.get(pk=first.session_id).expires_at is None
-    with pytest.raises(BadRequest):
+    with pytest.raises(UnusableRequest):
         ask(caller, ("user", "x"), identity="d", named="a/b")
 
 
@@ -109,7 +109,7 @@ def test_retry_joins_and_the_same_question_again_does_not(caller: Caller) -> Non
     explicit = new("key", is_explicit=True, repeats=True)
     one = submission.submit(caller, asked, explicit)
     assert submission.submit(caller, asked, explicit).turn.pk == one.turn.pk
-    with pytest.raises(BadRequest) as reused:
+    with pytest.raises(UnusableRequest) as reused:
         submission.submit(caller, asked, replace(explicit, body_hash="another body"))
     assert reused.value.code == "idempotency_key_reused"
 
@@ -121,7 +121,7 @@ def test_identity_is_the_key_else_the_body() -> None:
     assert not identify("/v1/responses", b"{}", {"X-Stainless-Retry-Count": "²"}, {}).repeats
     assert identify("/v1/responses", b"{}", {"Idempotency-Key": "a"}, {}).key != plain.key
     assert identify("/v1/responses", b"{}", {}, {"client_id": "a"}).is_explicit
-    with pytest.raises(BadRequest):
+    with pytest.raises(UnusableRequest):
         identify("/v1/responses", b"{}", {"Idempotency-Key": "a" * 300}, {})
 
 
