@@ -45,7 +45,9 @@ def run(stack: Stack, size: Size, report: Report) -> None:
         found = alternate(runs, size.repetitions)
     for name in ("responses", "chat completions"):
         report.add(name, "us", found[name], found["own"], ratio_at_most(1.3))
-    report.remark(f"{events:,} deltas of one word each, read from the log and written as the bytes of a stream")
+    report.remark(
+        f"{events:,} deltas of one word each, read from the log and written as the bytes of a stream"
+    )
 
 
 def streams_of(turn: Turn) -> dict[str, Stream]:
