@@ -25,6 +25,13 @@ REASONING_DELTA = '{"type":"reasoning-delta"'
 INPUT_DELTA = '{"type":"tool-input-delta"'
 DELTA = ',"delta":'
 INPUT = ',"inputTextDelta":'
+DELTAS = (TEXT_DELTA, REASONING_DELTA, INPUT_DELTA)
+MARK = 'elta":'  # ends the name of the text, in all of them; ids are encoded, so it cannot occur earlier
+KINDS = {  # what the deltas of an item are called, and the fields that are always the same
+    "message": ("response.output_text.delta", '"content_index":0,"logprobs":[],'),
+    "reasoning": ("response.reasoning_summary_text.delta", '"summary_index":0,'),
+    "function_call": ("response.function_call_arguments.delta", ""),
+}
 
 
 class ResponseEvent(NamedTuple):
@@ -45,6 +52,13 @@ class OpenItem:
     name: str = ""
     call_id: str = ""
     pieces: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.delta_type, fields = KINDS[self.kind]
+        self.delta_head = (
+            f'{{"type":"{self.delta_type}","item_id":"{self.id}","output_index":{self.index},{fields}'
+            '"sequence_number":'
+        )
 
     @property
     def text(self) -> str:
@@ -73,6 +87,7 @@ class ResponseTranslator:
         self._attempt, self._step, self._part, self._restarts = 1, -1, 0, 0
         self._next_index = 0
         self._open: dict[str, OpenItem] = {}
+        self._heads: dict[str, OpenItem] = {}  # the same by the beginning of their deltas
         self._ours: dict[str, str] = {}  # the notes about our own calls, by call id
         self._place, self._sub, self._last = START, 0, -1
 
@@ -83,14 +98,10 @@ class ResponseTranslator:
 
     def translate(self, entry: LoggedEvent) -> list[ResponseEvent]:
         """Return the events of one entry of the log; `finish` is left to `closing`."""
-        self._at(entry.at)
         body = entry.body
-        if body.startswith(TEXT_DELTA):
-            return self._delta(body, DELTA, "response.output_text.delta", '"content_index":0,"logprobs":[],')
-        if body.startswith(REASONING_DELTA):
-            return self._delta(body, DELTA, "response.reasoning_summary_text.delta", '"summary_index":0,')
-        if body.startswith(INPUT_DELTA):
-            return self._delta(body, INPUT, "response.function_call_arguments.delta", "")
+        if body.startswith(DELTAS):
+            return self._delta(entry.at, body)
+        self._at(entry.at)
         return list(self._other(json.loads(body)))
 
     def closing(self, turn: Turn, at: Position) -> list[ResponseEvent]:
@@ -122,18 +133,26 @@ class ResponseTranslator:
 
     # --- deltas -----------------------------------------------------------------------------------
 
-    def _delta(self, body: str, mark: str, kind: str, fields: str) -> list[ResponseEvent]:
-        head, _, tail = body.partition(mark)
-        item = self._open.get(head[head.rindex(":") + 1 :])
+    def _delta(self, at: Position, body: str) -> list[ResponseEvent]:
+        head, _, tail = body.partition(MARK)
+        item = self._heads.get(head) or self._find(head)
         if item is None:
             return []  # a call of a tool of ours, which is not shown as a call
         item.pieces.append(tail[1:-2])
-        number = self._number()
-        text = (
-            f'{{"type":"{kind}","sequence_number":{number},"item_id":"{item.id}","output_index":{item.index},'
-            f'{fields}"delta":{tail}'
-        )
-        return [ResponseEvent(number, kind, text)]
+        number = ids.sequence_number(at, 0)
+        if number <= self._last:
+            number = self._last + 1
+        self._place, self._sub, self._last = at, 1, number
+        return [ResponseEvent(number, item.delta_type, f'{item.delta_head}{number},"delta":{tail}')]
+
+    def _find(self, head: str) -> OpenItem | None:
+        """Return the open item of a delta, given the delta up to its text, which all deltas of the item share."""
+        key = '"toolCallId":' if head.startswith(INPUT_DELTA) else '"id":'
+        name = head[head.index(key) + len(key) : head.rindex(",")]
+        item = self._open.get(name)
+        if item is not None:
+            self._heads[head] = item
+        return item
 
     # --- other events -----------------------------------------------------------------------------
 
@@ -171,7 +190,7 @@ class ResponseTranslator:
 
     def _abandon(self) -> list[ResponseEvent]:
         """Close what is open as incomplete."""
-        left, self._open = list(self._open.values()), {}
+        left, self._open, self._heads = list(self._open.values()), {}, {}
         return [self._item_done(item, "incomplete") for item in left]
 
     def _prose_id(self, prefix: str) -> str:
@@ -219,6 +238,7 @@ class ResponseTranslator:
     def _close(self, name: str) -> Iterator[ResponseEvent]:
         """Finish a part of text or reasoning."""
         item = self._open.pop(name, None)
+        self._heads.clear()
         if item is None:
             return
         text = json.loads(f'"{item.text}"')
@@ -240,6 +260,7 @@ class ResponseTranslator:
         if name not in self._open:
             yield from self._open_call(chunk["toolCallId"], chunk["toolName"])
         item = self._open.pop(name)
+        self._heads.clear()
         if not item.pieces and chunk["input"] not in ({}, ""):
             written = chunk["input"] if isinstance(chunk["input"], str) else encode(chunk["input"])
             item.pieces.append(encode(written)[1:-1])

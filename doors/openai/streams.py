@@ -63,7 +63,8 @@ async def response_lines(turn: Turn, *, is_new: bool, after: int = -1) -> AsyncG
 
 
 def sse_text(event: ResponseEvent) -> str:
-    return f"event: {event.type}\ndata: {one_line(event.body)}\n\n"
+    body = event.body if event.body.isascii() else one_line(event.body)
+    return f"event: {event.type}\ndata: {body}\n\n"
 
 
 async def response_events(turn: Turn, *, is_new: bool) -> AsyncGenerator[list[ResponseEvent]]:
