@@ -61,7 +61,11 @@ class ApiKeyAdmin(GeneratedRows, ActionsMixin, admin.ModelAdmin):  # type: ignor
     list_filter = ["revoked_at"]
     list_select_related = ["user"]
     search_fields = ["name", "prefix", "user__username"]
-    fields = readonly_fields = ("user", "name", "prefix", "created_at", "last_used_at", "revoked_at")
+    readonly_fields = ("user", "name", "prefix", "created_at", "last_used_at", "revoked_at")
+    fields = (
+        *readonly_fields,
+        *("allowed_models", "allowed_tools", "requests_per_minute", "day_limit", "month_limit"),
+    )
     actions = ["revoke"]
 
     @admin.action(description="Revoke: it no longer works", permissions=["change"])

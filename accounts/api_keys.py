@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 from datetime import timedelta
+from typing import Any
 
 from django.db.models import Q
 from django.utils import timezone
@@ -26,14 +27,15 @@ def create_api_key(user: User, name: str) -> str:
 
 
 @in_transaction
-def make_key(user: User, name: str) -> tuple[ApiKey, str]:
-    """Create a key; return its row and the key itself. Raises TooManyKeys."""
+def make_key(user: User, name: str, **limits: Any) -> tuple[ApiKey, str]:
+    """Create a key, perhaps with limits; return its row and the key itself. Raises TooManyKeys."""
     prefix = secrets.token_hex(PREFIX_BYTES)
     key = f"rk_{prefix}_{new_token()}"
     User.objects.select_for_update(no_key=True).get(pk=user.pk)  # serializes concurrent calls
     if ApiKey.objects.filter(user=user, revoked_at=None).count() >= MAX_API_KEYS_PER_USER:
         raise TooManyKeys
-    return ApiKey.objects.create(user=user, name=name, prefix=prefix, hash=hash_token(key)), key
+    row = ApiKey.objects.create(user=user, name=name, prefix=prefix, hash=hash_token(key), **limits)
+    return row, key
 
 
 def find_key(key: str) -> ApiKey | None:

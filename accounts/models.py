@@ -68,6 +68,21 @@ class ApiKey(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     last_used_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
+    allowed_models = models.JSONField(
+        null=True, blank=True, help_text="Names of the models it may use under /v1; empty means all."
+    )
+    allowed_tools = models.JSONField(
+        null=True, blank=True, help_text="Names of the tools its answers may use; empty means all."
+    )
+    requests_per_minute = models.PositiveIntegerField(
+        null=True, blank=True, validators=[MinValueValidator(1)], help_text="Empty means the site's limit."
+    )
+    day_limit = models.DecimalField(
+        max_digits=14, decimal_places=6, null=True, blank=True, validators=[MinValueValidator(Decimal(0))]
+    )
+    month_limit = models.DecimalField(
+        max_digits=14, decimal_places=6, null=True, blank=True, validators=[MinValueValidator(Decimal(0))]
+    )
 
     class Meta:
         ordering = ["-created_at"]
@@ -75,6 +90,12 @@ class ApiKey(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} (rk_{self.prefix}_…)"
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether it has limits of its own; it then opens only doors that keep them, and never this account."""
+        limits = (self.allowed_models, self.allowed_tools, self.requests_per_minute)
+        return any(limit is not None for limit in (*limits, self.day_limit, self.month_limit))
 
 
 class LoginLink(models.Model):

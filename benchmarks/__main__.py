@@ -25,6 +25,7 @@ NAMES = {
     "first_token": "from POST to the first word, against asking the model directly",
     "holding": "turns that one worker process streams at once, and their memory",
     "replay": "reopening a turn of 10,000 events",
+    "openai_door": "streaming a turn through /v1, against our own stream",
     "posting": "accepting a message, against a bare view",
     "turn_cost": "statements and CPU of a whole turn, against the least that could answer",
     "dispatch": "running a tool call, against calling its function",

@@ -33,6 +33,8 @@ def continue_session(sender: Any, operation: Operation, **kwargs: Any) -> None:
         return
     if sources := sources_of(operation):
         mark(operation.session_id, sources, turn_id=operation.turn_id)
+    if operation.for_client:
+        return  # the request that brings the result goes on with the conversation
     queue_turn(
         operation.session_id,
         client_id=client_id_of(operation),

@@ -63,6 +63,24 @@ class Session(models.Model):
         help_text="Where content from outside came from that the model may have before it.",
     )
     next_seq = models.PositiveIntegerField(default=0)
+    expires_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        help_text="Made for a client that keeps its own history: not listed, and deleted then.",
+    )
+    given_history = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="What a client says was said before the first message, in the format of chat completions.",
+    )
+    history_hash = models.CharField(
+        max_length=64,
+        blank=True,
+        default="",
+        db_default="",
+        editable=False,
+        help_text="Hash of all inputs so far, by which a client that repeats them is recognised.",
+    )
     created_at = CreatedAtField()
     active_at = CreatedAtField()
 
@@ -73,7 +91,15 @@ class Session(models.Model):
                 fields=["visitor_id", "client_key"], name="chat_one_session_per_visitor_key"
             ),
         ]
-        indexes = [models.Index(fields=["user", "-active_at"], name="chat_session_recent")]
+        indexes = [
+            models.Index(fields=["user", "-active_at"], name="chat_session_recent"),
+            models.Index(
+                fields=["user", "history_hash"], condition=~Q(history_hash=""), name="chat_session_history"
+            ),
+            models.Index(
+                fields=["expires_at"], condition=Q(expires_at__isnull=False), name="chat_session_expiry"
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.title or f"Session {self.pk}"
@@ -235,6 +261,22 @@ class Turn(Job):
     execution_id = models.UUIDField(
         null=True, blank=True, db_index=True, help_text="The execution that waits for this turn."
     )
+    options = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="What a client of the API asked for beside its message: tools, format, instructions.",
+    )
+    request_key = models.CharField(
+        max_length=64, null=True, blank=True, editable=False, help_text="Identifies a repeated request."
+    )
+    api_key = models.ForeignKey(
+        "accounts.ApiKey",
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="The key that a client of /v1 asked with; its budget counts these turns.",
+    )
     absorbed_by = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, related_name="absorbed")
     interrupts = models.ForeignKey(
         "self",
@@ -265,6 +307,7 @@ class Turn(Job):
                 name="chat_one_active_turn",
             ),
             models.UniqueConstraint(fields=["session", "client_id"], name="chat_one_turn_per_client_id"),
+            models.UniqueConstraint(fields=["user", "request_key"], name="chat_one_turn_per_request"),
         ]
         indexes = [
             *Job.Meta.indexes,
@@ -285,6 +328,11 @@ class Turn(Job):
             ),
             models.Index(
                 fields=["session"], condition=Q(execution_id__isnull=False), name="chat_turn_for_execution"
+            ),
+            models.Index(
+                fields=["api_key", "queued_at"],
+                condition=Q(api_key__isnull=False),
+                name="chat_turn_of_api_key",
             ),
         ]
 

@@ -17,6 +17,8 @@ from webhooks.events import EventType
 
 def turn_changed(turn: Turn) -> None:
     """Tell the owner's devices, after the commit, that a turn was queued, started or ended."""
+    if turn.session.expires_at is not None:
+        return  # a hidden session is on no device
     kind = "finished" if turn.is_terminal else ("queued" if turn.status == turn.QUEUED else "running")
     after_commit(
         client_push.push,
@@ -31,6 +33,8 @@ def turn_changed(turn: Turn) -> None:
 
 def session_changed(session: Session, *, deleted: bool = False) -> None:
     """Tell the owner's devices, after the commit, that a session was created, changed or deleted."""
+    if session.expires_at is not None:
+        return
     after_commit(
         client_push.push,
         session.owner,

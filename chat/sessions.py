@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import IntegrityError
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models.functions import Now
 from django.http import Http404
 
 from accounts.models import User
@@ -130,6 +131,17 @@ def change(
     session.save(update_fields=["title", "titled_by", "pinned", "model"])
     notifications.session_changed(session)
     return session
+
+
+def delete_expired(most: int) -> int:
+    """Delete hidden sessions whose time is over, unless something in them still runs or waits; return how many."""
+    live_turns = Turn.objects.filter(session=OuterRef("pk"), status__in=Turn.LIVE)
+    waiting = Operation.live().filter(session_id=OuterRef("pk"))
+    over = Session.objects.filter(~Exists(live_turns), ~Exists(waiting), expires_at__lt=Now())
+    found = list(over.order_by("expires_at")[:most])
+    for session in found:
+        delete(session)
+    return len(found)
 
 
 def delete(session: Session) -> None:

@@ -30,7 +30,7 @@ ASK = (
 
 def request_title(session: Session) -> None:
     """Publish the task that makes a title if there is none; if it is lost, the next answer asks again."""
-    if session.titled_by != Session.TitledBy.NOBODY or session.title:
+    if session.titled_by != Session.TitledBy.NOBODY or session.title or session.expires_at is not None:
         return
     publish(
         "chat.make_title",

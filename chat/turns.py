@@ -18,13 +18,16 @@ from boundary import taint
 from chat import admission, limits, model_choice, notifications, outside_content
 from chat.errors import NothingToRetry, NotQueued, SessionBusy, TooManyTurns
 from chat.models import Message, Session, Turn
-from durable import cancellation, database, plain_sql
+from chat.turn_options import ClientRequest, prepare_session
+from durable import cancellation, database, event_log, plain_sql
 from durable import limits as durable_limits
 from durable.cancellation import CancelAnswer
 from durable.database import in_transaction
-from durable.models import Job
+from durable.models import EventPage, Job
 from durable.publisher import poke
 from llm.endpoint_rows import refresh_if_old
+from tools.models import Operation, ToolCall
+from webhooks.deliveries import forget_delivered
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +44,8 @@ class Input:
     execution_id: uuid.UUID | None = None
     outside_sources: tuple[str, ...] = ()
     model: str = ""  # picked for this message alone
+    is_continuation: bool = False  # nothing new was said: the model goes on from the results it asked for
+    request: ClientRequest | None = None  # of a client of the API that is not ours
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +85,8 @@ def _write_if_room(session: Session, given: Input) -> Turn:
         raise SessionBusy
     if opened.live_of_owner >= settings.COPILOT_MAX_IN_FLIGHT_TURNS_PER_USER:
         raise TooManyTurns
+    if given.request is not None:
+        prepare_session(session, given.request)
     return write(session, given, seq=opened.seq)
 
 
@@ -135,6 +142,7 @@ def write(session: Session, given: Input, *, seq: int | None = None) -> Turn:
         asked_model=model_choice.model_for(session, given.model),
         outside_sources=list(sources),
         poked_at=Now(),
+        **request_values(given),
     )
     plain_sql.insert([turn])
     question = Message(
@@ -146,14 +154,25 @@ def write(session: Session, given: Input, *, seq: int | None = None) -> Turn:
         attachments=list(given.attachments),
         context=given.context,
     )
-    messages = [question]
+    messages = [] if given.is_continuation else [question]
     if seq is not None:
         answer = Message(
             id=turn.answer_id, session=session, turn=turn, role=Message.Role.ASSISTANT, seq=seq + 1
         )
         messages.append(answer)
-    plain_sql.insert(messages)
+    if messages:
+        plain_sql.insert(messages)
     return turn
+
+
+def request_values(given: Input) -> dict[str, Any]:
+    """Return the columns of a turn that was asked for by a client of the API; none for others."""
+    kind = {"kind": Turn.Kind.CONTINUATION} if given.is_continuation else {}
+    if given.request is None:
+        return kind
+    options = given.request.options.as_json()
+    key, api_key_id = given.request.key, given.request.api_key_id
+    return kind | {"options": options, "request_key": key, "api_key_id": api_key_id}
 
 
 def mode_values(session: Session, mode: str) -> dict[str, Any]:
@@ -225,6 +244,29 @@ def cancel_session(session: Session) -> CancelAnswer:
         return CancelAnswer(cancelled=False, reason="no_active_turn")
     answers = [cancel(turn) for turn in queued]
     return next((answer for answer in answers if answer.cancelled), answers[0])
+
+
+def delete(turn: Turn) -> None:
+    """Stop a turn and delete it with its input and answer; a hidden session goes with its last turn."""
+    if not turn.is_terminal:
+        cancel(turn)
+    _delete_turn(turn)
+    event_log.nudge(turn.pk)
+    notifications.session_changed(turn.session)
+
+
+@in_transaction
+def _delete_turn(turn: Turn) -> None:
+    """Delete the rows; locks the session and the turn first, in the order in which a claim locks them."""
+    session = list(Session.objects.select_for_update().filter(pk=turn.session_id).values_list("pk"))
+    list(Turn.objects.select_for_update().filter(pk=turn.pk).values_list("pk"))
+    EventPage.objects.filter(job_id=turn.pk).delete()
+    Operation.objects.filter(turn_id=turn.pk).delete()
+    ToolCall.objects.filter(turn_id=turn.pk).delete()
+    forget_delivered(turn.user_id, turn.pk)
+    Turn.objects.filter(pk=turn.pk).delete()
+    if session and turn.session.expires_at is not None and not turn.session.turns.exists():
+        Session.objects.filter(pk=turn.session_id).delete()
 
 
 # --- queued inputs --------------------------------------------------------------------------------

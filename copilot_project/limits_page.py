@@ -18,7 +18,18 @@ Every fixed limit on time, size and count, generated from the `limits.py` of eac
 the unit; times are in seconds. What an operator may change is in [environment variables](environment.md).
 """
 PACKAGES = (
-    *("chat", "tools", "executions", "blocks", "webhooks", "llm", "workspace", "accounts", "boundary"),
+    *(
+        "doors.openai",
+        "chat",
+        "tools",
+        "executions",
+        "blocks",
+        "webhooks",
+        "llm",
+        "workspace",
+        "accounts",
+        "boundary",
+    ),
     *("durable", "copilot_project"),
 )
 
@@ -35,7 +46,7 @@ def section(package: str) -> str:
 
 def limits_of(package: str) -> Iterator[tuple[str, str, str]]:
     """Yield name, value and comment of each limit that the package defines."""
-    source = (ROOT / package / "limits.py").read_text()
+    source = (ROOT / package.replace(".", "/") / "limits.py").read_text()
     values, notes = import_module(f"{package}.limits"), comments(source)
     for node in ast.parse(source).body:
         target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)

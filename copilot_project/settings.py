@@ -64,6 +64,7 @@ CSRF_TRUSTED_ORIGINS = split(ENV.csrf_trusted_origins)
 
 INSTALLED_APPS = [
     "copilot_project",
+    "doors.openai.apps.OpenAIDoorConfig",
     "chat",
     "tools",
     "executions",

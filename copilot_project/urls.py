@@ -29,6 +29,7 @@ urlpatterns = [
     path("api/", include("executions.api.urls")),
     path("api/", include("webhooks.urls")),
     path("api/", include("workspace.urls")),
+    path("v1/", include("doors.openai.urls")),
     path("api/schema/", SchemaPage.as_view(), name="schema"),
     path("api/docs/", SpectacularSwaggerSplitView.as_view(), name="api-docs"),
     path("api/redoc/", SpectacularRedocView.as_view(), name="api-redoc"),

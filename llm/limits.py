@@ -25,5 +25,7 @@ MODEL_LIST_AGAIN_SECONDS = 60.0  # after a server that did not answer
 MODEL_LIST_KEEP_SECONDS = 7 * 86_400.0
 MODEL_LIST_MOST = 200  # models of one endpoint
 MODEL_NAME_CHARACTERS = 128  # with the name of its endpoint, as the columns of picks have them
+EMBEDDING_SECONDS = 60.0
+EMBEDDING_MAX_BYTES = 64 * 1024 * 1024
 ENDPOINTS_FRESH_SECONDS = 2.0  # how old what a process knows of the endpoints in the admin may be
 HEALTH_NOTE_SECONDS = 5.0  # how often a process reports an endpoint that keeps answering

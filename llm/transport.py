@@ -77,6 +77,15 @@ async def drain(chunks: AsyncIterator[bytes]) -> None:
                 pass
 
 
+async def post_json(endpoint: Endpoint, path: str, body: bytes, policy: Policy, *, max_bytes: int) -> bytes:
+    """Send a request that is answered whole, and return the answer; raise Refused or TryFailed."""
+    response = await _send(endpoint, path, body, policy)
+    try:
+        return b"".join([chunk async for chunk in read_chunks(response, max_bytes=max_bytes)])
+    finally:
+        await response.aclose()
+
+
 async def list_models(endpoint: Endpoint, policy: Policy) -> list[str]:
     """Return the ids of the models that the server offers."""
     client = _client(asyncio.get_running_loop(), endpoint)

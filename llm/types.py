@@ -74,6 +74,10 @@ class Request:
     user: str = ""
     response_format: Mapping[str, Any] | None = None
     fallbacks: Sequence[str] | None = None
+    tool_choice: str | Mapping[str, Any] | None = (
+        None  # in the OpenAI chat format; None leaves it to the model
+    )
+    parallel_tool_calls: bool | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,7 @@ ROOT = str(Path(__file__).resolve().parent.parent) + "/"
 INSTALLED = str(Path(sys.prefix)) + "/"
 EVENTS = frozenset({"socket.connect", "socket.getaddrinfo", "subprocess.Popen"})
 PACKAGES = frozenset(
-    {"chat", "tools", "executions", "blocks", "webhooks", "llm", "workspace", "accounts", "boundary"}
+    {"doors", "chat", "tools", "executions", "blocks", "webhooks", "llm", "workspace", "accounts", "boundary"}
 )
 OUR_SERVERS = ("/redis/", "/kombu/", "/amqp/")  # have short time-outs of their own
 violations: list[str] = []

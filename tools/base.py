@@ -127,6 +127,7 @@ class Tool:
     lookup: Lookup | None
     receive: Receive | None
     module: str
+    for_client: bool = False  # a program that talks to the copilot runs it and sends the result
 
     def __call__(self, args: ToolArgs, context: ToolContext) -> ToolResult:
         return self.run(args, context)

@@ -150,6 +150,8 @@ class _Step:
         return call
 
     def _tool(self, name: str) -> Tool:
+        if name in self.scope.client_tools:
+            return self.scope.client_tools[name]
         known = registry.current()
         tool = known.get(name)
         if tool is None or not tool.available():

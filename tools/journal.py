@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from boundary import taint
 from durable.stop_signal import StopSignal
+from tools.base import Tool
 from tools.context import WatchedExecution
 from tools.models import ToolCall
 from tools.permissions import Permissions
@@ -30,6 +31,7 @@ class CallScope:
     cancelled: StopSignal
     outside_sources: taint.Sources = ()  # of third-party content the model has read so far
     said: Callable[[], Iterable[str]] = tuple  # what the user wrote, queried only when needed
+    client_tools: Mapping[str, Tool] = field(default_factory=dict)  # by name; they hide tools of the site
 
 
 @dataclass(frozen=True, kw_only=True)

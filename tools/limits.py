@@ -46,6 +46,7 @@ LISTED_EXECUTIONS = 5
 
 # --- operations ------------------------------------------------------------------------------------
 MAX_OUTSIDE_ANSWER_SECONDS = 24 * 3600.0
+MAX_CLIENT_ANSWER_SECONDS = 7 * 24 * 3600.0  # for the result of a tool that a client of the API defined
 OPERATION_PROGRESS_GAP_SECONDS = 0.5
 OPERATION_CANCEL_SECONDS = 5.0
 MAX_COMPLETION_BYTES = 1024 * 1024

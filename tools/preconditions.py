@@ -12,7 +12,7 @@ GUIDE = "get_agent_building_guide"
 
 def check(tool: Tool, context: ToolContext) -> None:
     """Check the session's permissions, then the tool's gates in order; raises ToolOutcome."""
-    if not context.permissions.allows_tool(tool.name):
+    if not tool.for_client and not context.permissions.allows_tool(tool.name):
         raise NotPermitted(f"This session is not permitted to use {tool.name}.")
     for gate in tool.gates:
         gate(context)

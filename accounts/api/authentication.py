@@ -24,6 +24,10 @@ class ApiKeyAuthentication(BaseAuthentication):
             raise AuthenticationFailed(
                 "This API key is not valid. It may have been revoked; create a new one."
             )
+        if found.is_limited:
+            raise AuthenticationFailed(
+                "This API key has limits, so it works only with the OpenAI API under /v1."
+            )
         return found.user, found
 
     def authenticate_header(self, request: Request) -> str:

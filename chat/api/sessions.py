@@ -63,7 +63,8 @@ class Sessions(ChatView, GenericAPIView[Session]):
     @extend_schema(summary="List sessions", parameters=[SEARCH, PINNED], responses=SessionShape(many=True))
     def get(self, request: Request) -> Response:
         """List own sessions, newest first."""
-        rows = with_status(filtered(self.owner.sessions(), request)).order_by("-active_at", "-id")
+        listed = self.owner.sessions().filter(expires_at=None)
+        rows = with_status(filtered(listed, request)).order_by("-active_at", "-id")
         page = self.paginate_queryset(rows)
         return self.get_paginated_response(SessionShape(page, many=True).data)
 

@@ -73,7 +73,7 @@ def login_in(scope: Scope) -> Login | None:
         return redeem_login(ticket)
     if key is not None:
         found = find_key(key)
-        return login_of(found.user, api_key_id=found.pk) if found else None
+        return login_of(found.user, api_key_id=found.pk) if found and not found.is_limited else None
     return login_by_cookie(cookies_in(scope).get(settings.SESSION_COOKIE_NAME, ""))
 
 

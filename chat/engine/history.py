@@ -18,6 +18,7 @@ from accounts.models import User
 from boundary.taint import in_words
 from chat import protocol
 from chat.models import Message, Session, Turn
+from chat.turn_options import TurnOptions
 from llm import carry
 from llm.carry import VOLATILE
 from tools.models import ToolCall, Understanding
@@ -43,6 +44,7 @@ WHERE m.session_id = %s AND m.seq >= %s AND t.superseded_at IS NULL AND (t.id IS
 ORDER BY m.seq, s.number
 """
 MESSAGE_COLUMNS = 10
+BEFORE_ALL = -1  # the place of what a client says came before the first message
 
 RECENT_MESSAGES = 20  # images of older messages are not shown again: they cost more than they help
 
@@ -68,6 +70,8 @@ def messages_for(turn: Turn, origin: str = "") -> list[ModelMessage]:
     """
     session = turn.session
     opening: list[ModelMessage] = [{"role": "system", "content": system_prompt(session)}]
+    if instructions := TurnOptions.of(turn).instructions:
+        opening.append({"role": "system", "content": instructions})
     messages = [message for _, message in recent(session, origin)]
     if session.summary and (guide := pinned_guide(session, messages)):
         opening.append({"role": "system", "content": guide})
@@ -103,7 +107,9 @@ def recent(session: Session, origin: str = "") -> list[tuple[int, ModelMessage]]
     """Return the messages since the summary, as the model `origin` reads them, each with the seq of its row."""
     rows, steps = read_rows(session.pk, since=session.summary_until)
     answers = Answers(rows, steps, session)
-    numbered = [(row.seq or 0, message) for row in rows for message in render(row, answers, session)]
+    given = [] if session.summary else session.given_history or []  # a summary covers it
+    numbered = [(BEFORE_ALL, message) for message in given]
+    numbered += [(row.seq or 0, message) for row in rows for message in render(row, answers, session)]
     messages = carry.needed([message for _, message in numbered], origin)
     return [(seq, dict(message)) for (seq, _), message in zip(numbered, messages, strict=True)]
 

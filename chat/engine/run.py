@@ -24,6 +24,7 @@ from chat.events import StatusNote, Steered, StepFinished, StepStarted, TurnEven
 from chat.models import Message, Step, Turn
 from chat.protocol import Framed
 from chat.replay import steers_of
+from chat.turn_options import TurnOptions
 from durable import crashpoints, database, storable, tracing
 from durable import limits as durable_limits
 from durable.errors import HandOver, JobCancelled, JobTimedOut, LeaseLost
@@ -31,8 +32,10 @@ from durable.lease import Lease
 from durable.stop_signal import StopReason
 from llm.types import Completion, Request, ToolCallRequest
 from tools import registry
+from tools.client_tools import client_tools
 from tools.dispatch import CallScope, run_calls
 from tools.models import calls_of
+from tools.operations.start import CLIENT_CALL
 from tools.permissions import Permissions, narrow
 
 logger = logging.getLogger(__name__)
@@ -92,6 +95,8 @@ class Answering:
         self.permissions = narrow(
             Permissions.parse(turn.session.permissions or None), Permissions.parse(turn.permissions)
         )
+        self.options = TurnOptions.of(turn)
+        self.client_tools = client_tools(self.options.tools)
         self.has_called = False  # this attempt has called tools
         self.round: ModelStep | None = None
         self.unsaved: Completion | None = None  # an answer that is paid for and not committed yet
@@ -140,8 +145,8 @@ class Answering:
         if steps:
             last = steps[-1]
             with tracing.span("step", {"ratchet.step": last.number, "ratchet.resumed": True}):
-                has_calls = self.run_tools(last.number, requested(last))
-            if not has_calls:
+                goes_on = self.run_tools(last.number, requested(last))
+            if not goes_on:
                 self.end_done()  # the answer was complete; only the end of the turn was not committed
                 return
         while self.take_step(number):
@@ -155,9 +160,11 @@ class Answering:
             if not calls:
                 return False
             crashpoints.reached("after_step_commit")
-            self.run_tools(number, calls)
+            goes_on = self.run_tools(number, calls)
             crashpoints.reached("before_next_step")
-            return True
+            if not goes_on:
+                self.end_done()
+            return goes_on
 
     # --- asking the model -------------------------------------------------------------------------
 
@@ -183,9 +190,14 @@ class Answering:
             request = Request(
                 model=model,
                 messages=messages,
-                tools=registry.offered(self),
+                tools=self.options.offered(registry.offered(self)),
+                temperature=self.options.temperature,
+                max_output_tokens=self.options.max_output_tokens,
                 user=str(self.turn.user_id or ""),
                 fallbacks=model_choice.fallbacks_for(self.turn.session.user),
+                response_format=self.options.response_format,
+                tool_choice=self.options.choice_at(number),
+                parallel_tool_calls=self.options.parallel_tool_calls,
             )
             try:
                 completion = self.stream(request, stream)
@@ -306,7 +318,10 @@ class Answering:
     # --- tools ------------------------------------------------------------------------------------
 
     def run_tools(self, number: int, calls: list[ToolCallRequest]) -> bool:
-        """Run the step's calls that have no result yet; return False if it has no calls."""
+        """Run the step's calls that have no result yet.
+
+        Return False if the turn is at its end: there are no calls, or the client that asked has to run one of them.
+        """
         if not calls:
             return False
         self.has_called = True
@@ -324,10 +339,11 @@ class Answering:
                 cancelled=self.lease.stop,
                 outside_sources=tuple(self.turn.session.outside_sources),
                 said=partial(outside_content.texts_of_person, self.turn.session),
+                client_tools=self.client_tools,
             )
-            run_calls(calls, scope, TurnJournal(self.lease, frozenset(done), idle.touch))
+            ended = run_calls(calls, scope, TurnJournal(self.lease, frozenset(done), idle.touch))
         self.operations.watch_new()
-        return True
+        return not any(call.output.get("type") == CLIENT_CALL for call in ended)
 
     # --- ending -----------------------------------------------------------------------------------
 

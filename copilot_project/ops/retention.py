@@ -16,6 +16,7 @@ from django.db import connection
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from chat import sessions
 from chat.models import Turn
 from copilot_project import limits
 from durable import database, event_log
@@ -81,6 +82,11 @@ def old_ids(model: type[Job], rows: QuerySet[Any], days: int) -> list[Any]:
     return list(old.values_list("pk", flat=True)[: workspace_limits.PURGE_BATCH])
 
 
+def expired_sessions() -> int:
+    """Delete hidden sessions of clients that keep their own history."""
+    return sessions.delete_expired(workspace_limits.PURGE_BATCH)
+
+
 def ended_logins() -> int:
     return LoginSession.objects.filter(expire_date__lt=timezone.now()).delete()[0]
 
@@ -103,4 +109,5 @@ DELETERS: dict[str, Deleter] = {
     "trigger calls": dispatch.forget_old,
     "loose files": blobs.purge_deleted,
     "ended logins": ended_logins,
+    "hidden sessions": expired_sessions,
 }

@@ -74,6 +74,8 @@ class AnthropicDialect(Dialect):
             **({"system": system} if system else {}),
             **({"tools": tools} if tools else {}),
         }
+        if tools and (choice := _tool_choice(request)):
+            body["tool_choice"] = choice
         return body | self._options(request, model)
 
     def answer(self, on_delta: Callable[[Delta], None]) -> AnswerCollector:
@@ -351,3 +353,14 @@ def _schema(response_format: Mapping[str, Any] | None) -> Mapping[str, Any] | No
     """Return the JSON schema that an answer must follow; this API has no mode for arbitrary JSON."""
     wanted = mapping(mapping(response_format).get("json_schema"))
     return wanted.get("schema")
+
+
+def _tool_choice(request: Request) -> dict[str, Any]:
+    """Return the choice of tools in this protocol's words; empty to leave it to the model."""
+    forced = mapping(mapping(request.tool_choice).get("function")).get("name")
+    choice: dict[str, Any] = {"type": "tool", "name": forced} if forced else {}
+    if request.tool_choice == "required":
+        choice = {"type": "any"}
+    if request.parallel_tool_calls is False:
+        choice = (choice or {"type": "auto"}) | {"disable_parallel_tool_use": True}
+    return choice

@@ -37,6 +37,10 @@ class ChatDialect(Dialect):
         }
         if request.tools:
             body["tools"] = [_tool(tool) for tool in request.tools]
+            if request.tool_choice is not None:
+                body["tool_choice"] = request.tool_choice
+            if request.parallel_tool_calls is not None:
+                body["parallel_tool_calls"] = request.parallel_tool_calls
         if request.temperature is not None:
             body["temperature"] = request.temperature
         if request.max_output_tokens is not None:

@@ -54,6 +54,7 @@ class ResponsesDialect(Dialect):
             body["instructions"] = "\n\n".join(message["content"] for message in opening)
         if request.tools:
             body["tools"] = [_tool(tool) for tool in request.tools]
+            body |= _tool_choice(request)
         return body | _options(request)
 
     def answer(self, on_delta: Callable[[Delta], None]) -> AnswerCollector:
@@ -212,6 +213,17 @@ class _OpenItem:
 
 
 # --- writing --------------------------------------------------------------------------------------
+
+
+def _tool_choice(request: Request) -> dict[str, Any]:
+    """Return how tools are chosen, where the request says so."""
+    forced = mapping(mapping(request.tool_choice).get("function")).get("name")
+    options: dict[str, Any] = {}
+    if request.tool_choice is not None:
+        options["tool_choice"] = {"type": "function", "name": forced} if forced else request.tool_choice
+    if request.parallel_tool_calls is not None:
+        options["parallel_tool_calls"] = request.parallel_tool_calls
+    return options
 
 
 def _options(request: Request) -> dict[str, Any]:

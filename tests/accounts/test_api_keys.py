@@ -199,3 +199,18 @@ def test_a_session_login_still_works_beside_keys(ada: User) -> None:
     client = APIClient()
     assert client.login(username="ada", password=PASSWORD)
     assert client.get("/api/me").json()["username"] == "ada"
+
+
+def test_limits_of_a_key_can_be_set_changed_and_not_lifted_by_the_key_itself(ada: User) -> None:
+    free = with_key(create_api_key(ada, "free"))
+    limits = {"allowed_models": ["copilot"], "requests_per_minute": 5, "day_limit": "1.5"}
+    made = free.post("/api/keys", {"name": "limited", **limits}, format="json").json()
+    assert (made["allowed_models"], made["requests_per_minute"]) == (["copilot"], 5)
+    own = with_key(made["key"])
+    assert own.get("/api/me").status_code == 401
+    assert own.patch(f"/api/keys/{made['id']}", {"day_limit": None}, format="json").status_code == 401
+    changed = free.patch(f"/api/keys/{made['id']}", {"day_limit": "2", "allowed_models": None}, format="json")
+    assert changed.json()["allowed_models"] is None
+    assert ApiKey.objects.get(pk=made["id"]).day_limit == 2
+    for wrong in ({"requests_per_minute": 0}, {"day_limit": "-1"}, {"allowed_models": "copilot"}):
+        assert free.patch(f"/api/keys/{made['id']}", wrong, format="json").status_code == 400

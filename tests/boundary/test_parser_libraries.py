@@ -20,6 +20,7 @@ PACKAGES = (
         "accounts",
         "blocks",
         "boundary",
+        "doors",
         "chat",
         "copilot_project",
         "durable",

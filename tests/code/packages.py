@@ -4,6 +4,7 @@ PACKAGES = (
     "accounts",
     "blocks",
     "boundary",
+    "doors",
     "chat",
     "copilot_project",
     "durable",

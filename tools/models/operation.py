@@ -57,6 +57,11 @@ class Operation(Job):
     outside_answer = models.JSONField(
         null=True, blank=True, help_text="What that service said, until the tool has made a result of it."
     )
+    for_client = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="A call of a tool that a client of the API defined: its next request brings the result.",
+    )
     completed_by = models.CharField(max_length=16, blank=True, default="")
 
     class Meta(Job.Meta):

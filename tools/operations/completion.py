@@ -48,7 +48,8 @@ def complete(
     if operation is None:
         raise UnknownOperation
     tool = registry.current().get(operation.tool_name)
-    take = _keep if tool is not None and tool.receive is not None else _end
+    receives = tool is not None and tool.receive is not None and not operation.for_client
+    take = _keep if receives else _end
     answer = OutsideAnswer(success=success, result=result, error=error)
     effect = not operation.is_terminal and take(operation, answer, by)
     operation.refresh_from_db()

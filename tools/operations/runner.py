@@ -225,7 +225,7 @@ class OperationAttempt:
             return True
         late = OutsideAnswer(success=False, late=True)
         tool = registry.current().get(operation.tool_name)
-        if tool is None or tool.receive is None:
+        if tool is None or tool.receive is None or operation.for_client:
             late.unwrap()
         operation.outside_answer, operation.begun = late.as_json(), False
         self.lease.commit(lambda: None, outside_answer=operation.outside_answer, begun=False)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from durable.ids import new_id
 from durable.publisher import poke
+from tools import limits
 from tools.base import Tool
 from tools.context import ToolContext
 from tools.models import Operation
@@ -18,6 +20,9 @@ from tools.operations.lifecycle import notify_changed
 PENDING = "pending"
 ACCEPTED = "accepted"  # an outside service has the work
 STARTED = "Tell the user so and end your answer; you are called again with the result."
+CLIENT_CALL = "client_tool_call"
+CLIENT_CALLS = uuid.UUID("5f2b6c1e-6f0f-4c39-9d0f-6a2f3f6f2f41")  # namespace of the ids of such operations
+WITH_CLIENT = "Waits for the result of the program that asked."
 IN_PROGRESS = "Tell the user; you are called again with the result."
 
 
@@ -33,8 +38,10 @@ class OperationStart:
 def start(tool: Tool, arguments: dict[str, Any], context: ToolContext) -> OperationStart:
     """Return a new operation for this call, or the running one that was started with the same arguments."""
     fingerprint = fingerprint_of(arguments)
+    if tool.for_client:
+        return hand_to_client(tool, arguments, context)
     live = Operation.live().filter(
-        session_id=context.session_id, tool_name=tool.name, fingerprint=fingerprint
+        session_id=context.session_id, tool_name=tool.name, fingerprint=fingerprint, for_client=False
     )
     running = live.first()
     if running is not None:
@@ -72,6 +79,42 @@ def start(tool: Tool, arguments: dict[str, Any], context: ToolContext) -> Operat
         save=lambda: operation.save(force_insert=True),
         after_commit=announce,
     )
+
+
+def hand_to_client(tool: Tool, arguments: dict[str, Any], context: ToolContext) -> OperationStart:
+    """Return an operation that waits, without a worker, for the result that the client's next request brings."""
+    seconds = limits.MAX_CLIENT_ANSWER_SECONDS
+    operation = Operation(
+        id=client_operation_id(context.key),
+        status=Operation.WAITING,
+        key=context.key,
+        session_id=context.session_id,
+        turn_id=context.turn_id,
+        step=context.step,
+        user_id=context.user_id,
+        call_id=context.call_id,
+        tool_name=tool.name,
+        arguments=arguments,
+        fingerprint=fingerprint_of(arguments),
+        permissions=context.permissions.as_json(),
+        outside_sources=list(context.outside_sources),
+        for_client=True,
+        begun=True,
+        external=True,
+        message=WITH_CLIENT,
+        run_at=Operation.clock.after(seconds),
+        answer_due_at=Operation.clock.after(seconds),
+    )
+    return OperationStart(
+        answer=about(operation, CLIENT_CALL, f"{tool.name} is run by the program that asked.", ""),
+        save=lambda: operation.save(force_insert=True),
+        after_commit=lambda: notify_changed(operation),
+    )
+
+
+def client_operation_id(key: str) -> uuid.UUID:
+    """Return the id of the operation for a client's tool call, known from the call's key before it is written."""
+    return uuid.uuid5(CLIENT_CALLS, key)
 
 
 def fingerprint_of(arguments: dict[str, Any]) -> str:

@@ -9,6 +9,8 @@ import { queryClient } from '../api/queries';
 import { toast } from '../app/toasts';
 import { errorText } from '../api/errorText';
 import { accountApi, type ApiKey, type NewKey } from './api';
+import { KeyLimitsDialog } from './KeyLimits';
+import { Snippets } from './Snippets';
 
 const NAME = ['keys'];
 
@@ -32,6 +34,7 @@ export function Keys() {
           <code className="text-xs break-all">{fresh.key}</code>
         </Notice>
       )}
+      <Snippets apiKey={fresh?.key ?? ''} />
       {data.results.length === 0 ? (
         <Empty icon="key" title={t('keys.none')} />
       ) : (
@@ -75,9 +78,15 @@ function NewKeyForm({ onMade }: { onMade: (key: NewKey) => void }) {
   );
 }
 
+const isLimited = (row: ApiKey) =>
+  [row.allowed_models, row.allowed_tools, row.requests_per_minute, row.day_limit, row.month_limit].some(
+    (limit) => limit !== null && limit !== undefined,
+  );
+
 function KeyRow({ row }: { row: ApiKey }) {
   const t = useT();
   const [asking, setAsking] = useState(false);
+  const [limiting, setLimiting] = useState(false);
   const revoke = async () => {
     await accountApi.revokeKey(row.id).catch((error: unknown) => toast(errorText(error, t), 'wrong'));
     await queryClient.invalidateQueries({ queryKey: NAME });
@@ -89,8 +98,17 @@ function KeyRow({ row }: { row: ApiKey }) {
         <p className="text-[13px] text-quiet">
           <code>{row.prefix}…</code> · {t('keys.made')} <Ago when={row.created_at} /> ·{' '}
           {t(row.last_used_at ? 'keys.used' : 'keys.neverUsed')} {row.last_used_at && <Ago when={row.last_used_at} />}
+          {isLimited(row) && ` · ${t('keys.limited')}`}
         </p>
       </div>
+      <IconButton icon="gear" label={t('keys.limits', { name: row.name })} onClick={() => setLimiting(true)} />
+      {limiting && (
+        <KeyLimitsDialog
+          row={row}
+          onClose={() => setLimiting(false)}
+          onSaved={() => void queryClient.invalidateQueries({ queryKey: NAME })}
+        />
+      )}
       <IconButton icon="trash" label={t('keys.revoke', { name: row.name })} onClick={() => setAsking(true)} />
       <Confirm
         open={asking}

@@ -7,10 +7,15 @@ export type Allowance = Schemas['Allowance'];
 export type UsageAnswer = Schemas['UsageAnswer'];
 export type ApiKey = Answer<'Key'>;
 export type NewKey = Answer<'NewKey'>;
+export type KeyLimits = Pick<
+  ApiKey,
+  'allowed_models' | 'allowed_tools' | 'requests_per_minute' | 'day_limit' | 'month_limit'
+>;
 
 export const accountApi = {
   usage: (days: number) => call<UsageAnswer>('GET', `/api/usage${query({ days })}`),
   keys: () => call<Page<ApiKey>>('GET', '/api/keys'),
   makeKey: (name: string) => call<NewKey>('POST', '/api/keys', { name }),
+  changeKey: (id: string, limits: Partial<KeyLimits>) => call<ApiKey>('PATCH', `/api/keys/${id}`, limits),
   revokeKey: (id: string) => call<void>('DELETE', `/api/keys/${id}`),
 };

@@ -1,5 +1,5 @@
 // Generated from the OpenAPI schema by `npm run api-types`; do not edit.
-// schema: a74ecec9528263d96ec1bcdc2ad960e1beb697431ccc779a55a9a5d3dfc93c8f
+// schema: a047534fd511007c231c36b8086aa49e2e72191cffb6f84c2350199b7d694d1c
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
@@ -376,14 +376,22 @@ export interface components {
         /** @enum {string} */
         JobStatusEnum: "queued" | "running" | "waiting" | "completed" | "failed" | "cancelled";
         Key: {
+            allowed_models?: string[] | null;
+            allowed_tools?: string[] | null;
             /** Format: date-time */
             readonly created_at: string;
+            /** Format: decimal */
+            day_limit?: string | null;
             /** Format: uuid */
             readonly id: string;
             /** Format: date-time */
             readonly last_used_at: string | null;
+            /** Format: decimal */
+            month_limit?: string | null;
             name: string;
             readonly prefix: string;
+            /** Format: int64 */
+            requests_per_minute?: number | null;
         };
         ListingShape: {
             readonly additions: number;
@@ -457,15 +465,23 @@ export interface components {
         /** @enum {string} */
         NewFormKindEnum: "api_key" | "user_password" | "host_scoped";
         NewKey: {
+            allowed_models?: string[] | null;
+            allowed_tools?: string[] | null;
             /** Format: date-time */
             readonly created_at: string;
+            /** Format: decimal */
+            day_limit?: string | null;
             /** Format: uuid */
             readonly id: string;
             readonly key: string;
             /** Format: date-time */
             readonly last_used_at: string | null;
+            /** Format: decimal */
+            month_limit?: string | null;
             name: string;
             readonly prefix: string;
+            /** Format: int64 */
+            requests_per_minute?: number | null;
         };
         NewSession: {
             model?: string | null;
@@ -657,6 +673,24 @@ export interface components {
             port?: number | null;
             title?: string;
             username?: string;
+        };
+        PatchedKey: {
+            allowed_models?: string[] | null;
+            allowed_tools?: string[] | null;
+            /** Format: date-time */
+            readonly created_at?: string;
+            /** Format: decimal */
+            day_limit?: string | null;
+            /** Format: uuid */
+            readonly id?: string;
+            /** Format: date-time */
+            readonly last_used_at?: string | null;
+            /** Format: decimal */
+            month_limit?: string | null;
+            name?: string;
+            readonly prefix?: string;
+            /** Format: int64 */
+            requests_per_minute?: number | null;
         };
         PatchedMe: {
             readonly admin_url?: string;

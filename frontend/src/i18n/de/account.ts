@@ -53,4 +53,20 @@ export const account = {
   'keys.revokeAbout':
     'Programme, die „{name}“ verwenden, funktionieren sofort nicht mehr. Das lässt sich nicht rückgängig machen.',
   'keys.revokeAction': 'Widerrufen',
+  'keys.limited': 'mit Grenzen',
+  'keys.limits': 'Grenzen von {name}',
+  'keys.limitsTitle': 'Grenzen von „{name}“',
+  'keys.limitsAbout':
+    'Ein Schlüssel mit Grenzen funktioniert nur mit der OpenAI-API (/v1). Ein leeres Feld heißt: keine Grenze.',
+  'keys.models': 'Modelle und Agenten',
+  'keys.modelsAbout': 'Eines pro Zeile, wie GET /v1/models sie nennt. Ein Stern am Ende steht für Beliebiges.',
+  'keys.tools': 'Werkzeuge',
+  'keys.toolsAbout': 'Namen der Werkzeuge, die Antworten verwenden dürfen, einer pro Zeile.',
+  'keys.rate': 'Anfragen pro Minute',
+  'keys.day': 'US-Dollar pro Tag',
+  'keys.month': 'US-Dollar pro Monat',
+  'keys.connect': 'Programm verbinden',
+  'keys.connectAbout':
+    'Jedes Programm, das die OpenAI-API spricht, kann diese Seite verwenden. Ein neuer Schlüssel wird hier eingesetzt.',
+  'keys.program': 'Programm',
 };
