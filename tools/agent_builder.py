@@ -8,7 +8,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from django.conf import settings
@@ -36,6 +36,7 @@ from executions.generator.model import ConfiguredModel
 from executions.generator.requests import AgentRequest, BetterGoal, Built, ClarifyingQuestions, Result, Steps
 from executions.graph import Graph, graph_to_json
 from executions.models import Agent, AgentVersion
+from tools.agent_lookup import SimilarAgents
 from tools.base import Effect, OutsideAnswer, ToolArgs
 from tools.builder_results import (
     AgentPreview,
@@ -69,6 +70,7 @@ class BuildRequest:
     agent: Agent | None = None  # the agent that gets a new version
     source: str = Agent.Source.GENERATED
     notes: tuple[str, ...] = ()
+    similar: SimilarAgents = field(default_factory=SimilarAgents)
 
 
 def building(request: Callable[[Any, OperationContext], BuildRequest]) -> dict[str, Any]:
@@ -208,12 +210,12 @@ def result_of(order: BuildRequest, result: Result, context: OperationContext) ->
     if isinstance(result, BetterGoal):
         return suggest(result, order.request.goal)
     if not order.save:
-        return preview(result, order.notes)
+        return preview(result, order.notes, similar=order.similar.cards())
     context.stop_if_cancelled()
     context.progress(0.95, "Saving the agent")
     version = save_once(order, result, context)
     crashpoints.reached("agent_saved")
-    return saved(version, fixes=result.fixes, notes=order.notes)
+    return saved(version, fixes=result.fixes, notes=order.notes, similar=order.similar.cards())
 
 
 def save_once(order: BuildRequest, built: Built, context: OperationContext) -> AgentVersion:

@@ -41,6 +41,8 @@ MAX_BASH_SECONDS = 120.0
 
 # --- agents in chat --------------------------------------------------------------------------------
 FOUND_IN_CHAT = 8  # agents or blocks of one answer
+SIMILAR_AGENTS = 3  # of the library, and of the store, that create_agent offers
+SIMILAR_AGENT_SCORE = 65.0  # of 100; from here on an agent fits a goal
 MAX_BUILDING_PARTS = 20
 LISTED_EXECUTIONS = 5
 

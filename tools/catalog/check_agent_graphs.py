@@ -38,7 +38,10 @@ class FixResult(ToolResult):
 
 @tool(gates=[login_required, guide_read], reads=Reads.NOTHING, holds=False)
 def validate_agent_graph(args: Args, context: ToolContext) -> ValidationResult:
-    """Check an agent's JSON without saving it: all problems, each with its node, its pin and what to do."""
+    """Check an agent's JSON without saving it: all problems, each with its node, its pin and what to do.
+
+    Call get_agent_building_guide first.
+    """
     report = validate_graph(context.user, read_agent(args.agent_json), scope_for(context))
     shown = report.as_json()
     return ValidationResult(message=verdict(report), **shown, error_count=len(report.errors))
@@ -46,7 +49,10 @@ def validate_agent_graph(args: Args, context: ToolContext) -> ValidationResult:
 
 @tool(gates=[login_required, guide_read], reads=Reads.NOTHING, holds=False)
 def fix_agent_graph(args: Args, context: ToolContext) -> FixResult:
-    """Repair what can be repaired in an agent's JSON without guessing, and report what was done and what is left."""
+    """Repair what can be repaired in an agent's JSON without guessing, and report what was done and what is left.
+
+    A block that is not installed is replaced where a general one does the same. Call get_agent_building_guide first.
+    """
     scope = scope_for(context)
     fixed, fixes = fix_graph(read_agent(args.agent_json), scope)
     report = validate_graph(context.user, fixed, scope)

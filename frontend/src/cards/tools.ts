@@ -75,6 +75,7 @@ const SPEAKS_FOR_ITSELF = new Set([
   'execution_started',
   'operation_accepted',
   'operation_in_progress',
+  'operation_pending',
   'operation_started',
   'sub_session_status',
   'workspace_file_content',
@@ -82,7 +83,25 @@ const SPEAKS_FOR_ITSELF = new Set([
   'workspace_file_list',
   'workspace_file_written',
 ]);
-const NOT_DONE = new Set(['error', 'operation_accepted', 'operation_in_progress', 'operation_started']);
+const NOT_DONE = new Set([
+  'error',
+  'operation_accepted',
+  'operation_in_progress',
+  'operation_pending',
+  'operation_started',
+]);
+// Tools that build agents: a failed call of one has a heading of its own.
+const FAILED_BUILDS: Record<string, Key> = {
+  create_agent: 'outcome.create_failed',
+  edit_agent: 'outcome.edit_failed',
+  customize_agent: 'outcome.customize_failed',
+};
+
+/** The heading of a failed build or edit of an agent; null for other tools. */
+export function failedBuildOf(tool: string, t: Translate): string | null {
+  const known = FAILED_BUILDS[tool];
+  return known ? t(known) : null;
+}
 
 /** The heading of a card with this result. */
 export function outcomeOf(

@@ -204,6 +204,13 @@ export const RESULTS: Example[] = [
     'rejected',
   ),
   done('create_agent', 'operation_started', 'It is being built.', { operation_id: OPERATION_ID }),
+  done('create_agent', 'operation_pending', 'create_agent is still running in the background.', {
+    operation_id: OPERATION_ID,
+  }),
+  {
+    name: 'failed build',
+    part: call('create_agent', { state: 'output-error', errorText: 'The agent could not be built: it still cannot run.' }),
+  },
   done('create_agent', 'operation_in_progress', 'It is still being built.', { operation_id: OPERATION_ID }),
   done('create_agent', 'operation_accepted', 'The generator has it.', { operation_id: 'styleguide-waiting' }),
   done('check_operation_status', 'operation_status', 'It failed.', { operation_id: 'styleguide-failed' }),

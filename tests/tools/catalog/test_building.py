@@ -377,3 +377,30 @@ def test_questions_from_outside_reach_the_person(caller: Caller, service: Servic
     service.answers = {"/api/decompose": (200, {"type": "clarifying_questions", "questions": questions})}
     found = caller.call("create_agent", description="greets people by name")
     assert (found["type"], found["questions"]) == ("clarification_needed", questions)
+
+
+# --- agents that exist already --------------------------------------------------------------------
+
+
+def test_fitting_agents_of_library_and_store_are_offered(caller: Caller, ada: User, bob: User) -> None:
+    save_greeter(ada, name="People greeter", description="Greets people by name.")
+    theirs = save_greeter(bob, name="Greets people", description="Greets people by name.")
+    store.publish(theirs, slug="greets-people")
+    made = caller.call("create_agent", description="greets people by name")
+    assert made["type"] == "agent_saved"
+    offered = {(card["source"], card["name"]) for card in made["similar_agents"]}
+    assert offered == {("library", "People greeter"), ("store", "Greets people")}
+    assert "similar_agents" in made["next_step"] and "similar_agents" not in made["message"]
+    assert "the store" in caller.channel.sources
+
+
+def test_agents_that_do_something_else_are_not_offered(caller: Caller, greeter: Agent) -> None:
+    made = caller.call("create_agent", description="counts the words of a text")
+    assert (made["type"], made["similar_agents"], caller.channel.sources) == ("agent_saved", [], ())
+
+
+@pytest.mark.parametrize("name", ["create_agent", "edit_agent", "validate_agent_graph", "fix_agent_graph"])
+def test_gated_tools_say_that_the_guide_comes_first(name: str) -> None:
+    tool = registry.current().get(name)
+    assert tool is not None
+    assert "get_agent_building_guide first" in " ".join(tool.description.split())

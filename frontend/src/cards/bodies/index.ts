@@ -45,6 +45,7 @@ const BODIES: Record<string, ComponentType<BodyProps>> = {
   need_login: NeedLogin,
   operation_accepted: OperationBody,
   operation_in_progress: OperationBody,
+  operation_pending: OperationBody,
   operation_started: OperationBody,
   operation_status: OperationBody,
   review_required: ofRuns('ReviewBody'),
@@ -59,6 +60,7 @@ const BODIES: Record<string, ComponentType<BodyProps>> = {
   workspace_file_content: FileContent,
   workspace_file_deleted: FileDeleted,
   workspace_file_list: FileList,
+  workspace_file_metadata: FileWritten,
   workspace_file_written: FileWritten,
 };
 
