@@ -1,5 +1,5 @@
 // Generated from the OpenAPI schema by `npm run api-types`; do not edit.
-// schema: a74ecec9528263d96ec1bcdc2ad960e1beb697431ccc779a55a9a5d3dfc93c8f
+// schema: 78092016748d3f5f9c7bd893a9275e05119c25f21a0e6882861d4efa5ca12b89
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
@@ -365,6 +365,11 @@ export interface components {
             validation: components["schemas"]["ValidationShape"];
             version: number;
         };
+        ForeignBlockShape: {
+            id: string;
+            name: string;
+            provider: string;
+        };
         InputShape: {
             attachments: string[];
             content: string;
@@ -433,6 +438,14 @@ export interface components {
             model: string;
             /** Format: uuid */
             turn_id: string;
+        };
+        MissingBlockShape: {
+            id: string;
+            name: string;
+            nearest?: string;
+            node_ids: string[];
+            provider?: string;
+            replaceable: boolean;
         };
         Models: {
             default: string;
@@ -539,6 +552,9 @@ export interface components {
         };
         OperationShape: {
             accepted: boolean;
+            readonly answer: {
+                [key: string]: unknown;
+            };
             readonly attempt: number;
             readonly end_reason: string | null;
             /** Format: date-time */
@@ -753,6 +769,7 @@ export interface components {
             url?: string;
         };
         ProblemShape: {
+            block?: components["schemas"]["MissingBlockShape"];
             code: string;
             message: string;
             node_id?: string;

@@ -209,7 +209,10 @@ export const RESULTS: Example[] = [
   }),
   {
     name: 'failed build',
-    part: call('create_agent', { state: 'output-error', errorText: 'The agent could not be built: it still cannot run.' }),
+    part: call('create_agent', {
+      state: 'output-error',
+      errorText: 'The agent could not be built: it still cannot run.',
+    }),
   },
   done('create_agent', 'operation_in_progress', 'It is still being built.', { operation_id: OPERATION_ID }),
   done('create_agent', 'operation_accepted', 'The generator has it.', { operation_id: 'styleguide-waiting' }),
