@@ -1,5 +1,5 @@
 // Generated from the OpenAPI schema by `npm run api-types`; do not edit.
-// schema: 78092016748d3f5f9c7bd893a9275e05119c25f21a0e6882861d4efa5ca12b89
+// schema: 6531d42e49bafc1c81fc37f507a143d70b45ab785436e772a3c9ea7f1dfde1cf
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
@@ -364,6 +364,25 @@ export interface components {
             };
             validation: components["schemas"]["ValidationShape"];
             version: number;
+        };
+        FollowUpShape: {
+            /** Format: date-time */
+            readonly created_at: string;
+            readonly cron: string;
+            /** Format: uuid */
+            readonly id: string;
+            readonly last_error: string;
+            /** Format: date-time */
+            readonly last_run_at: string | null;
+            /** Format: uuid */
+            readonly last_session_id: string | null;
+            new_session: boolean;
+            /** Format: date-time */
+            readonly next_run_at: string | null;
+            readonly prompt: string;
+            /** Format: uuid */
+            readonly session_id: string;
+            readonly timezone: string;
         };
         ForeignBlockShape: {
             id: string;

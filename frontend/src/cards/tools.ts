@@ -43,6 +43,18 @@ export const TOOLS: Record<string, ToolInfo> = {
   add_understanding: info('user', 'add_understanding'),
   search_feature_requests: info('bulb', 'search_feature_requests'),
   create_feature_request: info('bulb', 'create_feature_request'),
+  schedule_followup: info('clock', 'schedule_followup'),
+  list_followups: info('clock', 'list_followups'),
+  cancel_followup: info('clock', 'cancel_followup'),
+  update_todo_list: info('list', 'update_todo_list'),
+  web_search: info('globe', 'web_search'),
+  list_triggers: info('bolt', 'list_triggers'),
+  create_trigger: info('bolt', 'create_trigger'),
+  list_credentials: info('key', 'list_credentials'),
+  list_presets: info('agent', 'list_presets'),
+  save_preset: info('agent', 'save_preset'),
+  run_preset: info('play', 'run_preset'),
+  delete_preset: info('trash', 'delete_preset'),
 };
 
 export function iconOf(tool: string): IconName {
@@ -77,6 +89,7 @@ const SPEAKS_FOR_ITSELF = new Set([
   'operation_in_progress',
   'operation_pending',
   'operation_started',
+  'followup_scheduled',
   'sub_session_status',
   'workspace_file_content',
   'workspace_file_deleted',

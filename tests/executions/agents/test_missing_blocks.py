@@ -187,5 +187,5 @@ def test_a_folder_of_agents_is_checked_without_importing_them(tmp_path: Path) ->
 
 
 def test_a_folder_without_agents_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(CommandError, match="no .json files"):
+    with pytest.raises(CommandError, match=r"no \.json files"):
         call_command("check_agents", str(tmp_path))

@@ -56,6 +56,14 @@ export const cards = {
   'outcome.setup_requirements': 'Zuerst muss etwas eingerichtet werden',
   'outcome.suggested_goal': 'Ein Vorschlag für das Ziel',
 
+  'todos.progress': '{done} von {count} erledigt',
+  'todos.open': 'offen',
+  'todos.doing': 'in Arbeit',
+  'todos.done': 'erledigt',
+  'followUps.newSession': 'Neue Unterhaltung',
+  'followUps.over': 'Vorbei',
+  'followUps.cancel': 'Diese Nachfrage absagen',
+
   'operation.queued': 'Wartet',
   'operation.running': 'In Arbeit',
   'operation.waiting': 'Wartet auf einen externen Dienst',

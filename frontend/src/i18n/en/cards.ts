@@ -56,6 +56,14 @@ export const cards = {
   'outcome.setup_requirements': 'Some setup is needed first',
   'outcome.suggested_goal': 'A suggested goal',
 
+  'todos.progress': '{done} of {count} done',
+  'todos.open': 'open',
+  'todos.doing': 'in progress',
+  'todos.done': 'done',
+  'followUps.newSession': 'New conversation',
+  'followUps.over': 'Over',
+  'followUps.cancel': 'Cancel this follow-up',
+
   'operation.queued': 'Queued',
   'operation.running': 'In progress',
   'operation.waiting': 'Waiting for an external service',
