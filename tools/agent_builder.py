@@ -93,13 +93,14 @@ def building(request: Callable[[Any, OperationContext], BuildRequest]) -> dict[s
 
 def build_agent(order: BuildRequest, context: OperationContext) -> BuildResult:
     """Build by the external generator if one is configured; otherwise, or if it fails, by the site's model."""
-    service = configured()
-    if service is None:
-        return result_of(order, build_here(order, context), context)
     try:
+        service = configured(context.cancelled)
+        if service is None:
+            return result_of(order, build_here(order, context), context)
         context.progress(0.05, "Asking the external generator")
         built = order.external_build(service, order.request, external_job(context))
     except ExternalGeneratorFailed as error:
+        context.stop_if_cancelled()
         return result_of(with_note(order, error), build_here(order, context), context)
     if isinstance(built, Accepted):
         raise AcceptedElsewhere(
@@ -197,7 +198,15 @@ def external_job(context: OperationContext) -> ExternalJob:
 
 
 def with_note(order: BuildRequest, error: Exception) -> BuildRequest:
-    return replace(order, notes=(*order.notes, f"{error} This site's own model built it instead."))
+    return replace(
+        order, notes=(*order.notes, f"{sentence(str(error))} This site's own model built it instead.")
+    )
+
+
+def sentence(text: str) -> str:
+    """Return the text with an end, since a service's own words may have none."""
+    words = " ".join(text.split())
+    return words if words.endswith((".", "!", "?")) else f"{words}."
 
 
 # --- the result --------------------------------------------------------------------------------------

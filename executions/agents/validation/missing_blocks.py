@@ -47,7 +47,7 @@ def advice(block: MissingBlock) -> str:
     if block.replaceable:
         replacement = find_replacement(block.id)
         caveat = f" {replacement.caveat}" if replacement and replacement.caveat else ""
-        return f"{block.nearest} can take its place: choose Fix.{caveat}"
+        return f"{block.nearest} can take its place when the agent is repaired.{caveat}"
     if block.nearest:
         return (
             f"Reach {block.provider} with the block {block.nearest} and a credential for it, with the block MCP Tool "

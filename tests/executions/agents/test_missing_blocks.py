@@ -159,7 +159,7 @@ def test_an_import_that_cannot_run_says_what_is_missing_and_where_to_get_it(
         ada, agent([foreign(f"n{n}", one.id) for n, one in enumerate(known_elsewhere().values())])
     )
     told = [one for one in stored.report.errors if one.missing is not None]
-    assert told and all("Fix" in one.message or "operator" in one.message for one in told), [
+    assert told and all("repaired" in one.message or "operator" in one.message for one in told), [
         one.message for one in told
     ]
 

@@ -29,7 +29,11 @@ def test_a_follow_up_survives_the_death_of_its_worker_and_comes_once(stack: Stac
     stack.wait_ready(1)
     client = stack.client()
     session = client.new_session()
-    call = {"id": "c1", "name": "schedule_followup", "arguments": {"prompt": "Look again", "in_minutes": 0.02}}
+    call = {
+        "id": "c1",
+        "name": "schedule_followup",
+        "arguments": {"prompt": "Look again", "in_minutes": 0.02},
+    }
     turn = client.send(session, {"id": "later", "steps": [{"tool_calls": [call]}, {"text": "I will."}]})
     eventually(lambda: client.turn(turn["id"])["status"] in ("completed", "running"), what="the first turn")
     eventually(lambda: stack.processes["worker0"].poll() is not None, what="the death of the worker")

@@ -214,9 +214,7 @@ def test_a_preset_is_saved_changed_run_and_deleted(caller: Caller, greeter: Agen
 
 
 def test_inputs_that_do_not_fit_are_not_saved(caller: Caller, greeter: Agent) -> None:
-    refused = caller.call(
-        "save_preset", library_agent_id=str(greeter.pk), name="x", inputs={"nope": 1}
-    )
+    refused = caller.call("save_preset", library_agent_id=str(greeter.pk), name="x", inputs={"nope": 1})
     assert refused["type"] == "input_validation_error"
     assert not Preset.objects.exists()
 

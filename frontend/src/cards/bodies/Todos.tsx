@@ -1,12 +1,14 @@
 // The to-do list that the model keeps: in its card, and in one line above the composer.
 import { classes } from '../../components/classes';
 import { Icon } from '../../components/icons';
-import { useT } from '../../i18n';
+import { type Key, useT } from '../../i18n';
 import { field, list, text } from '../../api/looseValues';
 import type { ChatMessage } from '../../api/types';
 import type { BodyProps } from './index';
 
 type Todo = { text: string; status: string };
+
+const STATES: Record<string, Key> = { done: 'todos.done', in_progress: 'todos.doing', pending: 'todos.open' };
 
 const readTodos = (value: unknown): Todo[] =>
   list(value).map((item) => ({ text: text(field(item, 'text')), status: text(field(item, 'status')) }));
@@ -26,10 +28,7 @@ export function TodoList({ result }: BodyProps) {
             )}
           >
             {item.text}
-            <span className="sr-only">
-              {' '}
-              ({t(`todos.${item.status === 'in_progress' ? 'doing' : item.status === 'done' ? 'done' : 'open'}`)})
-            </span>
+            <span className="sr-only"> ({t(STATES[item.status] ?? 'todos.open')})</span>
           </span>
         </li>
       ))}
