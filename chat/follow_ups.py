@@ -14,12 +14,11 @@ from chat import limits, sessions, turns
 from chat.errors import TooManyTurns
 from chat.models import Session, Turn
 from chat.sessions import Owner
-from durable import crashpoints, fault_isolation, storable
+from durable import crashpoints, database, storable
 from durable import limits as durable_limits
-from durable.after_commit import after_commit
 from durable.clock import database_now
-from durable.refusals import Refusal
-from durable.transactions import in_transaction
+from durable.database import after_commit, in_transaction
+from durable.errors import Refusal
 from tools.models import FollowUp
 
 logger = logging.getLogger(__name__)
@@ -35,7 +34,7 @@ def sweep(sender: Any, queues: Collection[str], **kwargs: Any) -> None:
         return
     due = FollowUp.objects.filter(next_run_at__lte=Turn.clock.now()).order_by("next_run_at")
     ids = list(due.values_list("pk", flat=True)[: durable_limits.SWEEP_BATCH])
-    fault_isolation.run_each(ids, run_due, what="A follow-up")
+    database.run_each(ids, run_due, what="A follow-up")
 
 
 @in_transaction

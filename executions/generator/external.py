@@ -16,7 +16,7 @@ from boundary.http import OutboundRequest, OutboundResponse, Outside, fetch
 from boundary.policy import AllowList, policy_from_settings
 from boundary.urls import parse_url
 from durable import storable
-from durable.connections import outside_wait
+from durable.database import outside_wait
 from durable.stop_signal import StopSignal
 from executions import limits
 from executions.generator.decompose import read_plan, read_questions

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from accounts.models import User
 from durable.clock import database_now
-from durable.transactions import in_transaction
+from durable.database import in_transaction
 from executions.errors import BadCron
 from executions.schedules.cron import Cron, parse_cron, read_cron
 from tools import limits
