@@ -91,6 +91,8 @@ const SPEAKS_FOR_ITSELF = new Set([
   'operation_started',
   'followup_scheduled',
   'sub_session_status',
+  'todo_list',
+  'web_search',
   'workspace_file_content',
   'workspace_file_deleted',
   'workspace_file_list',

@@ -9,6 +9,7 @@ import { IconButton } from '../../components/Button';
 import { Icon } from '../../components/icons';
 import { Badge } from '../../components/Pieces';
 import { useT } from '../../i18n';
+import { useFormat } from '../../i18n/format';
 import type { BodyProps } from './index';
 
 export function FollowUp({ result }: BodyProps) {
@@ -30,10 +31,13 @@ export function FollowUpList({ result }: BodyProps) {
 /** Its state is fetched: it may have run, or have been cancelled, since it was shown to the model. */
 function Line({ followUp }: { followUp: unknown }) {
   const t = useT();
+  const format = useFormat();
   const id = text(field(followUp, 'followup_id'));
   const key = ['follow-up', id];
   const { data } = useQuery({ queryKey: key, queryFn: () => api.followUp(id), enabled: id !== '', retry: false });
   const over = data?.next_run_at === null;
+  const next = text(field(followUp, 'next_run_at'));
+  const when = text(field(followUp, 'cron')) || !next ? text(field(followUp, 'when')) : format.moment(next);
   const cancel = async () => {
     await api.cancelFollowUp(id).catch((error: unknown) => toast(errorText(error, t), 'wrong'));
     await queryClient.invalidateQueries({ queryKey: key });
@@ -44,7 +48,7 @@ function Line({ followUp }: { followUp: unknown }) {
       <div className="min-w-0 flex-1">
         <p className="break-words">{text(field(followUp, 'prompt'))}</p>
         <p className="flex flex-wrap items-center gap-2 text-[13px] text-quiet">
-          {text(field(followUp, 'when'))}
+          {when}
           {field(followUp, 'new_session') === true && <Badge>{t('followUps.newSession')}</Badge>}
           {over && <Badge>{t('followUps.over')}</Badge>}
         </p>
