@@ -24,6 +24,7 @@ def session(redis_server: object) -> Session:
 
 def due(session: Session, **fields: Any) -> FollowUp:
     values = {"prompt": "Look again", "next_run_at": timezone.now() - timedelta(seconds=5)} | fields
+    assert session.user is not None
     return FollowUp.objects.create(
         key=str(timezone.now()), user=session.user, session_id=session.pk, **values
     )
@@ -66,6 +67,7 @@ def test_a_new_conversation_each_time_has_the_permissions_of_the_old(session: Se
     row = due(session, fresh=True, permissions=allowed)
     sweep()
     row.refresh_from_db()
+    assert row.last_session_id is not None
     made = Session.objects.get(pk=row.last_session_id)
     assert (made.pk != session.pk, made.user, made.permissions["tools"]["allow"]) == (
         True,

@@ -21,7 +21,7 @@ from tools.models import FollowUp
 from tools.preconditions import login_required
 
 
-class ScheduleArgs(ToolArgs):
+class FollowUpArgs(ToolArgs):
     prompt: str = Field(
         min_length=1,
         max_length=limits.MAX_FOLLOW_UP_CHARACTERS,
@@ -35,17 +35,17 @@ class ScheduleArgs(ToolArgs):
     new_session: bool = Field(default=False, description="In a new conversation instead of this one.")
 
     @model_validator(mode="after")
-    def one_time(self) -> ScheduleArgs:
+    def one_time(self) -> FollowUpArgs:
         if sum(value is not None for value in (self.in_minutes, self.at, self.cron)) != 1:
             raise ValueError("give one of in_minutes, at and cron")
         return self
 
 
-class NoArgs(ToolArgs):
+class ListFollowUpsArgs(ToolArgs):
     """No arguments."""
 
 
-class CancelArgs(ToolArgs):
+class CancelFollowUpArgs(ToolArgs):
     followup_id: str = Field(min_length=1, max_length=64)
 
 
@@ -65,7 +65,7 @@ class FollowUpCancelled(ToolResult):
 
 
 @tool(effect=Effect.IDEMPOTENT, gates=[login_required], reads=Reads.NOTHING, holds=True)
-def schedule_followup(args: ScheduleArgs, context: ToolContext) -> FollowUpScheduled:
+def schedule_followup(args: FollowUpArgs, context: ToolContext) -> FollowUpScheduled:
     """Have yourself called again later, once or by cron, in this conversation or a new one, to do what `prompt` says.
 
     For reminders and things to look after. Use run_agent with cron to run an agent by the clock.
@@ -75,7 +75,7 @@ def schedule_followup(args: ScheduleArgs, context: ToolContext) -> FollowUpSched
 
 
 @tool(gates=[login_required], reads=Reads.NOTHING, holds=False)
-def list_followups(args: NoArgs, context: ToolContext) -> FollowUpList:
+def list_followups(args: ListFollowUpsArgs, context: ToolContext) -> FollowUpList:
     """List the follow-ups that are still to come."""
     rows = FollowUp.objects.filter(user=context.user).exclude(next_run_at=None).order_by("next_run_at")
     shown = [describe(row) for row in rows]
@@ -84,7 +84,7 @@ def list_followups(args: NoArgs, context: ToolContext) -> FollowUpList:
 
 
 @tool(effect=Effect.IDEMPOTENT, gates=[login_required], reads=Reads.NOTHING, holds=True)
-def cancel_followup(args: CancelArgs, context: ToolContext) -> FollowUpCancelled:
+def cancel_followup(args: CancelFollowUpArgs, context: ToolContext) -> FollowUpCancelled:
     """Cancel a follow-up, so that it does not happen any more."""
     found = find(args.followup_id, context.user)
     if found is None:
@@ -95,7 +95,7 @@ def cancel_followup(args: CancelArgs, context: ToolContext) -> FollowUpCancelled
     return FollowUpCancelled(message="The follow-up was cancelled.", followup_id=str(found.pk))
 
 
-def make(args: ScheduleArgs, context: ToolContext) -> FollowUp:
+def make(args: FollowUpArgs, context: ToolContext) -> FollowUp:
     user = context.user
     now = database_now()
     with as_tool_errors():
@@ -132,7 +132,7 @@ def make(args: ScheduleArgs, context: ToolContext) -> FollowUp:
     return insert()
 
 
-def due_once(args: ScheduleArgs, user: User, now: datetime) -> datetime:
+def due_once(args: FollowUpArgs, user: User, now: datetime) -> datetime:
     """Return the one time; raises ModelRetry when it is over or too far away."""
     if args.in_minutes is not None:
         return now + timedelta(minutes=args.in_minutes)

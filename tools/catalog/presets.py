@@ -26,11 +26,11 @@ from tools.setup_requirements import InputValidationError, SetupRequirements, in
 CAP_SECONDS = executions_limits.MAX_TOOL_WAIT_SECONDS + limits.TOOL_SECONDS
 
 
-class ListArgs(ToolArgs):
+class ListPresetsArgs(ToolArgs):
     library_agent_id: str | None = Field(default=None, max_length=64, description="Only of this agent.")
 
 
-class SaveArgs(ToolArgs):
+class SavePresetArgs(ToolArgs):
     preset_id: str | None = Field(default=None, max_length=64, description="To change one.")
     library_agent_id: str | None = Field(
         default=None, max_length=64, description="To make one for this agent."
@@ -41,7 +41,7 @@ class SaveArgs(ToolArgs):
     )
 
     @model_validator(mode="after")
-    def one_way(self) -> SaveArgs:
+    def one_way(self) -> SavePresetArgs:
         if bool(self.preset_id) == bool(self.library_agent_id):
             raise ValueError("give either preset_id or library_agent_id")
         if self.library_agent_id and not self.name:
@@ -49,7 +49,7 @@ class SaveArgs(ToolArgs):
         return self
 
 
-class RunArgs(ToolArgs):
+class RunPresetArgs(ToolArgs):
     preset_id: str = Field(min_length=1, max_length=64)
     inputs: dict[str, Any] = Field(
         default_factory=dict, description="Values that replace saved ones this time."
@@ -58,7 +58,7 @@ class RunArgs(ToolArgs):
     notify: bool = False
 
 
-class DeleteArgs(ToolArgs):
+class DeletePresetArgs(ToolArgs):
     preset_id: str = Field(min_length=1, max_length=64)
 
 
@@ -78,7 +78,7 @@ class PresetDeleted(ToolResult):
 
 
 @tool(gates=[login_required], reads=Reads.NOTHING, holds=False)
-def list_presets(args: ListArgs, context: ToolContext) -> PresetList:
+def list_presets(args: ListPresetsArgs, context: ToolContext) -> PresetList:
     """List the saved inputs of the user's agents."""
     rows = Preset.objects.filter(user=context.user, agent__deleted_at=None).select_related("agent")
     if args.library_agent_id:
@@ -89,7 +89,7 @@ def list_presets(args: ListArgs, context: ToolContext) -> PresetList:
 
 
 @tool(effect=Effect.IDEMPOTENT, gates=[login_required], reads=Reads.NOTHING, holds=True)
-def save_preset(args: SaveArgs, context: ToolContext) -> PresetSaved | InputValidationError:
+def save_preset(args: SavePresetArgs, context: ToolContext) -> PresetSaved | InputValidationError:
     """Save inputs for an agent under a name, or change saved ones: only the inputs that are given change."""
     agent = by_library_id(args.library_agent_id, context) if args.library_agent_id else None
     known = (
@@ -119,7 +119,7 @@ def save_preset(args: SaveArgs, context: ToolContext) -> PresetSaved | InputVali
     holds=False,
 )
 def run_preset(
-    args: RunArgs, context: ToolContext
+    args: RunPresetArgs, context: ToolContext
 ) -> SetupRequirements | InputValidationError | runs.ExecutionStarted | AgentOutput | runs.AgentDetails:
     """Run an agent with saved inputs; some can be replaced for this run."""
     preset = find(args.preset_id, context)
@@ -134,7 +134,7 @@ def run_preset(
 
 
 @tool(effect=Effect.IDEMPOTENT, gates=[login_required], reads=Reads.NOTHING, holds=True)
-def delete_preset(args: DeleteArgs, context: ToolContext) -> PresetDeleted:
+def delete_preset(args: DeletePresetArgs, context: ToolContext) -> PresetDeleted:
     """Delete saved inputs."""
     preset = find(args.preset_id, context)
     context.with_result(preset.delete)

@@ -19,11 +19,11 @@ from tools.preconditions import login_required
 PAGE = "/library/triggers"
 
 
-class NoArgs(ToolArgs):
+class ListTriggersArgs(ToolArgs):
     """No arguments."""
 
 
-class CreateArgs(ToolArgs):
+class CreateTriggerArgs(ToolArgs):
     library_agent_id: str = Field(min_length=1, max_length=64)
     name: str = Field(min_length=1, max_length=200)
     inputs: dict[str, Any] | None = Field(
@@ -45,7 +45,7 @@ class TriggerCreated(ToolResult):
 
 
 @tool(gates=[login_required], reads=Reads.NOTHING, holds=False)
-def list_triggers(args: NoArgs, context: ToolContext) -> TriggerList:
+def list_triggers(args: ListTriggersArgs, context: ToolContext) -> TriggerList:
     """List the user's triggers: web addresses that start an agent when they are called."""
     rows = Trigger.objects.filter(user=context.user).select_related("agent").order_by("-created_at")
     shown = [describe(row) for row in rows]
@@ -53,14 +53,14 @@ def list_triggers(args: NoArgs, context: ToolContext) -> TriggerList:
     return TriggerList(message=message, triggers=shown)
 
 
-def find_created(args: CreateArgs, context: ToolContext) -> TriggerCreated | None:
+def find_created(args: CreateTriggerArgs, context: ToolContext) -> TriggerCreated | None:
     """Return the result after a crash, by the id that is derived from the call."""
     row = Trigger.objects.select_related("agent").filter(pk=trigger_id(context), user=context.user_id).first()
     return created(row) if row else None
 
 
 @tool(effect=Effect.EFFECTFUL, lookup=find_created, gates=[login_required], reads=Reads.NOTHING, holds=True)
-def create_trigger(args: CreateArgs, context: ToolContext) -> TriggerCreated:
+def create_trigger(args: CreateTriggerArgs, context: ToolContext) -> TriggerCreated:
     """Make a web address that starts an agent. Its secret part is only shown to the user, on the triggers page."""
     agent = by_library_id(args.library_agent_id, context)
     with as_tool_errors():

@@ -280,8 +280,8 @@ def test_follow_up_is_shown_and_cancelled_on_its_card(page: Page) -> None:
 
 def test_failed_build_is_headed_as_failed_and_can_be_tried_again_or_simplified(page: Page) -> None:
     broken = {"name": "Broken", "nodes": [{"id": "x", "block_id": "invented"}], "links": []}
-    guide = {"tool_calls": [{"name": "get_agent_building_guide", "arguments": {}}]}
-    build = {"tool_calls": [{"name": "create_agent", "arguments": {"agent_json": broken}}]}
+    guide: dict[str, object] = {"tool_calls": [{"name": "get_agent_building_guide", "arguments": {}}]}
+    build: dict[str, object] = {"tool_calls": [{"name": "create_agent", "arguments": {"agent_json": broken}}]}
     send(page, script("broken", guide, build, {"text": "It is being built."}))
     card = page.get_by_role("region", name="The agent was not built")
     expect(card).to_contain_text("The agent cannot run yet")
