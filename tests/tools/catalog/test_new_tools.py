@@ -12,8 +12,8 @@ import pytest
 from django.utils import timezone
 from pytest_django import Settings
 
-from accounts.encryption import seal
 from accounts.models import LedgerEntry, User
+from durable.encryption import seal
 from executions.models import Agent, Execution, Preset, StoredCredential, Trigger
 from tests.tools.catalog.conftest import Caller, save_greeter
 from tests.tools.conftest import Bench
