@@ -44,14 +44,14 @@ class BlockRegistry:
         try:
             return self._by_id[block_id.lower()]
         except KeyError:
-            raise UnknownBlock(f"There is no block {block_id!r}. Look one up with find_block.") from None
+            raise UnknownBlock(f"There is no block {block_id!r} here.") from None
 
     def get_by_name(self, name: str) -> Block:
         """Return the block with that name; raise UnknownBlock."""
         try:
             return self._by_name[_plain(name)]
         except KeyError:
-            raise UnknownBlock(f"There is no block named {name!r}. Look one up with find_block.") from None
+            raise UnknownBlock(f"There is no block named {name!r} here.") from None
 
     def origin(self, block: Block) -> str:
         """Return the module that defines a block."""

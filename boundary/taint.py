@@ -15,9 +15,7 @@ MAX_SOURCE_CHARACTERS = 100
 SHOWN_SOURCES = 3
 UNFIT = re.compile(r"[^\w .:/@()\[\]-]+")  # sources are shown to people and models: no markup, no line breaks
 URL_CHARACTERS = r"[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]"
-DENIED = (
-    "This site does not allow that after outside content was read. Tell the user and continue without it."
-)
+DENIED = "This site does not allow that after outside content was read."
 
 Sources = tuple[str, ...]
 

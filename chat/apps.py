@@ -10,7 +10,12 @@ class ChatConfig(AppConfig):
 
     def ready(self) -> None:
         from accounts.preferences import model_preference
-        from chat import continuations, model_choice, turns  # models are not loaded before this point
+        from chat import (  # models are not loaded before this point
+            continuations,
+            follow_ups,
+            model_choice,
+            turns,
+        )
         from chat.lifecycle import TurnLifecycle
         from chat.models import Turn
         from chat.sub_sessions import callbacks, port, runner
@@ -21,6 +26,7 @@ class ChatConfig(AppConfig):
         register_lifecycle(Turn, TurnLifecycle())
         continuations.connect()
         swept.connect(turns.stop_interrupted, dispatch_uid="chat.stop_interrupted")
+        swept.connect(follow_ups.sweep, dispatch_uid="chat.follow_ups")
         callbacks.connect()
         model_preference.fill(model_choice.check_pick)
         sub_sessions.install(port.ChatSubSessions())

@@ -43,3 +43,4 @@ MAX_WEBHOOK_TEXT_CHARACTERS = 10_000
 # --- requests --------------------------------------------------------------------------------------
 PAGE_SIZE = 30
 MAX_PAGE_SIZE = 100
+FOLLOW_UP_RETRY_SECONDS = 60.0  # when the user has too many turns in flight

@@ -30,6 +30,7 @@ from durable.event_log import START, Position
 from executions.models import Review
 from tools.approvals import review_id_in
 from tools.models import Operation, ToolCall, calls_of
+from tools.operations.start import shown_later
 
 FREE_READS = 3
 
@@ -179,7 +180,9 @@ def ui_part(
         return shown
     if call.error:
         return shown | {"state": "output-error", "errorText": call.error}
-    return shown | {"state": "output-available", "output": call.result} | approval(call.result, decisions)
+    return (
+        shown | {"state": "output-available", "output": shown_later(call)} | approval(call.result, decisions)
+    )
 
 
 def approval(result: Any, decisions: Mapping[str, ReviewOutcome]) -> dict[str, Any]:

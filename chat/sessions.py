@@ -21,7 +21,7 @@ from durable import event_log, plain_sql
 from durable.database import in_transaction
 from durable.models import EventPage
 from tools import limits as tools_limits
-from tools.models import Operation, ToolCall
+from tools.models import FollowUp, Operation, TodoList, ToolCall
 from tools.operations.cancellation import stop_all as stop_operations
 from tools.permissions import Permissions
 from webhooks.deliveries import forget_delivered
@@ -165,6 +165,8 @@ def _delete_rows(session: Session, turn_ids: Sequence[uuid.UUID], waiting: callb
     EventPage.objects.filter(job_id__in=turn_ids).delete()
     Operation.objects.filter(session_id=session.pk).delete()
     ToolCall.objects.filter(session_id=session.pk).delete()
+    TodoList.objects.filter(pk=session.pk).delete()
+    FollowUp.objects.filter(session_id=session.pk, fresh=False).delete()
     forget_delivered(session.user_id, session.pk)
     notifications.session_changed(session, deleted=True)
     Session.objects.filter(pk=session.pk).delete()

@@ -3,7 +3,7 @@
 from django.urls import path
 
 from chat.ai_sdk import views
-from chat.api import config, export, models, operations, sessions, turns
+from chat.api import config, export, follow_ups, models, operations, sessions, turns
 
 urlpatterns = [
     path("config", config.Config.as_view(), name="config"),
@@ -24,6 +24,8 @@ urlpatterns = [
         turns.CancelToolCall.as_view(),
         name="turn-tool-cancel",
     ),
+    path("follow-ups", follow_ups.FollowUps.as_view(), name="follow-ups"),
+    path("follow-ups/<uuid:pk>", follow_ups.OneFollowUp.as_view(), name="follow-up"),
     path("operations/<uuid:operation_id>", operations.OneOperation.as_view(), name="operation"),
     path(
         "operations/<uuid:operation_id>/cancel", operations.CancelOperation.as_view(), name="operation-cancel"

@@ -240,6 +240,12 @@ class Environment:
     agent_generator_url: str = variable(
         "AGENT_GENERATOR_URL", "", "Address of an external agent generator; the built-in one when unset."
     )
+    agent_generator_api: str = variable(
+        "AGENT_GENERATOR_API",
+        "auto",
+        "Whose addresses the external generator has: those of this project or of AutoGPT; auto asks /health.",
+        choices=("auto", "ratchet", "autogpt"),
+    )
     agent_generator_timeout: float = variable(
         "AGENT_GENERATOR_TIMEOUT_SECONDS", 1800.0, "Time limit of one request to the external generator."
     )

@@ -296,6 +296,7 @@ COPILOT_FALLBACK_MODEL = ENV.fallback_model
 COPILOT_PRICES_FILE = ENV.prices_file
 INTERNAL_API_KEY = ENV.internal_api_key
 AGENT_GENERATOR_URL = ENV.agent_generator_url
+AGENT_GENERATOR_API = ENV.agent_generator_api
 AGENT_GENERATOR_TIMEOUT_SECONDS = ENV.agent_generator_timeout
 COPILOT_OAUTH_PROVIDERS = ENV.oauth_providers
 COPILOT_MIN_SCHEDULE_SECONDS = ENV.min_schedule_seconds

@@ -31,6 +31,8 @@ MAX_SHOWN_PROBLEMS = 30
 MAX_GOAL_CHARACTERS = 8_000
 MAX_GOAL_STEPS = 30
 MAX_QUESTIONS = 10
+GENERATOR_POLL_SECONDS = 5.0  # between two looks at a job of an external generator
+GENERATOR_HEALTH_SECONDS = 5.0
 MAX_GENERATOR_BYTES = 8 * 1024 * 1024
 
 # --- executions ------------------------------------------------------------------------------------

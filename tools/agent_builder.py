@@ -8,7 +8,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from django.conf import settings
@@ -36,6 +36,7 @@ from executions.generator.model import ConfiguredModel
 from executions.generator.requests import AgentRequest, BetterGoal, Built, ClarifyingQuestions, Result, Steps
 from executions.graph import Graph, graph_to_json
 from executions.models import Agent, AgentVersion
+from tools.agent_lookup import SimilarAgents
 from tools.base import Effect, OutsideAnswer, ToolArgs
 from tools.builder_results import (
     AgentPreview,
@@ -69,6 +70,7 @@ class BuildRequest:
     agent: Agent | None = None  # the agent that gets a new version
     source: str = Agent.Source.GENERATED
     notes: tuple[str, ...] = ()
+    similar: SimilarAgents = field(default_factory=SimilarAgents)
 
 
 def building(request: Callable[[Any, OperationContext], BuildRequest]) -> dict[str, Any]:
@@ -91,13 +93,14 @@ def building(request: Callable[[Any, OperationContext], BuildRequest]) -> dict[s
 
 def build_agent(order: BuildRequest, context: OperationContext) -> BuildResult:
     """Build by the external generator if one is configured; otherwise, or if it fails, by the site's model."""
-    service = configured()
-    if service is None:
-        return result_of(order, build_here(order, context), context)
     try:
+        service = configured(context.cancelled)
+        if service is None:
+            return result_of(order, build_here(order, context), context)
         context.progress(0.05, "Asking the external generator")
         built = order.external_build(service, order.request, external_job(context))
     except ExternalGeneratorFailed as error:
+        context.stop_if_cancelled()
         return result_of(with_note(order, error), build_here(order, context), context)
     if isinstance(built, Accepted):
         raise AcceptedElsewhere(
@@ -195,7 +198,15 @@ def external_job(context: OperationContext) -> ExternalJob:
 
 
 def with_note(order: BuildRequest, error: Exception) -> BuildRequest:
-    return replace(order, notes=(*order.notes, f"{error} This site's own model built it instead."))
+    return replace(
+        order, notes=(*order.notes, f"{sentence(str(error))} This site's own model built it instead.")
+    )
+
+
+def sentence(text: str) -> str:
+    """Return the text with an end, since a service's own words may have none."""
+    words = " ".join(text.split())
+    return words if words.endswith((".", "!", "?")) else f"{words}."
 
 
 # --- the result --------------------------------------------------------------------------------------
@@ -208,12 +219,12 @@ def result_of(order: BuildRequest, result: Result, context: OperationContext) ->
     if isinstance(result, BetterGoal):
         return suggest(result, order.request.goal)
     if not order.save:
-        return preview(result, order.notes)
+        return preview(result, order.notes, similar=order.similar.cards())
     context.stop_if_cancelled()
     context.progress(0.95, "Saving the agent")
     version = save_once(order, result, context)
     crashpoints.reached("agent_saved")
-    return saved(version, fixes=result.fixes, notes=order.notes)
+    return saved(version, fixes=result.fixes, notes=order.notes, similar=order.similar.cards())
 
 
 def save_once(order: BuildRequest, built: Built, context: OperationContext) -> AgentVersion:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from executions import limits as executions_limits
 from executions.agents import library, store
 from executions.agents.errors import AgentMissing, ListingMissing
+from executions.agents.search import Match
 from executions.generator.requests import ReusableAgent
 from executions.models import Agent, AgentVersion, StoreListing
+from executions.outside_content import OTHERS_AGENT
 from tools import limits
+from tools.cards import AgentCard, agent_card, listing_card
 from tools.context import ToolContext
 from tools.errors import ModelRetry, NoResults, ToolError, as_tool_errors
 
@@ -25,8 +30,16 @@ def by_library_id(agent_id: str, context: ToolContext) -> Agent:
         ) from None
 
 
+def by_library_id_or_removed(agent_id: str, context: ToolContext) -> Agent:
+    """Return the user's agent, also one that they removed from the library: its runs remain."""
+    try:
+        return library.get_removed_agent(context.user, agent_id)
+    except AgentMissing:
+        return by_library_id(agent_id, context)
+
+
 def listing_of(slug: str) -> StoreListing:
-    username, slash, name = slug.strip().partition("/")
+    username, slash, name = slug.partition("/")
     if not slash or not username or not name:
         raise ModelRetry(
             f"{slug!r} is not the name of a store agent.", next_step="Write username/slug, as in find_agent."
@@ -60,6 +73,40 @@ def by_name(words: str, context: ToolContext) -> Agent:
             f"No agent in the library matches {words!r}.", ["List the agents with find_library_agent."]
         )
     return found[0].item
+
+
+# --- agents like a new one ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimilarAgents:
+    """Agents that may do already what a new one is asked to do."""
+
+    library: tuple[Agent, ...] = ()
+    store: tuple[StoreListing, ...] = ()
+
+    def cards(self) -> list[AgentCard]:
+        versions = library.newest_versions(list(self.library))
+        own = [agent_card(agent, versions[agent.pk]) for agent in self.library if agent.pk in versions]
+        return [*own, *(listing_card(listing, None) for listing in self.store)]
+
+
+def find_similar(goal: str, context: ToolContext) -> SimilarAgents:
+    """Return the agents of the library and the store that fit a goal well, best first."""
+    words = goal[: executions_limits.MAX_QUERY_CHARACTERS]
+    most = limits.SIMILAR_AGENTS
+    own = [match.item for match in library.search_library(context.user, words, most=most) if fits(match)]
+    offered = [match.item for match in store.search_store(words, most=most) if fits(match)]
+    others = tuple(listing for listing in offered if store.find_copy(context.user, listing) is None)
+    if any(agent.listing_id for agent in own):
+        context.read_outside(OTHERS_AGENT)
+    if others:
+        context.read_outside("the store")
+    return SimilarAgents(library=tuple(own), store=others)
+
+
+def fits(match: Match[Any]) -> bool:
+    return match.score >= limits.SIMILAR_AGENT_SCORE
 
 
 # --- parts of a new agent -------------------------------------------------------------------------

@@ -34,7 +34,11 @@ def check_tainted_call(call: RunningCall) -> None:
     if not sources or policy is taint.TaintPolicy.ALLOW or not call.tool.holds(call.args, call.context):
         return
     if policy is taint.TaintPolicy.DENY or call.context.user_id is None:
-        raise ToolError(f"{taint.explain(sources)} {taint.DENIED}", code="outside_content")
+        raise ToolError(
+            f"{taint.explain(sources)} {taint.DENIED}",
+            code="outside_content",
+            next_step="Tell the user and continue without it.",
+        )
     question = ReviewQuestion(
         name=call.tool.name, data=call.arguments, editable=False, outside_sources=sources
     )

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias, get_type_hints
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from durable import storable
 from executions import limits as executions_limits
@@ -70,9 +70,12 @@ class Reads(enum.StrEnum):
 
 
 class ToolArgs(BaseModel):
-    """Base of every tool's argument model."""
+    """Base of every tool's argument model. Strings lose the blanks around them; a Verbatim one keeps them."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, str_strip_whitespace=True)
+
+
+Verbatim: TypeAlias = Annotated[str, StringConstraints(strip_whitespace=False)]  # its blanks mean something
 
 
 class ToolResult(BaseModel):

@@ -10,9 +10,10 @@ from executions.generator.requests import BetterGoal, Built, ClarifyingQuestions
 from executions.graph import graph_to_json
 from executions.models import AgentVersion
 from tools.base import ToolResult
-from tools.cards import agent_link, brief, brief_inputs
+from tools.cards import AgentCard, agent_link, brief, brief_inputs
 
 MAX_SHOWN_FIXES = 20
+MENTION_SIMILAR = " Mention similar_agents, which may do the same already."
 
 
 class AgentSaved(ToolResult):
@@ -29,6 +30,7 @@ class AgentSaved(ToolResult):
     agent_page_link: str
     fixes: list[str]
     notes: list[str]
+    similar_agents: list[AgentCard]
 
 
 class AgentPreview(ToolResult):
@@ -40,6 +42,7 @@ class AgentPreview(ToolResult):
     link_count: int
     fixes: list[str]
     notes: list[str]
+    similar_agents: list[AgentCard]
 
 
 class ClarificationNeeded(ToolResult):
@@ -56,14 +59,18 @@ class SuggestedGoal(ToolResult):
 
 
 def saved(
-    version: AgentVersion, *, fixes: Sequence[AppliedFix] = (), notes: Sequence[str] = ()
+    version: AgentVersion,
+    *,
+    fixes: Sequence[AppliedFix] = (),
+    notes: Sequence[str] = (),
+    similar: Sequence[AgentCard] = (),
 ) -> AgentSaved:
     agent, link = version.agent, agent_link(version.agent_id)
     known = f" as version {version.version}" if version.version > 1 else ""
     said = "".join(f" {note}" for note in notes)
     return AgentSaved(
         message=f"The agent {agent.name!r} was saved in the library{known}.{said}",
-        next_step="Run it with run_agent.",
+        next_step=f"Run it with run_agent.{MENTION_SIMILAR if similar else ''}",
         agent_id=str(agent.pk),
         library_agent_id=str(agent.pk),
         agent_name=agent.name,
@@ -76,14 +83,15 @@ def saved(
         agent_page_link=link,
         fixes=[fix.message for fix in fixes[:MAX_SHOWN_FIXES]],
         notes=list(notes),
+        similar_agents=list(similar),
     )
 
 
-def preview(built: Built, notes: Sequence[str]) -> AgentPreview:
+def preview(built: Built, notes: Sequence[str], *, similar: Sequence[AgentCard] = ()) -> AgentPreview:
     graph = built.graph
     return AgentPreview(
         message=f"This is a preview of the agent {graph.name!r}. It has not been saved.",
-        next_step="To save it, call again with save=true or with this JSON.",
+        next_step=f"To save it, call again with save=true or with this JSON.{MENTION_SIMILAR if similar else ''}",
         agent_name=graph.name,
         description=graph.description,
         agent_json=graph_to_json(graph),
@@ -91,6 +99,7 @@ def preview(built: Built, notes: Sequence[str]) -> AgentPreview:
         link_count=len(graph.links),
         fixes=[fix.message for fix in built.fixes[:MAX_SHOWN_FIXES]],
         notes=list(notes),
+        similar_agents=list(similar),
     )
 
 

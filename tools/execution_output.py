@@ -14,6 +14,7 @@ from tools.cards import Card, agent_link
 from tools.context import ToolContext, WatchedExecution
 
 MAX_NODES = 50
+REMOVED = "The agent is no longer in the library."
 
 
 class ExecutionCard(Card):
@@ -47,19 +48,21 @@ class AgentOutput(ToolResult):
     type: Literal["agent_output"] = "agent_output"
     agent_name: str
     library_agent_id: str
-    library_agent_link: str
+    library_agent_link: str | None = None
     execution: ExecutionCard
     available_executions: list[ListedExecution] | None = None
     total_executions: int = 1
 
 
 def output_of(execution: Execution, *, message: str = "", details: bool = False) -> AgentOutput:
+    gone = execution.agent.deleted_at is not None
+    said = message or describe_status(execution)
     return AgentOutput(
-        message=message or describe_status(execution),
+        message=f"{said} {REMOVED}" if gone else said,
         next_step=next_step(execution),
         agent_name=execution.agent.name,
         library_agent_id=str(execution.agent_id),
-        library_agent_link=agent_link(execution.agent_id),
+        library_agent_link=None if gone else agent_link(execution.agent_id),
         execution=card_of(execution, details=details),
     )
 
@@ -76,7 +79,7 @@ def card_of(execution: Execution, *, details: bool = False) -> ExecutionCard:
         started_at=iso(execution.started_at),
         ended_at=iso(execution.ended_at),
         cost=str(execution.cost),
-        link=f"{agent_link(execution.agent_id)}/executions/{execution.pk}",
+        link=f"/library/runs/{execution.pk}",
         reviews=open_reviews(execution) if execution.public_status == PublicStatus.REVIEW else None,
         nodes=[node_line(node, execution.secrets) for node in nodes_of(execution)] if details else None,
     )

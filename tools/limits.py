@@ -41,6 +41,14 @@ MAX_BASH_SECONDS = 120.0
 
 # --- agents in chat --------------------------------------------------------------------------------
 FOUND_IN_CHAT = 8  # agents or blocks of one answer
+MAX_FOLLOW_UP_CHARACTERS = 4_000
+MAX_FOLLOW_UP_MINUTES = 366 * 24 * 60
+MAX_FOLLOW_UPS_PER_USER = 50  # still to come
+MAX_TODOS = 50
+MAX_TODO_CHARACTERS = 300
+MAX_PRESETS_LISTED = 100
+SIMILAR_AGENTS = 3  # of the library, and of the store, that create_agent offers
+SIMILAR_AGENT_SCORE = 65.0  # of 100; from here on an agent fits a goal
 MAX_BUILDING_PARTS = 20
 LISTED_EXECUTIONS = 5
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from django.conf import settings
+
 from tools.base import Tool
 from tools.context import ToolContext
 from tools.errors import ModelRetry, NeedLogin, NotPermitted
@@ -16,6 +18,11 @@ def check(tool: Tool, context: ToolContext) -> None:
         raise NotPermitted(f"This session is not permitted to use {tool.name}.")
     for gate in tool.gates:
         gate(context)
+
+
+def search_configured() -> bool:
+    """Return whether the operator has configured a web search."""
+    return bool(settings.SEARCH_URL or settings.SEARCH_CORPUS)
 
 
 def login_required(context: ToolContext) -> None:

@@ -33,6 +33,9 @@ class OperationShape(serializers.ModelSerializer[Operation]):
     error = serializers.SerializerMethodField()
     end_reason = serializers.SerializerMethodField()
     result = serializers.JSONField(allow_null=True)
+    answer = serializers.SerializerMethodField(
+        help_text="The result of the call in the conversation: operation_pending while it runs."
+    )
     accepted = serializers.BooleanField(
         source="external", help_text="An outside service has accepted the work and will report its result."
     )
@@ -51,6 +54,7 @@ class OperationShape(serializers.ModelSerializer[Operation]):
             "progress",
             "message",
             "result",
+            "answer",
             "error",
             "attempt",
             "queued_at",
@@ -58,6 +62,9 @@ class OperationShape(serializers.ModelSerializer[Operation]):
             "ended_at",
         ]
         read_only_fields = fields
+
+    def get_answer(self, operation: Operation) -> dict[str, Any]:
+        return operation.answer()
 
     def get_error(self, operation: Operation) -> str | None:
         return operation.error or None

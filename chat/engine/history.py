@@ -21,7 +21,7 @@ from chat.models import Message, Session, Turn
 from chat.turn_options import TurnOptions
 from llm import carry
 from llm.carry import VOLATILE
-from tools.models import ToolCall, Understanding
+from tools.models import TodoList, ToolCall, Understanding
 from tools.preconditions import GUIDE
 from workspace.images import ShownImage, choose_images
 from workspace.references import resolve
@@ -77,6 +77,8 @@ def messages_for(turn: Turn, origin: str = "") -> list[ModelMessage]:
         opening.append({"role": "system", "content": guide})
     if session.summary:
         opening.append({"role": "user", "content": summary_of(session)})
+        if todos := TodoList.of(session.pk):
+            opening.append({"role": "user", "content": as_data("Your to-do list", "update_todo_list", todos)})
     facts = known_facts(session)
     return opening + messages + ([{"role": "user", "content": facts, VOLATILE: True}] if facts else [])
 

@@ -37,6 +37,7 @@ TAGS = {
     "keys": "API keys.",
     "me": "Your profile.",
     "models": "The language models that you may pick.",
+    "follow-ups": "What the copilot will do later.",
     "operations": "Long-running tool calls.",
     "reviews": "Questions that wait for your decision.",
     "schedules": "Agents that run by the clock.",

@@ -35,6 +35,18 @@ def get_agent(user: User, agent_id: uuid.UUID | str) -> Agent:
     return agent
 
 
+def get_removed_agent(user: User, agent_id: uuid.UUID | str) -> Agent:
+    """Return an agent that the user removed from the library; its executions remain. Raises AgentMissing."""
+    try:
+        key = uuid.UUID(str(agent_id))
+    except ValueError:
+        raise AgentMissing from None
+    agent = Agent.objects.filter(user=user, pk=key).exclude(deleted_at=None).first()
+    if agent is None:
+        raise AgentMissing
+    return agent
+
+
 def search_library(user: User, query: str, *, most: int = limits.SEARCH_RESULTS) -> list[Match[Agent]]:
     """Return the user's agents that match a query, best first; an id finds its agent. Raises QueryTooLong."""
     ranked = rank(query, agents_of(user)[: limits.MAX_SEARCHED_ROWS], texts_of, most=most)

@@ -14,6 +14,19 @@ from executions.models import Agent, AgentVersion, StoreListing
 # --- what goes out --------------------------------------------------------------------------------
 
 
+class MissingBlockShape(serializers.Serializer[Any]):
+    """A block that is not installed here."""
+
+    id = serializers.CharField()
+    name = serializers.CharField(help_text="Its name for people, with the service it needs.")
+    provider = serializers.CharField(required=False)
+    nearest = serializers.CharField(required=False, help_text="The block here that comes nearest.")
+    node_ids = serializers.ListField(child=serializers.CharField(), help_text="The nodes that use it.")
+    replaceable = serializers.BooleanField(
+        help_text="Whether fixing the agent puts the nearest block in its place."
+    )
+
+
 class ProblemShape(serializers.Serializer[Any]):
     """One problem, or one repair."""
 
@@ -22,6 +35,7 @@ class ProblemShape(serializers.Serializer[Any]):
     node_id = serializers.CharField(required=False)
     pin = serializers.CharField(required=False)
     sub_agent = serializers.CharField(required=False, help_text="Name of the sub-agent that contains it.")
+    block = MissingBlockShape(required=False, help_text="The block that is missing.")
 
 
 class ValidationShape(serializers.Serializer[Any]):

@@ -18,6 +18,7 @@ from accounts.api.long_poll import LongPollView, PendingResponse, Watch
 from accounts.api.throttling import WriteRate
 from blocks.base import Block
 from blocks.errors import UnknownBlock
+from blocks.foreign_blocks import known_elsewhere
 from blocks.registry import get_registry
 from executions import limits
 from executions.models import BlockRun
@@ -84,6 +85,28 @@ class Blocks(APIView):
         found = [block for block in get_registry() if fits(block, words)]
         shown = [shape(block) for block in sorted(found, key=lambda block: block.name.lower())]
         return Response({"results": shown, "next": None})
+
+
+class ForeignBlockShape(serializers.Serializer[Any]):
+    """A block of AutoGPT that is not installed here."""
+
+    id = serializers.CharField()
+    name = serializers.CharField()
+    provider = serializers.CharField()
+
+
+class BlocksElsewhere(APIView):
+    """Blocks that imported agents may use and that are not installed."""
+
+    @extend_schema(
+        summary="List blocks that are known but not installed", responses=ForeignBlockShape(many=True)
+    )
+    def get(self, request: Request) -> Response:
+        """Return their names, so that a graph can show them."""
+        shown = [
+            {"id": one.id, "name": one.name, "provider": one.provider} for one in known_elsewhere().values()
+        ]
+        return Response(shown)
 
 
 class ExecuteBlock(LongPollView):

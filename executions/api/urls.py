@@ -37,6 +37,7 @@ urlpatterns = [
     path("executions/<uuid:pk>/nodes", executions.Nodes.as_view(), name="execution-nodes"),
     path("executions/<uuid:pk>/cancel", executions.CancelExecution.as_view(), name="execution-cancel"),
     path("blocks", blocks.Blocks.as_view(), name="blocks"),
+    path("blocks/elsewhere", blocks.BlocksElsewhere.as_view(), name="blocks-elsewhere"),
     path("blocks/<uuid:pk>/execute", blocks.ExecuteBlock.as_view(), name="block-execute"),
     path("reviews", reviews.Reviews.as_view(), name="reviews"),
     path("reviews/<uuid:pk>", reviews.OneReview.as_view(), name="review"),

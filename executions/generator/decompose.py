@@ -43,7 +43,8 @@ def read_plan(answer: Mapping[str, Any]) -> Plan:
             goal=goal.strip()[: limits.MAX_GOAL_CHARACTERS], reason=str(reason)[:1000], kind=GOAL_KINDS[kind]
         )
     steps = answer.get("steps", answer.get("instructions"))
-    return Steps(steps=texts(steps, most=limits.MAX_GOAL_STEPS, longest=500))
+    whole = tuple(steps[: limits.MAX_GOAL_STEPS]) if isinstance(steps, list) else ()
+    return Steps(steps=texts(steps, most=limits.MAX_GOAL_STEPS, longest=500), whole=whole)
 
 
 def read_questions(answer: Mapping[str, Any]) -> ClarifyingQuestions | None:

@@ -53,7 +53,7 @@ def tolerate(text: str) -> str:
 
 
 def texts(value: Any, *, most: int, longest: int) -> tuple[str, ...]:
-    """Return the texts of a list, each cut to a length; of objects their description."""
+    """Return the texts of a list, each cut to a length; of objects their description, else all of their texts."""
     rows = value if isinstance(value, list) else []
     found = [words_of(row) for row in rows]
     return tuple(str(text).strip()[:longest] for text in found if text)[:most]
@@ -62,4 +62,8 @@ def texts(value: Any, *, most: int, longest: int) -> tuple[str, ...]:
 def words_of(row: Any) -> Any:
     if not isinstance(row, Mapping):
         return row
-    return row.get("description") or row.get("step") or row.get("action")
+    if isinstance(told := row.get("description") or row.get("step"), str) and told:
+        return told
+    return ", ".join(
+        f"{name}: {value}" for name, value in row.items() if isinstance(value, str | int | float)
+    )

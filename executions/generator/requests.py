@@ -74,9 +74,10 @@ class BetterGoal:
 
 @dataclass(frozen=True, kw_only=True)
 class Steps:
-    """The goal as a list of steps."""
+    """The goal as a list of steps: in words, and whole as an external generator gave them."""
 
     steps: tuple[str, ...]
+    whole: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,6 +4,7 @@ from executions.models.agent import Agent, AgentVersion, StoreListing
 from executions.models.block_run import BlockRun
 from executions.models.credential import StoredCredential
 from executions.models.execution import Execution, NodeExecution
+from executions.models.preset import Preset
 from executions.models.review import Review
 from executions.models.schedule import Schedule
 from executions.models.stored_value import StoredValue
@@ -15,6 +16,7 @@ __all__ = [
     "BlockRun",
     "Execution",
     "NodeExecution",
+    "Preset",
     "Review",
     "Schedule",
     "StoreListing",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+import logging
 import threading
 import time
 import uuid
@@ -36,10 +37,11 @@ from executions.errors import BadInputs, BlockDenied, NotAlone
 from executions.graph import Node
 from executions.run_block.scope import SingleScope
 
+log = logging.getLogger(__name__)
 NAMESPACE = uuid.UUID("5f9c3f0e-6f0b-4a57-9c58-1f2f6d1f7a11")
 TOO_LONG = (
     f"The block was stopped after {limits.MAX_BLOCK_WAIT_SECONDS:.0f} seconds, the limit for a single block. "
-    "Put it into an agent and run that (run_agent), or give the task to a sub-session (run_sub_session)."
+    "Put it into an agent and run that."
 )
 STOPPED = "The block was stopped."
 BEGUN, OUTCOME = "single_begun", "single_outcome"
@@ -60,6 +62,7 @@ class SingleRun:
     ] = ()  # outside content read before: effects that leave the site then need approval
     known_addresses: bool = False  # the URLs it may fetch come verbatim from a person or a page
     seconds: float = limits.MAX_BLOCK_WAIT_SECONDS
+    tool: str = ""  # the chat tool that runs it; empty: the API
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +96,7 @@ def run_single_block(
     run.in_doubt = not memory.begin()
     try:
         with acting_for(f"user:{user.pk}"):
-            finish(run, wanted.seconds, cancel)
+            finish(run, wanted, cancel)
     finally:
         cost = charge_used(user, run)
     result = settle(run, cost, memory)
@@ -130,16 +133,21 @@ def make_run(user: User, block: Block, wanted: SingleRun, dependencies: EngineDe
 # --- at work ------------------------------------------------------------------------------------
 
 
-def finish(run: NodeRun, seconds: float, cancel: StopSignal | None) -> None:
+def finish(run: NodeRun, wanted: SingleRun, cancel: StopSignal | None) -> None:
     """Run it on a separate thread, which is abandoned if it does not stop when its time is over."""
+    seconds = min(wanted.seconds, limits.MAX_BLOCK_WAIT_SECONDS)
     remove = cancel.add_callback(run.stop.set) if cancel is not None else (lambda: None)
     run.begin()
     work = contextvars.copy_context().run
     threading.Thread(target=work, args=(on_thread, run), name=f"block {run.node.name}", daemon=True).start()
     release()
     try:
-        if not run.scope.inbox.wait(min(seconds, limits.MAX_BLOCK_WAIT_SECONDS)):
+        if not run.scope.inbox.wait(seconds):
             run.error = TOO_LONG
+            log.warning(
+                "A block was stopped at its time limit",
+                extra={"tool": wanted.tool, "block": run.node.block.name, "cap_seconds": seconds},
+            )
             run.stop.set(StopReason.TIMED_OUT)
             run.scope.inbox.wait(limits.NODE_STOP_SECONDS)
         elif run.outcome is None:  # woken by a cancel

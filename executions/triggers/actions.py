@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -16,6 +17,7 @@ from accounts.tokens import hash_token, new_token
 from blocks.ports import JSON
 from durable.database import in_transaction
 from durable.encryption import seal
+from durable.ids import new_id
 from executions import limits
 from executions.errors import BadTrigger, TooManyTriggers
 from executions.inputs import fit_inputs
@@ -39,6 +41,7 @@ class NewTrigger:
     secret: str = field(default="", repr=False)
     inputs: Mapping[str, JSON] = field(default_factory=dict)
     enabled: bool = True
+    id: uuid.UUID | None = None  # the same id again is refused by the database
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +65,7 @@ def create(user: User, new: NewTrigger) -> TriggerSecrets:
         if Trigger.objects.filter(user=user).count() >= limits.MAX_TRIGGERS_PER_USER:
             raise TooManyTriggers
         return Trigger.objects.create(
+            id=new.id or new_id(),
             user=user,
             agent=new.agent,
             version=new.version,

@@ -11,7 +11,7 @@ from llm.offline.conversation import OfflineToolResult
 
 MAX_EXCERPT_CHARACTERS = 600
 FAILED_TYPES = {"error", "input_validation_error", "need_login", "no_results"}
-NAME_FIELDS = ("name", "title", "filename", "path", "question", "description", "id")
+NAME_FIELDS = ("name", "prompt", "title", "filename", "path", "question", "description", "id")
 SHOWN_FIELDS = {
     "outputs": "Outputs",
     "output": "Output",
@@ -24,6 +24,10 @@ SHOWN_FIELDS = {
     "blocks": "Blocks",
     "files": "Files",
     "schedules": "Schedules",
+    "followups": "Follow-ups",
+    "triggers": "Triggers",
+    "stored": "Credentials",
+    "presets": "Presets",
     "questions": "Questions",
     "steps": "Steps",
     "results": "Results",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from llm.offline.build_followup import TAKES_A_WHILE, before_this_turn
@@ -180,6 +180,28 @@ def find_blocks(turn: FlowContext) -> Flow:
 
 def list_schedules(turn: FlowContext) -> Flow:
     (result,) = yield turn.call("list_schedules", {})
+    return describe(result)
+
+
+def listing(tool: str) -> Callable[[FlowContext], Flow]:
+    """Return a flow that calls a tool without arguments and shows what it lists."""
+
+    def show_list(turn: FlowContext) -> Flow:
+        (result,) = yield turn.call(tool, {})
+        return describe(result)
+
+    return show_list
+
+
+def follow_up(turn: FlowContext) -> Flow:
+    minutes = int(turn.group("count")) * {"minute": 1, "hour": 60, "day": 1440}[turn.group("unit").lower()]
+    prompt = f"Remind the person: {turn.group('prompt')}"
+    (result,) = yield turn.call("schedule_followup", {"prompt": prompt, "in_minutes": minutes})
+    return describe(result)
+
+
+def search_web(turn: FlowContext) -> Flow:
+    (result,) = yield turn.call("web_search", {"query": turn.group("query")})
     return describe(result)
 
 

@@ -216,6 +216,18 @@ FLOWS: list[tuple[Pattern[str], Callable[[FlowContext], Flow]]] = [
     ),
     (_rule(rf"{FIND}.{{0,30}}\b{AGENT}s?\b{ABOUT}"), flows.find_agents),
     (_rule(r"\b(?:list|show|which)\b.{0,20}\bschedules?\b"), flows.list_schedules),
+    (
+        _rule(
+            r"\bremind me in (?P<count>\d{1,4}) (?P<unit>minute|hour|day)s?\b"
+            r"(?: (?:to|that|about))?[: ]*(?P<prompt>.+)$"
+        ),
+        flows.follow_up,
+    ),
+    (_rule(r"\b(?:list|show|which|what)\b.{0,20}\bfollow-?ups?\b"), flows.listing("list_followups")),
+    (_rule(r"\b(?:list|show|which|what)\b.{0,20}\btriggers?\b"), flows.listing("list_triggers")),
+    (_rule(r"\b(?:list|show|which|what)\b.{0,20}\bcredentials?\b"), flows.listing("list_credentials")),
+    (_rule(r"\b(?:list|show|which|what)\b.{0,20}\bpresets?\b"), flows.listing("list_presets")),
+    (_rule(r"\bsearch (?:the )?(?:web|internet)(?: for)?[: ]*(?P<query>.+)$"), flows.search_web),
     (_rule(r"(?P<url>https?://\S+)"), flows.fetch_page),
     (_rule(r"\b(?:list|show|which|what)\b.{0,20}\bfiles\b"), flows.list_files),
     (_rule(r"\b(?:keep|save|store|put|write)\b.{0,60}(?:\bfile\b|\bnote\b|\.\w{1,5}\b)"), flows.keep_file),

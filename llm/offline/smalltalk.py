@@ -25,6 +25,7 @@ ABILITIES = {  # required tool -> examples
     "run_block": "**Blocks**: “find a block for text”, “run the Calculator block with a=2, b=3”",
     "web_fetch": "**The web**: “fetch https://example.com”",
     "write_workspace_file": "**Files**: “keep a note in note.txt: buy milk”, “read note.txt back”, “list my files”",
+    "schedule_followup": "**Later**: “remind me in 10 minutes to call Bob”, “show my follow-ups”",
     "run_sub_session": "**Long work**: “start a sub-session to research leases”, “count to 300 in the background”, "
     "“is it done?”, “stop the sub-session”",
     "add_understanding": "**About you**: “remember that I sell shoes in Porto”",

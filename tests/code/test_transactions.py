@@ -22,6 +22,7 @@ ALLOWED = {
     "durable/lease.py": 2,  # Transaction.run is retried by retry_database; save_open locks the job's row alone
     "durable/stream_consumer.py": 1,  # replay: one row, and an entry that must not be sent twice
     "accounts/ledger.py": 2,  # within the caller's transaction: no savepoint of their own
+    "chat/follow_ups.py": 1,  # a savepoint within run_due
     "chat/replay.py": 1,  # one row, to read
     "chat/models.py": 1,  # reserve_seqs: one row, within the caller's transaction
     "chat/engine/run.py": 1,  # a savepoint within a commit, which is retried

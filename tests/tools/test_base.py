@@ -7,11 +7,11 @@ import math
 from typing import Any, Literal
 
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 
 from tests.tools.conftest import Bench, Done, NoArgs
 from tools import limits, registry, schema
-from tools.base import Effect, Tool, ToolArgs, ToolResult, WaitSeconds, tool
+from tools.base import Effect, Tool, ToolArgs, ToolResult, Verbatim, WaitSeconds, tool
 from tools.context import ToolContext
 from tools.errors import BadTool, DuplicateTool, SchemasTooLarge
 from tools.permissions import Permissions
@@ -45,6 +45,19 @@ def everything(args: Args, context: ToolContext) -> Done:
     With care.
     """
     return Done()
+
+
+class Stripped(ToolArgs):
+    name: str = Field(min_length=1)
+    ids: list[str] = Field(default_factory=list)
+    text: Verbatim = ""
+
+
+def test_strings_lose_the_blanks_around_them_unless_they_are_verbatim() -> None:
+    args = Stripped.model_validate({"name": " a b\n", "ids": ["\tx "], "text": "  kept\n"})
+    assert (args.name, args.ids, args.text) == ("a b", ["x"], "  kept\n")
+    with pytest.raises(ValidationError):
+        Stripped.model_validate({"name": "   "})
 
 
 def test_the_schema_is_compact_and_complete() -> None:

@@ -195,8 +195,9 @@ def test_bytes_are_written_as_base64_and_not_read_as_text(bench: Bench) -> None:
         "workspace_file_written",
     )
     bench.step = 1
-    refused = bench.run_one("read_workspace_file", path="a.png").output
-    assert refused["type"] == "error" and output["file"]["reference"] in refused["next_step"]
+    shown = good(bench.run_one("read_workspace_file", path="a.png"), "workspace_file_metadata")
+    assert (shown["file"]["media_type"], shown["file"]["size"]) == (output["file"]["media_type"], len(data))
+    assert output["file"]["reference"] in shown["next_step"] and "content" not in shown
 
 
 def test_a_name_that_is_taken_is_not_overwritten_unasked(bench: Bench) -> None:

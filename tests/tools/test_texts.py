@@ -15,7 +15,22 @@ from tools.context import ToolContext
 from tools.errors import ToolError, ToolOutcome
 
 TOOLS = Path(errors.__file__).parent
-FOR_THE_MODEL = ("`", "call again", "tell the user", "ask the user", "end your answer", "try again with")
+SPEAK_TO_MODELS = {  # modules whose texts only a model reads
+    "blocks/support/orchestration.py",
+    "executions/generator/block_index.py",
+    "executions/generator/guide.py",
+    "executions/generator/prompts.py",
+    "workspace/preview.py",
+}
+FOR_THE_MODEL = (
+    "`",
+    "mend it and",
+    "call again",
+    "tell the user",
+    "ask the user",
+    "end your answer",
+    "try again with",
+)
 
 
 def outcomes(kind: type[ToolOutcome] = ToolOutcome) -> Iterator[type[ToolOutcome]]:
@@ -50,6 +65,33 @@ def instructions_in(text: str) -> list[str]:
 @pytest.mark.parametrize("path", sorted(TOOLS.rglob("*.py")), ids=lambda path: str(path.relative_to(TOOLS)))
 def test_no_message_that_people_read_instructs_the_model(path: Path) -> None:
     found = {text: words for text in messages_in(path.read_text()) if (words := instructions_in(text))}
+    assert not found
+
+
+def spoken_in(source: str) -> Iterator[str]:
+    """Yield every text of a module but its docstrings, names of fields and single words."""
+    tree = ast.parse(source)
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    docstrings = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, documented) and node.body and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+            yield from [node.value] if " " in node.value else []
+
+
+@pytest.mark.parametrize("package", ["accounts", "blocks", "boundary", "executions", "webhooks", "workspace"])
+def test_nothing_below_the_tools_speaks_to_the_model_in_words_that_people_read(package: str) -> None:
+    root = TOOLS.parent
+    found = {
+        f"{path.relative_to(root)}: {text}": words
+        for path in (root / package).rglob("*.py")
+        if str(path.relative_to(root)) not in SPEAK_TO_MODELS
+        for text in spoken_in(path.read_text())
+        if (words := [each for each in instructions_in(text) if each != "`"])
+    }
     assert not found
 
 

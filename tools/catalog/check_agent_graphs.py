@@ -38,26 +38,45 @@ class FixResult(ToolResult):
 
 @tool(gates=[login_required, guide_read], reads=Reads.NOTHING, holds=False)
 def validate_agent_graph(args: Args, context: ToolContext) -> ValidationResult:
-    """Check an agent's JSON without saving it: all problems, each with its node, its pin and what to do."""
+    """Check an agent's JSON without saving it: all problems, each with its node, its pin and what to do.
+
+    Call get_agent_building_guide first.
+    """
     report = validate_graph(context.user, read_agent(args.agent_json), scope_for(context))
     shown = report.as_json()
-    return ValidationResult(message=verdict(report), **shown, error_count=len(report.errors))
+    return ValidationResult(
+        message=verdict(report), next_step=advice(report), **shown, error_count=len(report.errors)
+    )
 
 
 @tool(gates=[login_required, guide_read], reads=Reads.NOTHING, holds=False)
 def fix_agent_graph(args: Args, context: ToolContext) -> FixResult:
-    """Repair what can be repaired in an agent's JSON without guessing, and report what was done and what is left."""
+    """Repair what can be repaired in an agent's JSON without guessing, and report what was done and what is left.
+
+    A block that is not installed is replaced where a general one does the same. Call get_agent_building_guide first.
+    """
     scope = scope_for(context)
     fixed, fixes = fix_graph(read_agent(args.agent_json), scope)
     report = validate_graph(context.user, fixed, scope)
     done = f"{len(fixes)} repair{'' if len(fixes) == 1 else 's'} made" if fixes else "Nothing to repair"
     return FixResult(
         message=f"{done}. {verdict(report)}",
+        next_step=advice(report),
         agent_json=graph_to_json(fixed),
         fixes=[fix.message for fix in fixes],
         valid=report.valid,
         errors=[problem.as_json() for problem in report.errors],
     )
+
+
+def advice(report: ValidationReport) -> str:
+    """Tell the model what to do about blocks that are not installed; empty when there are none."""
+    missing = [problem.missing for problem in report.errors if problem.missing is not None]
+    if not missing:
+        return ""
+    if any(block.replaceable for block in missing):
+        return "fix_agent_graph replaces the missing blocks that are marked replaceable. Find others with find_block."
+    return "Find blocks for the missing ones with find_block, and use their ids as block_id."
 
 
 def verdict(report: ValidationReport) -> str:

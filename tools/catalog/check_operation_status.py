@@ -50,7 +50,7 @@ def check_operation_status(args: Args, context: ToolContext) -> OperationStatus:
         tool_name=found.tool_name,
         status=status,
         progress=found.progress,
-        result=found.result,
+        result=found.result if found.is_terminal else found.answer(),
         error=found.error or None,
     )
 

@@ -18,7 +18,7 @@ from tools.agent_builder import (
     decompose_and_generate,
     read_agent,
 )
-from tools.agent_lookup import find_parts
+from tools.agent_lookup import SimilarAgents, find_parts, find_similar
 from tools.base import Reads, ToolArgs, tool
 from tools.operations.context import OperationContext
 from tools.preconditions import guide_read, login_required
@@ -45,27 +45,31 @@ class Args(ToolArgs):
 
     @model_validator(mode="after")
     def one_way(self) -> Args:
-        if bool((self.description or "").strip()) == bool(self.agent_json):
+        if bool(self.description) == bool(self.agent_json):
             raise ValueError("give either description or agent_json")
         return self
 
 
 def build_request(args: Args, context: OperationContext) -> BuildRequest:
-    found = find_parts(args.library_agent_ids or (), context)
+    similar = find_similar(args.description, context) if args.description else SimilarAgents()
+    ids = args.library_agent_ids
+    found = find_parts([str(agent.pk) for agent in similar.library] if ids is None else ids, context)
     return BuildRequest(
-        request=AgentRequest(
-            goal=(args.description or "").strip(), context=args.context or "", parts=found.parts
-        ),
+        request=AgentRequest(goal=args.description or "", context=args.context or "", parts=found.parts),
         save=args.save,
         external_build=decompose_and_generate,
         source=Agent.Source.CREATED if args.agent_json else Agent.Source.GENERATED,
         notes=found.notes,
+        similar=similar,
     )
 
 
 @tool(**building(build_request), gates=[login_required, guide_read], reads=Reads.PERHAPS)
 def create_agent(args: Args, context: OperationContext) -> BuildResult:
-    """Build a new agent from a description, or save one given as JSON. The result may be questions to the user."""
+    """Build a new agent from a description, or save one given as JSON. The result may be questions to the user.
+
+    Call get_agent_building_guide first, and search with find_library_agent and find_agent: one may exist already.
+    """
     if args.agent_json:
         return build_from_json(build_request(args, context), read_agent(args.agent_json), context)
     return build_agent(build_request(args, context), context)

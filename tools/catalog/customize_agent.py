@@ -35,7 +35,7 @@ class Args(ToolArgs):
 
     @model_validator(mode="after")
     def one_start(self) -> Args:
-        if bool((self.store_slug or "").strip()) == bool(self.agent_json):
+        if bool(self.store_slug) == bool(self.agent_json):
             raise ValueError("give either store_slug or agent_json")
         return self
 

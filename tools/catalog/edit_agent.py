@@ -44,7 +44,7 @@ class Args(ToolArgs):
 
     @model_validator(mode="after")
     def one_way(self) -> Args:
-        if bool((self.changes or "").strip()) == bool(self.agent_json):
+        if bool(self.changes) == bool(self.agent_json):
             raise ValueError("give either changes or agent_json")
         return self
 
@@ -57,7 +57,7 @@ def build_request(args: Args, context: OperationContext) -> BuildRequest:
     base = replace(parse_graph(version.graph), name=agent.name, description=agent.description)
     return BuildRequest(
         request=AgentRequest(
-            goal=(args.changes or "Changed as JSON.").strip(),
+            goal=args.changes or "Changed as JSON.",
             context=args.context or "",
             parts=found.parts,
             base=base,
@@ -71,7 +71,10 @@ def build_request(args: Args, context: OperationContext) -> BuildRequest:
 
 @tool(**building(build_request), gates=[login_required, guide_read], reads=Reads.PERHAPS)
 def edit_agent(args: Args, context: OperationContext) -> BuildResult:
-    """Save a new version of a library agent, from a description of the changes or from its whole JSON."""
+    """Save a new version of a library agent, from a description of the changes or from its whole JSON.
+
+    Call get_agent_building_guide first.
+    """
     order = build_request(args, context)
     if args.agent_json:
         assert order.request.base is not None

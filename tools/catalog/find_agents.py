@@ -90,10 +90,10 @@ def find(args: LibraryArgs, context: ToolContext) -> list[Agent]:
             raise NoResults(
                 f"There is no agent {args.agent_id!r} in the library.", ["Search by words instead."]
             ) from None
-    if not (args.query or "").strip():
+    if not args.query:
         return list(library.agents_of(context.user)[: limits.FOUND_IN_CHAT])
     with as_tool_errors():
-        found = library.search_library(context.user, args.query or "", most=limits.FOUND_IN_CHAT)
+        found = library.search_library(context.user, args.query, most=limits.FOUND_IN_CHAT)
     return [match.item for match in found]
 
 

@@ -16,7 +16,7 @@ from executions import limits as executions_limits
 from executions.agents.search import find_blocks
 from executions.errors import BadInputs
 from executions.models import Review
-from executions.run_block.run import SingleResult, SingleRun, run_single_block
+from executions.run_block.run import TOO_LONG, SingleResult, SingleRun, run_single_block
 from tools import approvals, arguments, limits, preconditions, registry
 from tools.approvals import find_review
 from tools.base import Effect, Reads, Tool, ToolArgs, ToolResult, tool
@@ -38,6 +38,9 @@ from tools.setup_requirements import (
 from workspace.nested_values import strings_in
 
 CAP_SECONDS = executions_limits.MAX_TOOL_WAIT_SECONDS + limits.TOOL_SECONDS
+TAKES_LONGER = (
+    "Put the block into an agent and start that with run_agent, or hand the task over with run_sub_session."
+)
 
 
 class RunBlockArgs(ToolArgs):
@@ -194,6 +197,7 @@ def run(block: Block, inputs: dict[str, Any], key: str, context: ToolContext) ->
         key=key,
         permissions=context.permissions.as_json(),
         session_id=context.session_id,
+        tool=run_block.name,
         outside_sources=context.outside_sources,
         known_addresses=not context.outside_sources or are_known(inputs, context),
     )
@@ -217,6 +221,7 @@ def output_of(block: Block, result: SingleResult) -> BlockOutput:
         raise ToolError(
             f"{block.name}: {result.error}",
             code="block_failed",
+            next_step=TAKES_LONGER if result.error == TOO_LONG else "",
             outputs=result.outputs,
             cost=str(result.cost),
         )

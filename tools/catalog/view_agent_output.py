@@ -13,11 +13,11 @@ from executions.models import Agent, Execution
 from executions.outside_content import sources_of
 from executions.wait import has_news
 from tools import limits
-from tools.agent_lookup import by_library_id, by_name, by_store_slug
+from tools.agent_lookup import by_library_id_or_removed, by_name, by_store_slug
 from tools.base import Reads, ToolArgs, WaitSeconds, tool
 from tools.context import ToolContext
 from tools.errors import ModelRetry, NoResults, ToolError
-from tools.execution_output import AgentOutput, describe_status, follow_execution, list_executions, output_of
+from tools.execution_output import REMOVED, AgentOutput, follow_execution, list_executions, output_of
 from tools.preconditions import login_required
 from tools.time_ranges import TimeRange, read_span
 from tools.time_ranges.time_range import LATEST
@@ -76,11 +76,11 @@ def view_agent_output(args: Args, context: ToolContext) -> AgentOutput:
 def which_agent(args: Args, context: ToolContext) -> Agent | None:
     """Return the agent by id, by its name in the store, or by words; None when the call names none."""
     if args.library_agent_id:
-        return by_library_id(args.library_agent_id, context)
+        return by_library_id_or_removed(args.library_agent_id, context)
     if args.store_slug:
         return by_store_slug(args.store_slug, context)
-    if (args.agent_name or "").strip():
-        return by_name(args.agent_name or "", context)
+    if args.agent_name:
+        return by_name(args.agent_name, context)
     return None
 
 
@@ -110,15 +110,17 @@ def none_found(agent: Agent, span: TimeRange, args: Args) -> NoResults:
     hints = ["Use another run_time, or leave it out for the latest."] if not span.is_latest else []
     if not args.wait_if_running:
         hints.append("Set wait_if_running above 0 to include runs that failed or have not completed.")
-    hints.append("Run it with run_agent.")
-    return NoResults(f"The agent {agent.name!r} has no {kind}run{when}.", hints)
+    gone = f" {REMOVED}" if agent.deleted_at else ""
+    if not gone:
+        hints.append("Run it with run_agent.")
+    return NoResults(f"The agent {agent.name!r} has no {kind}run{when}.{gone}", hints)
 
 
 def answer(newest: Execution, matches: list[Execution], total: int, *, details: bool) -> AgentOutput:
     found = output_of(newest, details=details)
     if total == 1:
         return found
-    message = f"{total} runs match; the newest is shown in full, {len(matches)} are listed. {describe_status(newest)}"
+    message = f"{total} runs match; the newest is shown in full, {len(matches)} are listed. {found.message}"
     return found.model_copy(
         update={
             "message": message,

@@ -10,7 +10,7 @@ from typing import Literal, Self
 from pydantic import BaseModel, Field, model_validator
 
 from tools import limits
-from tools.base import Effect, Reads, ToolArgs, ToolResult, tool
+from tools.base import Effect, Reads, ToolArgs, ToolResult, Verbatim, tool
 from tools.context import ToolContext
 from tools.errors import ModelRetry, NoResults, ToolError
 from tools.preconditions import login_required
@@ -105,9 +105,15 @@ class FileContent(ToolResult):
     next_offset: int | None
 
 
+class FileMetadata(ToolResult):
+    type: Literal["workspace_file_metadata"] = "workspace_file_metadata"
+    file: FileInfo
+    created_at: str
+
+
 @tool(gates=[login_required], reads=Reads.PERHAPS, holds=False)
-def read_workspace_file(args: ReadArgs, context: ToolContext) -> FileContent:
-    """Read a text file of the user, page by page: continue at next_offset."""
+def read_workspace_file(args: ReadArgs, context: ToolContext) -> FileContent | FileMetadata:
+    """Read a text file of the user, page by page: continue at next_offset. Of other files you get the metadata."""
     file = args.find(context)
     context.read_outside(*file.outside_sources)
     try:
@@ -116,8 +122,11 @@ def read_workspace_file(args: ReadArgs, context: ToolContext) -> FileContent:
         raise ToolError(error.message) from None
     text, used = decode_page(data, at_end=args.offset + len(data) >= file.size)
     if text is None:
-        raise ToolError(
-            f"{file.path} is not text but {file.media_type}.", next_step=f"Refer to it as {file.reference}."
+        return FileMetadata(
+            message=f"{file.path} is not text but {file.media_type}, {file.size:,} bytes.",
+            next_step=f"Refer to it as {file.reference}.",
+            file=FileInfo.of(file),
+            created_at=file.created_at.isoformat(),
         )
     end = args.offset + used
     return FileContent(
@@ -148,7 +157,7 @@ def decode_page(data: bytes, *, at_end: bool) -> tuple[str | None, int]:
 
 class WriteArgs(ToolArgs):
     filename: str = Field(min_length=1, max_length=1000, description="May contain folders: reports/may.csv")
-    content: str | None = Field(default=None, max_length=limits.MAX_WRITTEN_FILE_CHARACTERS)
+    content: Verbatim | None = Field(default=None, max_length=limits.MAX_WRITTEN_FILE_CHARACTERS)
     content_base64: str | None = Field(
         default=None,
         max_length=limits.MAX_WRITTEN_FILE_CHARACTERS,

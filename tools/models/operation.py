@@ -82,13 +82,22 @@ class Operation(Job):
         return taint.merge(self.outside_sources, outside)
 
     def answer(self) -> dict[str, Any]:
-        """Return the tool result that replaces the pending one."""
+        """Return the call's tool result: pending while the operation runs, then what replaces that."""
         about = {"session_id": str(self.session_id), "operation_id": str(self.pk)}
         if self.status == self.COMPLETED:
             result = self.result if isinstance(self.result, dict) else {"result": self.result}
             return (
                 {"type": "operation_completed", "message": f"{self.tool_name} has finished."} | result | about
             )
+        if not self.is_terminal:
+            state = {
+                "type": "operation_pending",
+                "status": "accepted" if self.external else "pending",
+                "message": self.message or f"{self.tool_name} is still running in the background.",
+                "task_id": str(self.task_id),
+                "tool_name": self.tool_name,
+            }
+            return state | about
         failure: dict[str, Any] = {
             "type": "error",
             "error": self.end_reason or "failed",

@@ -14,6 +14,7 @@ from typing import Any, TypeVar, assert_never
 
 from django.db import InterfaceError, OperationalError
 
+from boundary import taint
 from durable import crashpoints
 from durable.errors import DurableError, HandOver, LeaseLost
 from durable.lease import Lease
@@ -172,6 +173,7 @@ class OperationAttempt:
             "completed_by": self.operation.completed_by or "worker",
             "message": message,
             "outside_answer": None,  # no longer needed, and may contain anything
+            "outside_sources": list(taint.merge(self.operation.outside_sources, outcome.sources)),
         }
         if outcome.state == ToolCall.State.SUCCEEDED:
             status, reason, error = Operation.COMPLETED, "done", ""

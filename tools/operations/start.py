@@ -14,9 +14,11 @@ from durable.publisher import poke
 from tools import limits
 from tools.base import Tool
 from tools.context import ToolContext
-from tools.models import Operation
+from tools.models import Operation, ToolCall
 from tools.operations.lifecycle import notify_changed
 
+STARTED_TYPE = "operation_started"  # to the model, when it starts
+PENDING_TYPE = "operation_pending"  # to those who look while it runs
 PENDING = "pending"
 ACCEPTED = "accepted"  # an outside service has the work
 STARTED = "Tell the user so and end your answer; you are called again with the result."
@@ -74,7 +76,7 @@ def start(tool: Tool, arguments: dict[str, Any], context: ToolContext) -> Operat
 
     return OperationStart(
         answer=about(
-            operation, "operation_started", f"{tool.name} was started and runs in the background.", STARTED
+            operation, STARTED_TYPE, f"{tool.name} was started and runs in the background.", STARTED
         ),
         save=lambda: operation.save(force_insert=True),
         after_commit=announce,
@@ -115,6 +117,23 @@ def hand_to_client(tool: Tool, arguments: dict[str, Any], context: ToolContext) 
 def client_operation_id(key: str) -> uuid.UUID:
     """Return the id of the operation for a client's tool call, known from the call's key before it is written."""
     return uuid.uuid5(CLIENT_CALLS, key)
+
+
+def shown_later(call: ToolCall) -> Any:
+    """Return the call's result for those who read the conversation later: an operation that runs is pending.
+
+    The model hears `operation_started` in the turn that started it. The row has that result until the operation
+    ends, which replaces it.
+    """
+    result = call.result
+    if (
+        not isinstance(result, dict)
+        or result.get("type") != STARTED_TYPE
+        or result.get("tool_name") != call.name
+    ):
+        return result
+    message = f"{call.name} is still running in the background."
+    return result | {"type": PENDING_TYPE, "message": message, "next_step": IN_PROGRESS}
 
 
 def fingerprint_of(arguments: dict[str, Any]) -> str:

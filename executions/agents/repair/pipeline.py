@@ -10,6 +10,7 @@ from executions.agents.repair.fixes import AppliedFix, Fixed, Repair
 from executions.agents.repair.ids import fix_block_ids, fix_link_ids, fix_node_ids
 from executions.agents.repair.layout import lay_out
 from executions.agents.repair.links import mark_static, remove_dangling, remove_doubles
+from executions.agents.repair.missing_blocks import replace_missing
 from executions.agents.repair.pins import fix_link_pins, fix_value_names
 from executions.agents.repair.values import fill_values, remove_strays
 from executions.agents.validation.scope import Scope
@@ -18,6 +19,7 @@ from executions.graph import Graph
 REPAIRS: tuple[Repair, ...] = (
     fix_node_ids,
     fix_block_ids,
+    replace_missing,
     remove_dangling,
     fix_link_pins,
     remove_strays,

@@ -10,6 +10,7 @@ from blocks.base import Block, BlockType
 from blocks.pins import SEPARATOR
 from blocks.schema import JSON
 from executions import limits
+from executions.agents.validation.missing_blocks import missing_block
 from executions.agents.validation.problems import Code, Problem
 from executions.agents.validation.scope import Checked
 from executions.graph import Node
@@ -38,18 +39,10 @@ def check_blocks(checked: Checked) -> Iterator[Problem]:
     registry, may_use = checked.scope.registry, checked.scope.may_use
     for node in checked.graph.nodes:
         if node.block_id not in registry:
-            yield Problem(code=Code.UNKNOWN_BLOCK, message=unknown_block(node), node_id=node.id)
+            yield missing_block(node)
         elif not may_use(block := registry.get(node.block_id)):
             message = f"The block {block.name!r} is not allowed in this session. Use another block."
             yield Problem(code=Code.BLOCK_DENIED, message=message, node_id=node.id)
-
-
-def unknown_block(node: Node) -> str:
-    if not node.block_id:
-        return "The node has no block_id. Find a block with find_block and use its id."
-    name = node.metadata.get("customized_name") or node.extra.get("block_name")
-    what = f"{name[:80]!r} ({node.block_id[:100]})" if isinstance(name, str) else repr(node.block_id[:100])
-    return f"The block {what} is not available here. Replace it with another block, or install it."
 
 
 def check_whole(checked: Checked) -> Iterator[Problem]:

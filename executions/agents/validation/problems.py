@@ -62,7 +62,8 @@ MEANINGS: dict[Code, Meaning] = {
         text="Two nodes, or two links, share an id.", fixed="gives the later one another"
     ),
     Code.UNKNOWN_BLOCK: Meaning(
-        text="The node uses a block that is not installed here.", fixed="replaces a block's name with its id"
+        text="The node uses a block that is not installed here; `block` names it and all nodes that use it.",
+        fixed="replaces a block's name with its id, and the block with a general one that does the same",
     ),
     Code.BLOCK_DENIED: Meaning(text="The permissions of this session do not allow the block."),
     Code.MISSING_INPUT: Meaning(
@@ -128,6 +129,23 @@ MEANINGS: dict[Code, Meaning] = {
 
 
 @dataclass(frozen=True, kw_only=True)
+class MissingBlock:
+    """A block that is not installed, and the nodes that use it."""
+
+    id: str
+    name: str
+    provider: str = ""
+    node_ids: tuple[str, ...] = ()
+    nearest: str = ""  # name of the block here that comes nearest
+    replaceable: bool = False  # fix_graph puts that block in its place
+
+    def as_json(self) -> dict[str, Any]:
+        shown = {"id": self.id, "name": self.name, "provider": self.provider, "nearest": self.nearest}
+        given = {name: value for name, value in shown.items() if value}
+        return {**given, "node_ids": list(self.node_ids), "replaceable": self.replaceable}
+
+
+@dataclass(frozen=True, kw_only=True)
 class Problem:
     """One problem: its place, and a sentence that says what to do."""
 
@@ -136,6 +154,7 @@ class Problem:
     node_id: str = ""
     pin: str = ""
     sub_agent: str = ""  # name of the sub-agent that contains it
+    missing: MissingBlock | None = None
 
     @property
     def is_error(self) -> bool:
@@ -144,7 +163,8 @@ class Problem:
     def as_json(self) -> dict[str, Any]:
         shown = {"code": str(self.code), "message": self.message, "node_id": self.node_id}
         shown |= {"pin": self.pin, "sub_agent": self.sub_agent}
-        return {name: value for name, value in shown.items() if value}
+        block = {"block": self.missing.as_json()} if self.missing else {}
+        return {name: value for name, value in shown.items() if value} | block
 
 
 @dataclass(frozen=True, kw_only=True)

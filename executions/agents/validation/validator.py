@@ -8,6 +8,7 @@ from dataclasses import replace
 from executions.agents.sub_agents import Signature, flatten, signature_of
 from executions.agents.validation.cycles import check_starting
 from executions.agents.validation.links import check_links
+from executions.agents.validation.missing_blocks import once_each
 from executions.agents.validation.nodes import (
     check_blocks,
     check_ids,
@@ -38,7 +39,7 @@ CHECKS = (
 
 def validate(graph: Graph, scope: Scope | None = None) -> ValidationReport:
     """Report the problems of a graph and its sub-graphs, in time linear in their size."""
-    return make_report(list(find_problems(graph, scope or Scope())))
+    return make_report(once_each(list(find_problems(graph, scope or Scope()))))
 
 
 def find_problems(graph: Graph, scope: Scope) -> Iterator[Problem]:

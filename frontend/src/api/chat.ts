@@ -47,6 +47,8 @@ export const api = {
   answer: (turn: string) => call<ChatMessage>('GET', `/api/turns/${turn}/message`),
 
   operation: (id: string) => call<Operation>('GET', `/api/operations/${id}`),
+  followUp: (id: string) => call<Schemas['FollowUpShape']>('GET', `/api/follow-ups/${id}`),
+  cancelFollowUp: (id: string) => call<null>('DELETE', `/api/follow-ups/${id}`),
   cancelOperation: (id: string) => call<Schemas['Cancelled']>('POST', `/api/operations/${id}/cancel`, {}),
 
   file: (id: string) => call<WorkspaceFile>('GET', `/api/files/${id}`),

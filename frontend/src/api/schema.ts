@@ -1,5 +1,5 @@
 // Generated from the OpenAPI schema by `npm run api-types`; do not edit.
-// schema: a047534fd511007c231c36b8086aa49e2e72191cffb6f84c2350199b7d694d1c
+// schema: 6531d42e49bafc1c81fc37f507a143d70b45ab785436e772a3c9ea7f1dfde1cf
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
@@ -365,6 +365,30 @@ export interface components {
             validation: components["schemas"]["ValidationShape"];
             version: number;
         };
+        FollowUpShape: {
+            /** Format: date-time */
+            readonly created_at: string;
+            readonly cron: string;
+            /** Format: uuid */
+            readonly id: string;
+            readonly last_error: string;
+            /** Format: date-time */
+            readonly last_run_at: string | null;
+            /** Format: uuid */
+            readonly last_session_id: string | null;
+            new_session: boolean;
+            /** Format: date-time */
+            readonly next_run_at: string | null;
+            readonly prompt: string;
+            /** Format: uuid */
+            readonly session_id: string;
+            readonly timezone: string;
+        };
+        ForeignBlockShape: {
+            id: string;
+            name: string;
+            provider: string;
+        };
         InputShape: {
             attachments: string[];
             content: string;
@@ -376,22 +400,14 @@ export interface components {
         /** @enum {string} */
         JobStatusEnum: "queued" | "running" | "waiting" | "completed" | "failed" | "cancelled";
         Key: {
-            allowed_models?: string[] | null;
-            allowed_tools?: string[] | null;
             /** Format: date-time */
             readonly created_at: string;
-            /** Format: decimal */
-            day_limit?: string | null;
             /** Format: uuid */
             readonly id: string;
             /** Format: date-time */
             readonly last_used_at: string | null;
-            /** Format: decimal */
-            month_limit?: string | null;
             name: string;
             readonly prefix: string;
-            /** Format: int64 */
-            requests_per_minute?: number | null;
         };
         ListingShape: {
             readonly additions: number;
@@ -442,6 +458,14 @@ export interface components {
             /** Format: uuid */
             turn_id: string;
         };
+        MissingBlockShape: {
+            id: string;
+            name: string;
+            nearest?: string;
+            node_ids: string[];
+            provider?: string;
+            replaceable: boolean;
+        };
         Models: {
             default: string;
             models: components["schemas"]["OfferedModel"][];
@@ -465,23 +489,15 @@ export interface components {
         /** @enum {string} */
         NewFormKindEnum: "api_key" | "user_password" | "host_scoped";
         NewKey: {
-            allowed_models?: string[] | null;
-            allowed_tools?: string[] | null;
             /** Format: date-time */
             readonly created_at: string;
-            /** Format: decimal */
-            day_limit?: string | null;
             /** Format: uuid */
             readonly id: string;
             readonly key: string;
             /** Format: date-time */
             readonly last_used_at: string | null;
-            /** Format: decimal */
-            month_limit?: string | null;
             name: string;
             readonly prefix: string;
-            /** Format: int64 */
-            requests_per_minute?: number | null;
         };
         NewSession: {
             model?: string | null;
@@ -555,6 +571,9 @@ export interface components {
         };
         OperationShape: {
             accepted: boolean;
+            readonly answer: {
+                [key: string]: unknown;
+            };
             readonly attempt: number;
             readonly end_reason: string | null;
             /** Format: date-time */
@@ -674,24 +693,6 @@ export interface components {
             title?: string;
             username?: string;
         };
-        PatchedKey: {
-            allowed_models?: string[] | null;
-            allowed_tools?: string[] | null;
-            /** Format: date-time */
-            readonly created_at?: string;
-            /** Format: decimal */
-            day_limit?: string | null;
-            /** Format: uuid */
-            readonly id?: string;
-            /** Format: date-time */
-            readonly last_used_at?: string | null;
-            /** Format: decimal */
-            month_limit?: string | null;
-            name?: string;
-            readonly prefix?: string;
-            /** Format: int64 */
-            requests_per_minute?: number | null;
-        };
         PatchedMe: {
             readonly admin_url?: string;
             /** Format: date-time */
@@ -787,6 +788,7 @@ export interface components {
             url?: string;
         };
         ProblemShape: {
+            block?: components["schemas"]["MissingBlockShape"];
             code: string;
             message: string;
             node_id?: string;

@@ -1,5 +1,6 @@
 import type { DynamicToolUIPart, ToolUIPart } from 'ai';
 import { memo, Suspense, useState } from 'react';
+import { useCannedReplies } from '../chat/cannedReplies';
 import { useConversationActions } from '../chat/conversationActions';
 import { Boundary } from '../components/Boundary';
 import { Button, IconButton, Spinner } from '../components/Button';
@@ -10,7 +11,7 @@ import { Progress } from '../components/Progress';
 import { useT } from '../i18n';
 import { bodyOf } from './bodies';
 import { readCall, outputOf } from './call';
-import { iconOf, labelOf, outcomeOf } from './tools';
+import { failedBuildOf, iconOf, labelOf, outcomeOf } from './tools';
 
 type Props = { part: ToolUIPart | DynamicToolUIPart; turn: string; message: string; live: boolean; open: boolean };
 
@@ -24,7 +25,8 @@ export const ToolCard = memo(function ToolCard({ part, turn, message, live, open
   const failed = call.state === 'failed';
   const Body = call.result ? bodyOf(call.result.type) : null;
   const outcome = call.result && outcomeOf(call.tool, call.result, t);
-  const label = outcome?.label ?? labelOf(call.tool, call.state === 'done', t);
+  const failedBuild = failed ? failedBuildOf(call.tool, t) : null;
+  const label = failedBuild ?? outcome?.label ?? labelOf(call.tool, call.state === 'done', t);
   const asks = outcome?.asks && open && !live;
   const line = outcome?.quiet ? '' : call.line;
   return (
@@ -62,7 +64,7 @@ export const ToolCard = memo(function ToolCard({ part, turn, message, live, open
             onClick={() => stopCall(turn, part.toolCallId)}
           />
         )}
-        {failed && !Body && !busy && !live && open && (
+        {failed && !failedBuild && !Body && !busy && !live && open && (
           <Button small icon="refresh" className="max-sm:order-last max-sm:ml-10" onClick={() => regenerate(message)}>
             {t('common.tryAgain')}
           </Button>
@@ -91,10 +93,28 @@ export const ToolCard = memo(function ToolCard({ part, turn, message, live, open
           </Boundary>
         </div>
       )}
+      {failedBuild && open && !live && <BuildAgain disabled={busy} />}
       {unfolded && <Details part={part} />}
     </section>
   );
 }, same);
+
+/** What to do about an agent that could not be built: ask for it again, or for less. */
+function BuildAgain({ disabled }: { disabled: boolean }) {
+  const t = useT();
+  const { say } = useConversationActions();
+  const cannedReply = useCannedReplies();
+  return (
+    <div className="flex flex-wrap gap-2 border-t border-line px-3.5 py-3">
+      <Button small icon="refresh" disabled={disabled} onClick={() => say(cannedReply('say.buildAgain'))}>
+        {t('common.tryAgain')}
+      </Button>
+      <Button small icon="bulb" disabled={disabled} onClick={() => say(cannedReply('say.simplifyGoal'))}>
+        {t('card.simplifyGoal')}
+      </Button>
+    </div>
+  );
+}
 
 /** Every delta of an answer creates new part objects; this compares their contents. */
 function same(before: Props, now: Props): boolean {

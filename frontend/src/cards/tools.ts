@@ -43,6 +43,18 @@ export const TOOLS: Record<string, ToolInfo> = {
   add_understanding: info('user', 'add_understanding'),
   search_feature_requests: info('bulb', 'search_feature_requests'),
   create_feature_request: info('bulb', 'create_feature_request'),
+  schedule_followup: info('clock', 'schedule_followup'),
+  list_followups: info('clock', 'list_followups'),
+  cancel_followup: info('clock', 'cancel_followup'),
+  update_todo_list: info('list', 'update_todo_list'),
+  web_search: info('globe', 'web_search'),
+  list_triggers: info('bolt', 'list_triggers'),
+  create_trigger: info('bolt', 'create_trigger'),
+  list_credentials: info('key', 'list_credentials'),
+  list_presets: info('agent', 'list_presets'),
+  save_preset: info('agent', 'save_preset'),
+  run_preset: info('play', 'run_preset'),
+  delete_preset: info('trash', 'delete_preset'),
 };
 
 export function iconOf(tool: string): IconName {
@@ -75,14 +87,36 @@ const SPEAKS_FOR_ITSELF = new Set([
   'execution_started',
   'operation_accepted',
   'operation_in_progress',
+  'operation_pending',
   'operation_started',
+  'followup_scheduled',
   'sub_session_status',
+  'todo_list',
+  'web_search',
   'workspace_file_content',
   'workspace_file_deleted',
   'workspace_file_list',
   'workspace_file_written',
 ]);
-const NOT_DONE = new Set(['error', 'operation_accepted', 'operation_in_progress', 'operation_started']);
+const NOT_DONE = new Set([
+  'error',
+  'operation_accepted',
+  'operation_in_progress',
+  'operation_pending',
+  'operation_started',
+]);
+// Tools that build agents: a failed call of one has a heading of its own.
+const FAILED_BUILDS: Record<string, Key> = {
+  create_agent: 'outcome.create_failed',
+  edit_agent: 'outcome.edit_failed',
+  customize_agent: 'outcome.customize_failed',
+};
+
+/** The heading of a failed build or edit of an agent; null for other tools. */
+export function failedBuildOf(tool: string, t: Translate): string | null {
+  const known = FAILED_BUILDS[tool];
+  return known ? t(known) : null;
+}
 
 /** The heading of a card with this result. */
 export function outcomeOf(

@@ -10,6 +10,7 @@ import { filesSeen, keyOf } from '../messages/history';
 import type { ChatMessage, SessionDetail } from '../api/types';
 import { RenameForm } from '../sessions/RenameForm';
 import { useSessionActions } from '../sessions/useSessionActions';
+import { TodoLine } from '../cards/bodies/Todos';
 import { Answer } from './Answer';
 import { Composer, type ComposerHandle } from './Composer';
 import { Dropzone } from './Dropzone';
@@ -97,6 +98,7 @@ export function ConversationView({ detail }: { detail: SessionDetail }) {
         <p role="status" className="sr-only">
           {endSaid}
         </p>
+        <TodoLine messages={messages} />
         <Queue pending={pending.queued} conversation={conversation} onEdit={(text) => composer.current?.fill(text)} />
         <Composer
           ref={composer}

@@ -136,5 +136,6 @@ export const libraryApi = {
 
   runBlock: (id: string, inputs: Record<string, unknown>, client_id: string) =>
     call<BlockRun>('POST', `/api/blocks/${id}/execute`, { inputs, client_id }),
+  blocksElsewhere: () => call<Schemas['ForeignBlockShape'][]>('GET', '/api/blocks/elsewhere'),
   blocks: (cursor: string | null) => call<Page<BlockInfo>>('GET', `/api/blocks${query({ limit: 100, cursor })}`),
 };

@@ -3,13 +3,20 @@ import { useMemo } from 'react';
 import type { BlockNames } from '../graph/model';
 import { type BlockInfo, libraryApi } from './api';
 
-/** The names of blocks by id; graphs contain only ids. */
+/** The names of blocks by id, also of those that are not installed; graphs contain only ids. */
 export function useBlockNames(): BlockNames {
   const { data } = useQuery({ queryKey: ['blocks'], queryFn: allBlocks, staleTime: Infinity });
-  return useMemo(
-    () => new Map((data ?? []).map((block) => [block.id, { name: block.name, category: readable(block.category) }])),
-    [data],
-  );
+  const elsewhere = useQuery({
+    queryKey: ['blocks', 'elsewhere'],
+    queryFn: libraryApi.blocksElsewhere,
+    staleTime: Infinity,
+  });
+  return useMemo(() => {
+    if (!data) return new Map();
+    const missing = (elsewhere.data ?? []).map(({ id, name, provider }) => [id, { name, category: provider }] as const);
+    const here = data.map(({ id, name, category }) => [id, { name, category: readable(category) }] as const);
+    return new Map([...missing, ...here]);
+  }, [data, elsewhere.data]);
 }
 
 const readable = (category: string) =>

@@ -204,9 +204,61 @@ export const RESULTS: Example[] = [
     'rejected',
   ),
   done('create_agent', 'operation_started', 'It is being built.', { operation_id: OPERATION_ID }),
+  done('create_agent', 'operation_pending', 'create_agent is still running in the background.', {
+    operation_id: OPERATION_ID,
+  }),
+  {
+    name: 'failed build',
+    part: call('create_agent', {
+      state: 'output-error',
+      errorText: 'The agent could not be built: it still cannot run.',
+    }),
+  },
   done('create_agent', 'operation_in_progress', 'It is still being built.', { operation_id: OPERATION_ID }),
   done('create_agent', 'operation_accepted', 'The generator has it.', { operation_id: 'styleguide-waiting' }),
   done('check_operation_status', 'operation_status', 'It failed.', { operation_id: 'styleguide-failed' }),
+  done('update_todo_list', 'todo_list', '1 of 3 done.', {
+    items: [
+      { text: 'Read the three offers', status: 'done' },
+      { text: 'Compare their prices', status: 'in_progress' },
+      { text: 'Write the summary', status: 'pending' },
+    ],
+    done: 1,
+  }),
+  done('web_search', 'web_search', 'Found 2 pages.', {
+    query: 'leases',
+    results: [
+      { title: 'Leases', url: 'https://example.com/leases', snippet: 'A lease is a claim with an end.' },
+      { title: 'More about leases', url: 'https://example.org/more', snippet: '' },
+    ],
+  }),
+  done('schedule_followup', 'followup_scheduled', 'Scheduled.', {
+    followup: {
+      followup_id: '',
+      prompt: 'Look whether the offer has come.',
+      when: 'Friday, 20 November 2026 at 09:00 (Europe/Berlin)',
+      new_session: true,
+    },
+  }),
+  done('list_followups', 'followup_list', '1 follow-up is scheduled.', {
+    followups: [{ followup_id: '', prompt: 'Read the news.', when: 'At 09:00 every day (UTC)', new_session: false }],
+  }),
+  done('list_triggers', 'trigger_list', 'There is 1 trigger.', {
+    triggers: [{ name: 'Orders', agent_name: 'Greeter', enabled: false }],
+  }),
+  done('create_trigger', 'trigger_created', 'The trigger was created. Get its address on the triggers page.', {
+    trigger: { name: 'Orders', agent_name: 'Greeter', enabled: true },
+  }),
+  done('list_credentials', 'credentials_found', 'There is 1 credential.', {
+    stored: [{ name: 'Work mail', provider: 'smtp', host: 'mail.example.com' }],
+  }),
+  done('list_presets', 'preset_list', 'There is 1 preset.', {
+    presets: [{ name: 'For Bob', agent_name: 'Greeter', inputs: { name: 'Bob' } }],
+  }),
+  done('save_preset', 'preset_saved', 'The preset was saved.', {
+    preset: { name: 'For Bob', agent_name: 'Greeter', inputs: { name: 'Bob' } },
+  }),
+  done('read_workspace_file', 'workspace_file_metadata', 'It is not text.', { file: FILE }),
   done('find_block', 'block_list', 'Found 1.', {
     blocks: [
       {

@@ -192,7 +192,7 @@ def test_an_agent_that_runs_one_that_cannot_run_says_so(ada: User) -> None:
     broken = import_agent(ada, old_discord_template())
     stored = import_agent(ada, agent([executor("e", str(broken.agent.pk), [], ["Sent"])]))
     assert [one.code for one in stored.report.errors] == [Code.SUB_AGENT_INVALID]
-    assert "d0822ab5" in stored.report.errors[0].message
+    assert "Send Discord Message is not installed here" in stored.report.errors[0].message
 
 
 def test_an_agent_may_run_itself_by_its_id(ada: User) -> None:

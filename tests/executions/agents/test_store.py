@@ -50,7 +50,7 @@ def test_a_slug_belongs_to_one_agent_until_it_is_withdrawn(ada: User, bob: User)
 
 def test_an_agent_that_cannot_run_is_not_published(ada: User) -> None:
     broken = import_agent(ada, old_discord_template())
-    with pytest.raises(NotPublishable, match="d0822ab5"):
+    with pytest.raises(NotPublishable, match="Send Discord Message is not installed"):
         store.publish(broken.agent)
     assert not StoreListing.objects.exists()
 

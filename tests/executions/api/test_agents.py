@@ -57,7 +57,15 @@ def test_an_agent_that_cannot_run_yet_is_kept_and_says_why(client: APIClient) ->
     assert made["valid"] is made["validation"]["valid"] is False
     error = made["validation"]["errors"][0]
     assert (error["code"], error["node_id"]) == ("unknown_block", "send")
-    assert "d0822ab5-9f8a-44a3-8971-531dd0178b6b" in error["message"]
+    assert error["message"].startswith("Send Discord Message is not installed here.")
+    assert error["block"] == {
+        "id": "d0822ab5-9f8a-44a3-8971-531dd0178b6b",
+        "name": "Send Discord Message",
+        "provider": "Discord",
+        "nearest": "Send Authenticated Web Request",
+        "node_ids": ["send"],
+        "replaceable": False,
+    }
 
 
 @pytest.mark.parametrize(

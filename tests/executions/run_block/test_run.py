@@ -110,11 +110,12 @@ def test_what_a_model_charged_is_charged(run: Callable[..., SingleResult]) -> No
 
 
 def test_a_block_that_takes_too_long_is_stopped_with_a_way_out(
-    run: Callable[..., SingleResult], tmp_path: Path
+    run: Callable[..., SingleResult], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    result = run("Test Sleep", inputs={"hold": str(tmp_path / "never")}, seconds=0.2)
+    result = run("Test Sleep", inputs={"hold": str(tmp_path / "never")}, seconds=0.2, tool="run_block")
     assert result.error == TOO_LONG
-    assert "run_agent" in TOO_LONG and "run_sub_session" in TOO_LONG
+    [line] = [record for record in caplog.records if "time limit" in record.message]
+    assert (line.tool, line.block, line.cap_seconds) == ("run_block", "Test Sleep", 0.2)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("deaf", [False, True])

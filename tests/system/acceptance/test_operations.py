@@ -95,7 +95,7 @@ def start_work(
     turn = client.send(session, {"id": f"work-{session}", "steps": steps})
     assert client.wait(turn["id"])["end_reason"] == "done"
     shown = tool_part(client, session, tool)["output"]
-    assert shown["type"] == "operation_started", shown
+    assert shown["type"] == "operation_pending", shown
     return str(shown["operation_id"])
 
 

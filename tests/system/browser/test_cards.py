@@ -241,6 +241,58 @@ def test_failed_tool_says_so_and_its_data_is_folded(page: Page) -> None:
     expect(card.get_by_text('"how": "final"')).to_be_visible()
 
 
+def test_to_do_list_ticks_and_the_rest_is_shown_above_the_composer(page: Page) -> None:
+    def todos(*states: str) -> dict[str, object]:
+        items = [{"text": f"Part {n}", "status": state} for n, state in enumerate(states, start=1)]
+        return {"tool_calls": [{"name": "update_todo_list", "arguments": {"items": items}}]}
+
+    first, last = todos("in_progress", "pending"), todos("done", "in_progress")
+    send(page, script("todos", first, last, {"text": "One is left."}))
+    wait_until_idle(page)
+    cards = page.get_by_role("region", name="To-do list")
+    expect(cards).to_have_count(2)
+    expect(cards.last).to_contain_text("Part 1 (done)")
+    expect(page.locator("[data-todos]")).to_contain_text("1 of 2 done")
+    expect(page.locator("[data-todos]")).to_contain_text("Part 2")
+    page.reload()
+    expect(page.locator("[data-todos]")).to_contain_text("1 of 2 done")
+    send(page, script("ticked", todos("done", "done"), {"text": "All done."}))
+    wait_until_idle(page)
+    expect(page.locator("[data-todos]")).to_have_count(0)
+
+
+def test_follow_up_is_shown_and_cancelled_on_its_card(page: Page) -> None:
+    arguments = {"prompt": "Look whether the offer has come", "in_minutes": 600}
+    send(
+        page,
+        script(
+            "later", {"tool_calls": [{"name": "schedule_followup", "arguments": arguments}]}, {"text": "Yes."}
+        ),
+    )
+    wait_until_idle(page)
+    card = page.get_by_role("region", name="Scheduled a follow-up")
+    expect(card).to_contain_text("Look whether the offer has come")
+    card.get_by_role("button", name="Cancel this follow-up").click()
+    expect(card).to_contain_text("Over")
+    page.reload()
+    expect(card).to_contain_text("Over")
+
+
+def test_failed_build_is_headed_as_failed_and_can_be_tried_again_or_simplified(page: Page) -> None:
+    broken = {"name": "Broken", "nodes": [{"id": "x", "block_id": "invented"}], "links": []}
+    guide: dict[str, object] = {"tool_calls": [{"name": "get_agent_building_guide", "arguments": {}}]}
+    build: dict[str, object] = {"tool_calls": [{"name": "create_agent", "arguments": {"agent_json": broken}}]}
+    send(page, script("broken", guide, build, {"text": "It is being built."}))
+    card = page.get_by_role("region", name="The agent was not built")
+    expect(card).to_contain_text("The agent cannot run yet")
+    expect(card.get_by_role("button", name="Try again")).to_be_visible()
+    expect(answers(page)).to_have_count(2)
+    wait_until_idle(page)
+    card.get_by_role("button", name="Simplify goal").click()
+    expect(page.get_by_role("log")).to_contain_text("Build the agent again with a simpler goal")
+    wait_until_idle(page)
+
+
 def test_style_guide_shows_every_card_and_the_game_is_played_by_keyboard(page: Page, stack: Stack) -> None:
     page.goto(f"{stack.url()}/styleguide")
     expect(page.locator("[data-example]").first).to_be_visible()

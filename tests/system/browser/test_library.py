@@ -50,6 +50,31 @@ def test_agent_is_built_in_chat_run_and_looked_at(page: Page) -> None:
     expect(page.get_by_role("region", name="Fill Text Template")).to_contain_text("Hello Anna!")
 
 
+def test_missing_blocks_of_an_import_are_named_and_replaced_in_one_step(
+    page: Page, stack: Stack, tmp_path: Path
+) -> None:
+    gmail, calendar = "6c27abc2-e51d-499e-a85f-5a0041ba94f0", "80bc3ed1-e9a4-449e-8163-a8fc86f74f6a"
+
+    def uses(node: str, block: str, x: int, **values: object) -> dict[str, object]:
+        place = {"position": {"x": x, "y": 0}}
+        return {"id": node, "block_id": block, "input_default": values, "metadata": place}
+
+    mail = {"to": ["a@example.com"], "subject": "Hello", "body": "Hi"}
+    nodes = [uses("one", gmail, 0, **mail), uses("two", gmail, 500, **mail), uses("three", calendar, 1000)]
+    document = tmp_path / "mailer.json"
+    document.write_text(json.dumps({"name": "From elsewhere", "nodes": nodes, "links": []}))
+    page.goto(f"{stack.url()}/library")
+    page.locator("input[type=file]").set_input_files(document)
+    expect(page.get_by_text("Gmail Send (Google), used by 2 nodes, is not installed here.")).to_have_count(1)
+    expect(page.get_by_text("Google Calendar Read Events is not installed here.")).to_be_visible()
+    expect(page.locator(".react-flow__node", has_text="Gmail Send")).to_have_count(2)
+    expect(page.get_by_text("find_block")).to_have_count(0)
+    page.get_by_role("button", name="Repair").click()
+    expect(page.locator(".react-flow__node", has_text="Send Email")).to_have_count(2)
+    expect(page.get_by_text("Gmail Send (Google)")).to_have_count(0)
+    expect(page.get_by_text("Google Calendar Read Events is not installed here.")).to_be_visible()
+
+
 def test_agent_is_imported_run_by_its_form_and_its_problems_named(
     page: Page, stack: Stack, tmp_path: Path
 ) -> None:

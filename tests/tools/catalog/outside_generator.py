@@ -11,6 +11,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 
+class Queue(list[Any]):
+    """Answers to give one after the other."""
+
+
 class Service:
     """Answers by path: a status and a body; remembers what it was asked."""
 
@@ -26,12 +30,16 @@ def running_service() -> Iterator[Service]:
     service = Service()
 
     class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.do_POST()
+
         def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"] or 0)) or b"{}")
             headers = {name.lower(): value for name, value in self.headers.items()}
             service.asked.append((self.path, body, headers))
             time.sleep(service.thinks_for)
             status, answer = service.answers.get(self.path, (404, {}))
+            answer = answer.pop(0) if isinstance(answer, Queue) else answer
             content = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")

@@ -23,7 +23,7 @@ from executions.graph import graph_to_json, parse_graph
 from executions.models import Agent, AgentVersion
 from tests.offline_server import OfflineServer
 from tests.tools.catalog.conftest import Caller, save_greeter
-from tests.tools.catalog.outside_generator import Service, running_service
+from tests.tools.catalog.outside_generator import Queue, Service, running_service
 from tools import registry
 from tools.base import OutsideAnswer
 from tools.errors import AcceptedElsewhere
@@ -277,8 +277,8 @@ def test_an_outside_generator_builds_it_at_once(
     assert made["type"] == "agent_saved"
     assert model.requests == [], "the site's own model was not needed"
     paths = [path for path, _, _ in service.asked]
-    assert paths == ["/api/decompose", "/api/generate-agent"]
-    _, body, headers = service.asked[1]
+    assert paths == ["/health", "/api/decompose", "/api/generate-agent"]
+    _, body, headers = service.asked[2]
     assert body["instructions"] == ["Greet"]
     assert body["operation_id"] and body["completion_url"].endswith("/complete")
     assert headers["x-api-key"] == "the key"
@@ -377,3 +377,155 @@ def test_questions_from_outside_reach_the_person(caller: Caller, service: Servic
     service.answers = {"/api/decompose": (200, {"type": "clarifying_questions", "questions": questions})}
     found = caller.call("create_agent", description="greets people by name")
     assert (found["type"], found["questions"]) == ("clarification_needed", questions)
+
+
+# --- AutoGPT's Agent Generator ------------------------------------------------------------------------
+
+READY = {"/health": (200, {"status": "healthy", "blocks_loaded": True})}
+STEPS = [{"step_number": 1, "action": "add", "block_name": "Fill Text Template", "description": "Greet"}]
+DECOMPOSED = {"/api/decompose-description": (200, {"success": True, "type": "instructions", "steps": STEPS})}
+GENERATED = {"/api/generate-agent": (200, {"success": True, "agent_json": GREETER})}
+
+
+@pytest.mark.parametrize("chosen", ["auto", "autogpt"])
+def test_autogpts_generator_is_spoken_to_at_its_own_addresses(
+    caller: Caller, service: Service, settings: Settings, model: OfflineServer, chosen: str
+) -> None:
+    settings.AGENT_GENERATOR_API = chosen
+    service.answers = (READY if chosen == "auto" else {}) | DECOMPOSED | GENERATED
+    made = caller.call("create_agent", description="greets people", context="By name.")
+    assert (made["type"], made["notes"], model.requests) == ("agent_saved", [], [])
+    asked = {path: body for path, body, _ in service.asked}
+    assert (
+        asked["/api/decompose-description"]["description"] == "greets people\n\nAdditional context:\nBy name."
+    )
+    assert asked["/api/generate-agent"]["instructions"] == {"type": "instructions", "steps": STEPS}
+    assert asked["/api/generate-agent"]["operation_id"] and asked["/api/generate-agent"]["task_id"]
+    assert ("/health" in asked) is (chosen == "auto")
+
+
+def test_autogpts_generator_changes_and_adapts_agents(
+    caller: Caller, service: Service, greeter: Agent, bob: User
+) -> None:
+    louder = json.loads(json.dumps(GREETER))
+    louder["nodes"][1]["input_default"]["format"] = "HELLO {{name}}!"
+    made = {"success": True, "agent_json": louder}
+    service.answers = READY | {"/api/update-agent": (200, made), "/api/template-modification": (200, made)}
+    assert caller.call("edit_agent", agent_id=str(greeter.pk), changes="be louder")["version"] == 2
+    store.publish(save_greeter(bob), slug="greeter")
+    adapted = caller.call("customize_agent", store_slug="bob/greeter", modifications="be louder")
+    assert adapted["type"] == "agent_saved"
+    bodies = {path: body for path, body, _ in service.asked}
+    assert bodies["/api/update-agent"]["update_request"] == "be louder"
+    assert bodies["/api/template-modification"]["template_agent_json"]["nodes"]
+
+
+def test_autogpts_generator_may_accept_and_answer_later(caller: Caller, service: Service) -> None:
+    service.answers = READY | DECOMPOSED | {"/api/generate-agent": (202, {"status": "accepted"})}
+    tool = registry.current().get("create_agent")
+    assert tool is not None and tool.receive is not None
+    args = tool.args.model_validate({"description": "greets people by name"})
+    with pytest.raises(AcceptedElsewhere):
+        tool.run(args, caller.context())
+    made = tool.receive(args, OutsideAnswer(success=True, result={"agent_json": GREETER}), caller.context())
+    assert made.type == "agent_saved"
+
+
+def test_a_job_that_is_polled_is_waited_for(
+    caller: Caller, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "GENERATOR_POLL_SECONDS", 0.01)
+    plan = {"type": "instructions", "steps": STEPS}
+    jobs = Queue([{"status": "running"}, {"status": "completed", "result": plan}])
+    service.answers = READY | {
+        "/api/decompose-description": (202, {"job_id": "j/1"}),
+        "/api/jobs/j%2F1": (200, jobs),
+        "/api/generate-agent": (202, {"job_id": "j2"}),
+        "/api/jobs/j2": (200, {"status": "completed", "result": {"agent_json": GREETER}}),
+    }
+    made = caller.call("create_agent", description="greets people")
+    assert (made["type"], made["notes"]) == ("agent_saved", [])
+
+
+@pytest.mark.parametrize(
+    ("answers", "words"),
+    [
+        ({"/health": (200, {"status": "healthy", "blocks_loaded": False})}, "is still starting."),
+        (
+            READY | {"/api/decompose-description": (200, {"type": "error", "error": "Quota is used up"})},
+            "failed: Quota is used up.",
+        ),
+        (
+            READY | {"/api/decompose-description": (200, {"success": False, "error": "No blocks!"})},
+            "failed: No blocks!",
+        ),
+        (READY | {"/api/decompose-description": (503, {})}, "answered with status 503."),
+        (READY | {"/api/decompose-description": (200, b"<html>")}, "did not answer with JSON."),
+        (READY | {"/api/decompose-description": (200, b"x" * (9 * 1024 * 1024))}, "cannot be reached"),
+        (READY | {"/api/decompose-description": (202, {"status": "accepted"})}, "it must answer at once."),
+        (
+            READY
+            | {
+                "/api/decompose-description": (202, {"job_id": "j"}),
+                "/api/jobs/j": (200, {"status": "failed", "error": "It broke"}),
+            },
+            "failed: It broke.",
+        ),
+        (
+            READY
+            | {"/api/decompose-description": (202, {"job_id": "j"}), "/api/jobs/j": (200, {"status": "odd"})},
+            "unknown status 'odd'.",
+        ),
+    ],
+    ids=["starting", "error", "failure", "503", "html", "huge", "202", "job failed", "odd job"],
+)
+def test_autogpts_generator_keeps_its_words_when_it_fails(
+    caller: Caller, service: Service, monkeypatch: pytest.MonkeyPatch, answers: dict[str, Any], words: str
+) -> None:
+    monkeypatch.setattr(limits, "GENERATOR_POLL_SECONDS", 0.01)
+    service.answers = answers
+    made = caller.call("create_agent", description="greets people by name")
+    assert made["type"] == "agent_saved", made
+    (note,) = made["notes"]
+    assert words in note and note.endswith(" This site's own model built it instead."), note
+
+
+def test_a_generator_that_is_too_slow_is_made_up_for(
+    caller: Caller, service: Service, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "GENERATOR_POLL_SECONDS", 0.01)
+    settings.AGENT_GENERATOR_API = "autogpt"
+    settings.AGENT_GENERATOR_TIMEOUT_SECONDS = 1.0
+    service.answers = {
+        "/api/decompose-description": (202, {"job_id": "j"}),
+        "/api/jobs/j": (200, {"status": "running"}),
+    }
+    made = caller.call("create_agent", description="greets people by name")
+    assert (made["type"], "did not finish in time." in made["notes"][0]) == ("agent_saved", True)
+
+
+# --- agents that exist already --------------------------------------------------------------------
+
+
+def test_fitting_agents_of_library_and_store_are_offered(caller: Caller, ada: User, bob: User) -> None:
+    save_greeter(ada, name="People greeter", description="Greets people by name.")
+    theirs = save_greeter(bob, name="Greets people", description="Greets people by name.")
+    store.publish(theirs, slug="greets-people")
+    made = caller.call("create_agent", description="greets people by name")
+    assert made["type"] == "agent_saved"
+    offered = {(card["source"], card["name"]) for card in made["similar_agents"]}
+    assert offered == {("library", "People greeter"), ("store", "Greets people")}
+    assert "similar_agents" in made["next_step"] and "similar_agents" not in made["message"]
+    assert "the store" in caller.channel.sources
+
+
+def test_agents_that_do_something_else_are_not_offered(caller: Caller, greeter: Agent) -> None:
+    made = caller.call("create_agent", description="counts the words of a text")
+    assert (made["type"], made["similar_agents"], caller.channel.sources) == ("agent_saved", [], ())
+
+
+@pytest.mark.parametrize("name", ["create_agent", "edit_agent", "validate_agent_graph", "fix_agent_graph"])
+def test_gated_tools_say_that_the_guide_comes_first(name: str) -> None:
+    tool = registry.current().get(name)
+    assert tool is not None
+    assert "get_agent_building_guide first" in " ".join(tool.description.split())

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from executions.agents import store
+from executions.agents.library import remove_agent
 from executions.models import Agent, Execution
 from executions.models.status import Status
 from tests.executions.people import stored_as
@@ -183,3 +184,32 @@ def test_secrets_in_outputs_are_not_shown(caller: Caller, greeter: Agent) -> Non
     assert shown["outputs"] == {"token": "[REDACTED]", "greeting": ["Hello"]}
     expected = [["token", "[REDACTED]"], ["result", {"api_key": "[REDACTED]"}], ["result", "Hello"]]
     assert shown["nodes"][0]["outputs"] == expected
+
+
+@pytest.mark.parametrize("by", ["id", "run"])
+def test_the_runs_of_a_removed_agent_are_shown_without_a_dead_link(
+    caller: Caller, greeter: Agent, by: str
+) -> None:
+    execution = ran(greeter, Status.COMPLETED)
+    remove_agent(greeter)
+    named = {"library_agent_id": f" {greeter.pk} "} if by == "id" else {"execution_id": str(execution.pk)}
+    found = caller.call("view_agent_output", **named)
+    assert found["type"] == "agent_output"
+    assert "no longer in the library" in found["message"]
+    assert found["library_agent_link"] is None
+    assert found["execution"]["link"] == f"/library/runs/{execution.pk}"
+
+
+def test_a_removed_agent_without_runs_says_that_it_was_removed(caller: Caller, greeter: Agent) -> None:
+    remove_agent(greeter)
+    found = caller.call("view_agent_output", library_agent_id=str(greeter.pk))
+    assert found["type"] == "no_results"
+    assert "no longer in the library" in found["message"] and not any(
+        "run_agent" in h for h in found["suggestions"]
+    )
+
+
+def test_a_removed_agent_of_someone_else_does_not_exist(caller: Caller, bob: User) -> None:
+    theirs = save_greeter(bob)
+    remove_agent(theirs)
+    assert caller.call("view_agent_output", library_agent_id=str(theirs.pk))["error"] == "not_found"

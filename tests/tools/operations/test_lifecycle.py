@@ -28,6 +28,7 @@ from tools.models import Operation, ToolCall
 from tools.operations import cancellation, runner
 from tools.operations.completion import complete
 from tools.operations.lifecycle import operation_changed
+from tools.operations.start import shown_later
 
 Started = Callable[..., Operation]
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -203,6 +204,21 @@ def test_a_worker_that_shuts_down_hands_the_operation_over(
     lease.hand_over()
     operation.refresh_from_db()
     assert (operation.status, operation.owner) == ("running", "")
+
+
+def test_history_and_status_show_a_running_operation_as_pending(bench: Bench, started: Started) -> None:
+    operation = started()
+    row = bench.row("c1")
+    assert row.result is not None and row.result["type"] == "operation_started"
+    shown = shown_later(row)
+    assert (shown["type"], shown["operation_id"]) == ("operation_pending", str(operation.pk))
+    [status] = bench.run(call("check_operation_status", id="ask", operation_id=f" {operation.pk} "))
+    assert (status.output["status"], status.output["result"]["type"]) == ("running", "operation_pending")
+    run(operation)
+    assert shown_later(bench.row("c1"))["type"] == "test_value"
+    bench.step += 1
+    [status] = bench.run(call("check_operation_status", id="ask", operation_id=str(operation.pk)))
+    assert (status.output["status"], status.output["result"]["type"]) == ("completed", "test_value")
 
 
 # --- from outside -----------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ export function AgentList({ result }: BodyProps) {
   );
 }
 
-function AgentLine({ agent }: { agent: unknown }) {
+export function AgentLine({ agent }: { agent: unknown }) {
   const t = useT();
   const link = text(field(agent, 'link'));
   return (

@@ -9,10 +9,11 @@ import { Icon } from '../../components/icons';
 import { Badge, Failed, Loading } from '../../components/Pieces';
 import { readGraph } from '../../graph/model';
 import { useT } from '../../i18n';
-import { number, record, text, texts } from '../../api/looseValues';
+import { list, number, record, text, texts } from '../../api/looseValues';
 import { errorText } from '../../api/errorText';
 import { libraryApi } from '../../library/api';
 import { useBlockNames } from '../../library/useBlockNames';
+import { AgentLine } from './Agents';
 import type { BodyProps } from './index';
 import { hasRun, RunForm } from './RunForm';
 
@@ -43,6 +44,7 @@ export function AgentSaved({ result, call, active }: BodyProps) {
       </p>
       {data ? <Drawn graph={data.graph} /> : isPending && id && <Drawing />}
       <Notes result={result} />
+      <SimilarAgents result={result} />
       <div className="flex flex-wrap gap-2">
         <Link
           href={`/library/agents/${id}`}
@@ -100,6 +102,7 @@ export function AgentPreview({ result, active }: BodyProps) {
       </div>
       <Drawn graph={result.agent_json} />
       <Notes result={result} />
+      <SimilarAgents result={result} />
       {active && (
         <Button look="strong" icon="check" className="self-start" onClick={() => say(cannedReply('say.saveIt'))}>
           {t('card.saveAgent')}
@@ -126,6 +129,25 @@ function Drawn({ graph }: { graph: unknown }) {
     <Suspense fallback={<Drawing />}>
       <GraphView graph={read} names={names} compact />
     </Suspense>
+  );
+}
+
+/** Agents that may do the same already. */
+function SimilarAgents({ result }: { result: BodyProps['result'] }) {
+  const t = useT();
+  const agents = list(result.similar_agents);
+  if (agents.length === 0) return null;
+  return (
+    <div className="flex flex-col gap-2">
+      <p className="text-[13px] text-quiet">{t('card.similarAgents')}</p>
+      <ul className="flex flex-col gap-2">
+        {agents.map((agent, place) => (
+          <li key={place}>
+            <AgentLine agent={agent} />
+          </li>
+        ))}
+      </ul>
+    </div>
   );
 }
 

@@ -5,12 +5,16 @@ import { Clarification } from './Clarification';
 import { Decomposition } from './Decomposition';
 import { DocPage, DocResults } from './Docs';
 import { FeatureRequests } from './FeatureRequests';
+import { FollowUp, FollowUpList } from './FollowUps';
 import { FileContent, FileDeleted, FileList, FileWritten } from './Files';
+import { CredentialList, PresetList, TriggerList } from './LibraryLists';
 import { NeedLogin } from './NeedLogin';
 import { OperationBody } from './Operation';
+import { SearchResults } from './Sources';
 import { SubSession } from './SubSession';
 import { SuggestedGoal } from './SuggestedGoal';
 import { Terminal } from './Terminal';
+import { TodoList } from './Todos';
 import { Understanding } from './Understanding';
 import { WebPage } from './WebPage';
 
@@ -36,29 +40,40 @@ const BODIES: Record<string, ComponentType<BodyProps>> = {
   block_list: ofAgents('BlockList'),
   block_output: ofRuns('BlockOutput'),
   clarification_needed: Clarification,
+  credentials_found: CredentialList,
   doc_page: DocPage,
   doc_search_results: DocResults,
   execution_started: ofRuns('ExecutionBody'),
   feature_request_search: FeatureRequests,
+  followup_list: FollowUpList,
+  followup_scheduled: FollowUp,
   fix_result: ofAgents('ValidationResult'),
   input_validation_error: ofAgents('InputProblems'),
   need_login: NeedLogin,
   operation_accepted: OperationBody,
   operation_in_progress: OperationBody,
+  operation_pending: OperationBody,
   operation_started: OperationBody,
   operation_status: OperationBody,
+  preset_list: PresetList,
+  preset_saved: PresetList,
   review_required: ofRuns('ReviewBody'),
   schedule_list: ofRuns('ScheduleList'),
   setup_requirements: ofRuns('SetupRequirements'),
   sub_session_status: SubSession,
   suggested_goal: SuggestedGoal,
   task_decomposition: Decomposition,
+  todo_list: TodoList,
+  trigger_created: TriggerList,
+  trigger_list: TriggerList,
   understanding_updated: Understanding,
   validation_result: ofAgents('ValidationResult'),
   web_fetch: WebPage,
+  web_search: SearchResults,
   workspace_file_content: FileContent,
   workspace_file_deleted: FileDeleted,
   workspace_file_list: FileList,
+  workspace_file_metadata: FileWritten,
   workspace_file_written: FileWritten,
 };
 

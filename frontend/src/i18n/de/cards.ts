@@ -25,8 +25,12 @@ export const cards = {
   'card.broken': 'Das lässt sich nicht anzeigen. Das vollständige Ergebnis steht in den Details.',
   'card.pastTheModel':
     'Dieses Formular enthält ein Geheimnis und geht deshalb direkt an den Server. Es erscheint nicht in der Unterhaltung, und das Modell sieht es nicht.',
+  'card.similarAgents': 'Ähnliche Agenten, die es schon gibt',
+  'card.simplifyGoal': 'Ziel vereinfachen',
   'card.goOn': 'Weiter',
 
+  'say.buildAgain': 'Versuche noch einmal, den Agenten zu bauen.',
+  'say.simplifyGoal': 'Baue den Agenten mit einem einfacheren Ziel: schlage eines vor, das sicher geht.',
   'say.runIt': 'Führe ihn aus',
   'say.runItWith': 'Führe ihn aus mit {values}',
   'say.runAgentWith': 'Führe den Agenten {name} aus mit {values}',
@@ -37,6 +41,9 @@ export const cards = {
   'say.credentialsThere': 'Die Zugangsdaten sind da. Mach weiter.',
   'say.planIsFine': 'Der Plan passt. Mach weiter.',
 
+  'outcome.create_failed': 'Der Agent wurde nicht gebaut',
+  'outcome.edit_failed': 'Der Agent wurde nicht geändert',
+  'outcome.customize_failed': 'Der Agent wurde nicht angepasst',
   'outcome.agent_details': 'Eingaben des Agenten',
   'outcome.agent_output': 'Ergebnisse des Agenten',
   'outcome.agent_preview': 'Vorschau des Agenten',
@@ -48,6 +55,14 @@ export const cards = {
   'outcome.scheduled': 'Agent eingeplant',
   'outcome.setup_requirements': 'Zuerst muss etwas eingerichtet werden',
   'outcome.suggested_goal': 'Ein Vorschlag für das Ziel',
+
+  'todos.progress': '{done} von {count} erledigt',
+  'todos.open': 'offen',
+  'todos.doing': 'in Arbeit',
+  'todos.done': 'erledigt',
+  'followUps.newSession': 'Neue Unterhaltung',
+  'followUps.over': 'Vorbei',
+  'followUps.cancel': 'Diese Nachfrage absagen',
 
   'operation.queued': 'Wartet',
   'operation.running': 'In Arbeit',

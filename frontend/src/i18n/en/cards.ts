@@ -23,10 +23,14 @@ export const cards = {
   'card.openRun': 'Open run',
   'card.kept': 'Saved',
   'card.broken': 'This cannot be displayed. The details show the full result.',
+  'card.similarAgents': 'Similar agents that exist already',
+  'card.simplifyGoal': 'Simplify goal',
   'card.goOn': 'Continue',
   'card.pastTheModel':
     'This form contains a secret, so it is sent directly to the server. It appears neither in the conversation nor in what the model sees.',
 
+  'say.buildAgain': 'Try again to build the agent.',
+  'say.simplifyGoal': 'Build the agent again with a simpler goal: suggest one that is sure to work.',
   'say.runIt': 'Run it',
   'say.runItWith': 'Run it with {values}',
   'say.runAgentWith': 'Run the {name} agent with {values}',
@@ -37,6 +41,9 @@ export const cards = {
   'say.credentialsThere': 'The credentials are in place. Go on.',
   'say.planIsFine': 'The plan is fine. Go ahead.',
 
+  'outcome.create_failed': 'The agent was not built',
+  'outcome.edit_failed': 'The agent was not changed',
+  'outcome.customize_failed': 'The agent was not adapted',
   'outcome.agent_details': 'Inputs of the agent',
   'outcome.agent_output': 'Results of the agent',
   'outcome.agent_preview': 'Preview of the agent',
@@ -48,6 +55,14 @@ export const cards = {
   'outcome.scheduled': 'Scheduled the agent',
   'outcome.setup_requirements': 'Some setup is needed first',
   'outcome.suggested_goal': 'A suggested goal',
+
+  'todos.progress': '{done} of {count} done',
+  'todos.open': 'open',
+  'todos.doing': 'in progress',
+  'todos.done': 'done',
+  'followUps.newSession': 'New conversation',
+  'followUps.over': 'Over',
+  'followUps.cancel': 'Cancel this follow-up',
 
   'operation.queued': 'Queued',
   'operation.running': 'In progress',
