@@ -281,6 +281,7 @@ COPILOT_DAY_BUDGET = Decimal(str(ENV.day_budget)) or None
 COPILOT_MONTH_BUDGET = Decimal(str(ENV.month_budget)) or None
 COPILOT_VISITORS_DAY_BUDGET = Decimal(str(ENV.visitors_day_budget)) or None
 COPILOT_TRUSTED_PROXIES = split(ENV.trusted_proxies)
+COPILOT_UPLOAD_SCANNER = ENV.upload_scanner
 COPILOT_KEEP_EVENTS_DAYS = ENV.keep_events_days
 COPILOT_KEEP_EXECUTIONS_DAYS = ENV.keep_executions_days
 OPENAI_API_KEY = ENV.openai_api_key
