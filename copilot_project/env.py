@@ -65,7 +65,7 @@ class Environment:
         "DATABASE_URL",
         "",
         "postgres://user:password@host:port/name; SQLite in COPILOT_HOME when unset. What follows a ? is passed to "
-        "PostgreSQL's library (sslmode, connect_timeout, options=-c%20statement_timeout=60s…).",
+        "PostgreSQL's library (sslmode, connect_timeout, options=-c%20search_path=a_schema…).",
         secret=True,
     )
     database_pool_size: int = variable(
