@@ -14,7 +14,7 @@ from django.db import transaction
 import llm
 from accounts.budgets import check_budget
 from accounts.errors import OverBudget
-from chat import limits, model_choice, notifications, outside_content, titles, turn_log
+from chat import citations, limits, model_choice, notifications, outside_content, titles, turn_log
 from chat.engine import compaction, history, journal
 from chat.engine.journal import TurnJournal
 from chat.engine.status_notes import IdleNotices, OperationWatch
@@ -31,6 +31,7 @@ from durable.lease import Lease
 from durable.stop_signal import StopReason
 from llm.types import Completion, Request, ToolCallRequest
 from tools import registry
+from tools.arguments import why_unreadable
 from tools.dispatch import CallScope, run_calls
 from tools.models import calls_of
 from tools.permissions import Permissions, narrow
@@ -272,7 +273,7 @@ class Answering:
             return []
         self.lease.commit(
             write,
-            events=framed(events),
+            events=framed([turn_log.metadata_so_far(self.turn), *events]),
             crashes=0,
             **self.totals(),
         )
@@ -296,6 +297,8 @@ class Answering:
             "cost",
             "model_name",
             "files_seen",
+            "sources",
+            "files_made",
             "first_word_at",
             "model_failures",
         )
@@ -325,9 +328,19 @@ class Answering:
                 outside_sources=tuple(self.turn.session.outside_sources),
                 said=partial(outside_content.texts_of_person, self.turn.session),
             )
-            run_calls(calls, scope, TurnJournal(self.lease, frozenset(done), idle.touch))
+            told = done | {call.id for call in calls if why_unreadable(call.arguments)}
+            finished = run_calls(calls, scope, TurnJournal(self.lease, frozenset(told), idle.touch))
+        self.cite([call.output for call in finished])
         self.operations.watch_new()
         return True
+
+    def cite(self, results: list[Any]) -> None:
+        """Remember the sources and files of results; the next commit writes them. Idempotent."""
+        turn = self.turn
+        turn.sources = citations.add_sources(turn.sources, results)
+        turn.files_made = citations.add_files_made(
+            turn.files_made, results, user=turn.session.user, since=turn.started_at
+        )
 
     # --- ending -----------------------------------------------------------------------------------
 
