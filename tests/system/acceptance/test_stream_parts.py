@@ -1,4 +1,4 @@
-"""Sources, files, unreadable calls and metadata in the stream, as stock AI SDK clients and fetching clients have them."""
+"""Sources, files, unreadable calls and metadata in the stream, for stock AI SDK clients and those that fetch."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_sources_files_and_unreadable_calls_reach_stock_clients(
 
     fetched = client.answer(chat_id)
     assert [part["type"] for part in fetched["parts"]] == state["parts"]
-    assert [part for part in fetched["parts"] if part["type"] == "file"][0]["url"] == file["url"]
+    assert next(part for part in fetched["parts"] if part["type"] == "file")["url"] == file["url"]
     assert fetched["metadata"]["usage"] == state["metadata"]["usage"]
 
 
