@@ -414,6 +414,7 @@ SPECTACULAR_SETTINGS = {
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "copilot_project.web.openapi.add_errors",
+        "tools.result_schemas.add_to_openapi",
     ],
 }
 
