@@ -1,4 +1,4 @@
-"""What stands below an answer: the pages it read as footnotes, the files it made; and pictures the model did not see."""
+"""What stands below an answer: pages it read as footnotes, files it made; and pictures the model did not see."""
 
 from __future__ import annotations
 
