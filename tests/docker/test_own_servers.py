@@ -50,7 +50,7 @@ def test_a_schema_is_chosen_by_the_options_of_the_address(stack: Stack, database
     assert client.wait(turn["id"])["end_reason"] == "done"
     with psycopg.connect(database) as server:
         found = server.execute("SELECT table_schema, count(*) FROM information_schema.tables GROUP BY 1")
-        tables = dict(found.fetchall())
+        tables: dict[str, int] = dict(found.fetchall())
         counted = server.execute(f'SELECT count(*) FROM "{SCHEMA}".chat_turn').fetchone()
     assert tables["public"] == 1 and tables[SCHEMA] > 40
     assert counted == (1,)
@@ -79,7 +79,7 @@ def test_the_role_migrate_prepares_it_and_may_be_repeated(stack: Stack) -> None:
 @pytest.mark.services
 def test_a_backup_leaves_out_what_is_in_other_schemas(stack: Stack, short_home: Path) -> None:
     archive = short_home / "backup.tar.gz"
-    command = [sys.executable, ROOT / "manage.py", "backup", archive]
+    command = [sys.executable, str(ROOT / "manage.py"), "backup", str(archive)]
     subprocess.run(command, env=stack.environment(), check=True, capture_output=True, timeout=SECONDS)
     subprocess.run(["tar", "-xzf", archive, "-C", short_home], check=True, timeout=SECONDS)
     [dump] = short_home.rglob("*.pgdump")

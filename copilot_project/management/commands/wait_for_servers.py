@@ -31,6 +31,6 @@ class Command(BaseCommand):
 def explain(check: Check) -> str:
     """Say what does not answer and which two ways there are to have it answer."""
     return (
-        f"{check.name}: {check.message.rstrip('.')}. {check.hint}. With docker compose, COMPOSE_PROFILES in docker/.env must name "
-        "the servers that it should start: postgres,redis."
+        f"{check.name}: {check.message.rstrip('.')}. {check.hint}. With docker compose, COMPOSE_PROFILES in "
+        "docker/.env must name the servers that it should start: postgres,redis."
     )
