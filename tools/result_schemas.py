@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, get_type_hints
+from typing import Any, TypeGuard, get_type_hints
 
 from pydantic.json_schema import models_json_schema
-from typing_extensions import TypeIs
 
 from tools import registry
 from tools.base import Tool, ToolResult
@@ -82,7 +81,7 @@ def results_of(tool: Tool) -> Iterator[type[ToolResult]]:
         yield from (kind for kind in members if is_concrete(kind))
 
 
-def is_concrete(kind: object) -> TypeIs[type[ToolResult]]:
+def is_concrete(kind: object) -> TypeGuard[type[ToolResult]]:
     return isinstance(kind, type) and issubclass(kind, ToolResult) and kind is not ToolResult
 
 

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 
 from durable import storable
-from durable.connections import outside_wait
+from durable.database import outside_wait
 from workspace import limits
 from workspace.errors import FileInfected, FileTooLarge, ScannerUnavailable
 
