@@ -31,7 +31,13 @@ UV = VENV / "bin" / "uv"
 LOCK = ROOT / ".copilot.lock"
 ENV_FILE = ROOT / ".env"
 ENV_FILE_BYTES = 1024 * 1024
-ENV_LINE = re.compile(r"(?:export\s+)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*=\s*(?P<value>.*)", re.ASCII)
+ENV_LINE = re.compile(r"(?:export\s++)?(?P<name>[A-Za-z_]\w*+)\s*+=\s*+(?P<value>.*)", re.ASCII)
+ENV_QUOTED = {
+    "'": re.compile(r"'([^']*+)'\s*+(?:#.*)?"),
+    '"': re.compile(r'"((?:[^"\\]|\\.)*+)"\s*+(?:#.*)?'),
+}
+ENV_COMMENT = re.compile(r"\s#")
+ENV_ESCAPED = re.compile(r"\\(.)")
 ENV_ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\": "\\", "$": "$"}
 REQUIREMENTS = {"base": ["requirements.txt"], "test": ["requirements.txt", "requirements/test.txt"]}
 FREE_MEGABYTES = {"base": 400, "test": 900}
@@ -164,15 +170,14 @@ def parse_env_line(line: str, number: int) -> tuple[str, str]:
         raise BadEnvFile(f"{ENV_FILE}, line {number}: this is not NAME=value.")
     value = found["value"]
     quote = value[:1]
-    if quote not in ("'", '"'):
-        return found["name"], re.split(r"\s+#", f" {value}", maxsplit=1)[0].strip()
-    form = r"'([^']*)'" if quote == "'" else r'"((?:[^"\\]|\\.)*)"'
-    quoted = re.fullmatch(form + r"\s*(?:#.*)?", value)
+    if quote not in ENV_QUOTED:
+        return found["name"], ENV_COMMENT.split(f" {value}", maxsplit=1)[0].strip()
+    quoted = ENV_QUOTED[quote].fullmatch(value)
     if quoted is None:
         raise BadEnvFile(f"{ENV_FILE}, line {number}: the value of {found['name']} has no closing quote.")
     text = quoted[1]
     if quote == '"':
-        text = re.sub(r"\\(.)", lambda escape: ENV_ESCAPES.get(escape[1], escape[0]), text)
+        text = ENV_ESCAPED.sub(lambda escape: ENV_ESCAPES.get(escape[1], escape[0]), text)
     return found["name"], text
 
 

@@ -14,7 +14,7 @@ from django.db import transaction
 import llm
 from accounts.budgets import check_budget
 from accounts.errors import OverBudget
-from chat import citations, limits, model_choice, notifications, outside_content, titles, turn_log
+from chat import attachments, limits, model_choice, notifications, outside_content, titles, turn_log
 from chat.engine import compaction, history, journal
 from chat.engine.journal import TurnJournal
 from chat.engine.status_notes import IdleNotices, OperationWatch
@@ -337,10 +337,11 @@ class Answering:
     def cite(self, results: list[Any]) -> None:
         """Remember the sources and files of results; the next commit writes them. Idempotent."""
         turn = self.turn
-        turn.sources = citations.add_sources(turn.sources, results)
-        turn.files_made = citations.add_files_made(
-            turn.files_made, results, user=turn.session.user, since=turn.started_at
-        )
+        turn.sources = outside_content.add_sources(turn.sources, results)
+        if "workspace://" in str(results):
+            turn.files_made = attachments.add_files_made(
+                turn.files_made, results, user=turn.session.user, since=turn.started_at
+            )
 
     # --- ending -----------------------------------------------------------------------------------
 

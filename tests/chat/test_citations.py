@@ -10,7 +10,8 @@ from django.utils import timezone
 
 from accounts.models import User
 from chat import limits
-from chat.citations import add_files_made, add_sources
+from chat.attachments import add_files_made
+from chat.outside_content import add_sources
 from workspace import files
 
 
