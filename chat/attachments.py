@@ -9,15 +9,19 @@ import mimetypes
 import re
 import uuid
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Any
-from urllib.parse import unquote_to_bytes
+from urllib.parse import quote, unquote_to_bytes
 
+from django.contrib.auth.models import AbstractBaseUser
 from django.http import Http404
 
+from chat import limits
 from chat.sessions import Owner
 from durable.errors import InvalidFields
 from workspace import files
 from workspace.models import WorkspaceFile
+from workspace.references import parse_references
 
 ID = r"(?P<id>[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})"
 REFERENCE = re.compile(
@@ -98,3 +102,24 @@ def ui_part(file: WorkspaceFile) -> dict[str, Any]:
         "filename": file.name,
         "url": f"/api/files/{file.pk}/content",
     }
+
+
+def add_files_made(
+    known: list[dict[str, str]],
+    results: Iterable[Any],
+    *,
+    user: AbstractBaseUser | None,
+    since: datetime | None,
+) -> list[dict[str, str]]:
+    """Return the known files and those that results refer to and that were made since the turn started."""
+    ids = parse_references(list(results)) if user is not None and since is not None else []
+    if not ids:
+        return known
+    rows = WorkspaceFile.objects.filter(user_id=user.pk, pk__in=ids, created_at__gte=since)  # type: ignore[union-attr]
+    made = {row.pk: row for row in rows}
+    found = {file["url"]: file for file in known}
+    for row in (made[file_id] for file_id in ids if file_id in made):
+        url = f"/api/files/{row.pk}/content#{quote(row.name)}"
+        if len(found) < limits.MAX_FILES_MADE_PER_TURN:
+            found.setdefault(url, {"url": url, "media_type": row.media_type})
+    return list(found.values())

@@ -95,6 +95,16 @@ class ToolInputReady:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolInputInvalid:
+    """The tool call is complete, but its arguments cannot be read, so it was not made. It gets no other result."""
+
+    call_id: str
+    name: str
+    input: Any
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
 class ToolOutput:
     """The result of a tool; a preliminary one shows progress and is replaced."""
 
@@ -132,6 +142,30 @@ class FilesSeen:
     """The workspace images the model was shown."""
 
     file_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceCited:
+    """A page on the web that tools of the turn read or found."""
+
+    source_id: str
+    url: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileMade:
+    """A workspace file that tools of the turn made; the fragment of its URL is its name."""
+
+    url: str
+    media_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataChanged:
+    """What is known of the answer so far; merged into its metadata."""
+
+    metadata: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,11 +244,15 @@ TurnEvent: TypeAlias = (
     | ToolInputStarted
     | ToolInputDelta
     | ToolInputReady
+    | ToolInputInvalid
     | ToolOutput
     | ToolFailed
     | ApprovalAsked
     | Steered
     | FilesSeen
+    | SourceCited
+    | FileMade
+    | MetadataChanged
     | OperationUpdate
     | ExecutionUpdate
     | StatusNote

@@ -44,3 +44,9 @@ MAX_WEBHOOK_TEXT_CHARACTERS = 10_000
 PAGE_SIZE = 30
 MAX_PAGE_SIZE = 100
 FOLLOW_UP_RETRY_SECONDS = 60.0  # when the user has too many turns in flight
+
+# --- sources and files of an answer ----------------------------------------------------------------
+MAX_SOURCES_PER_TURN = 50
+MAX_SOURCE_URL_CHARACTERS = 2_000
+MAX_SOURCE_TITLE_CHARACTERS = 300
+MAX_FILES_MADE_PER_TURN = 50

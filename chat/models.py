@@ -233,6 +233,10 @@ class Turn(Job):
     reasoning_tokens = models.PositiveIntegerField(default=0)
     cost = models.DecimalField(max_digits=14, decimal_places=6, default=Decimal(0))
     files_seen = models.JSONField(default=list)
+    sources = models.JSONField(
+        default=list, db_default=[], help_text="Pages on the web that its tools read or found."
+    )
+    files_made = models.JSONField(default=list, db_default=[], help_text="Files that its tools made.")
     outside_sources = models.JSONField(
         default=list,
         db_default=[],

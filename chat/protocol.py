@@ -15,19 +15,23 @@ from chat.events import (
     ApprovalAsked,
     AttemptStarted,
     ExecutionUpdate,
+    FileMade,
     FilesSeen,
+    MetadataChanged,
     OperationUpdate,
     Prose,
     ProseDelta,
     ProseEnded,
     ProseStarted,
     QueuePosition,
+    SourceCited,
     StatusNote,
     Steered,
     StepFinished,
     StepStarted,
     ToolFailed,
     ToolInputDelta,
+    ToolInputInvalid,
     ToolInputReady,
     ToolInputStarted,
     ToolOutput,
@@ -76,6 +80,9 @@ def chunk(event: TurnEvent) -> Chunk:
             return {"type": "tool-input-delta", "toolCallId": call_id, "inputTextDelta": text}
         case ToolInputReady(call_id, name, value):
             return {"type": "tool-input-available", "toolCallId": call_id, "toolName": name, "input": value}
+        case ToolInputInvalid(call_id, name, value, error):
+            call = {"toolCallId": call_id, "toolName": name}
+            return {"type": "tool-input-error", **call, "input": value, "errorText": error}
         case ToolOutput(call_id, output, preliminary):
             mark = {"preliminary": True} if preliminary else {}
             return {"type": "tool-output-available", "toolCallId": call_id, "output": output, **mark}
@@ -87,6 +94,12 @@ def chunk(event: TurnEvent) -> Chunk:
             return {"type": "data-steer", "id": message_id, "data": {"message_id": message_id, "text": text}}
         case FilesSeen(file_ids):
             return {"type": "data-files-seen", "id": "files-seen", "data": {"file_ids": list(file_ids)}}
+        case SourceCited(source_id, url, title):
+            return {"type": "source-url", "sourceId": source_id, "url": url, "title": title}
+        case FileMade(url, media_type):
+            return {"type": "file", "url": url, "mediaType": media_type}
+        case MetadataChanged(metadata):
+            return {"type": "message-metadata", "messageMetadata": metadata}
         case OperationUpdate():
             return operation_chunk(event)
         case ExecutionUpdate(execution_id, status, nodes):
@@ -265,11 +278,12 @@ class FoldedTurn:
     calls: dict[str, FoldedCall] = field(default_factory=dict)
     error: str = ""
     metadata: dict[str, Any] = field(default_factory=dict)
+    sources: list[dict[str, Any]] = field(default_factory=list)
 
     def apply(self, chunk: dict[str, Any]) -> None:
         """Apply one chunk; a new attempt removes the steps it makes void."""
         match chunk["type"]:
-            case "start" | "finish":
+            case "start" | "finish" | "message-metadata":
                 self.metadata |= chunk.get("messageMetadata") or {}
             case "data-turn" if "reset_to_step" in chunk["data"]:
                 del self.steps[chunk["data"]["reset_to_step"] :]
@@ -278,6 +292,12 @@ class FoldedTurn:
             case "tool-input-available":
                 call = FoldedCall(chunk["toolCallId"], chunk["toolName"], chunk["input"])
                 self.calls[call.call_id] = call
+            case "tool-input-error":
+                call = FoldedCall(chunk["toolCallId"], chunk["toolName"], chunk["input"])
+                self.calls[call.call_id] = call
+                self._end(call.call_id, error=chunk["errorText"])
+            case "source-url":
+                self.sources.append(chunk)
             case "tool-output-available" if not chunk.get("preliminary"):
                 self._end(chunk["toolCallId"], output=chunk["output"])
             case "tool-output-error":

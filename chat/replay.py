@@ -18,7 +18,7 @@ from chat.events import (
     StepFinished,
     StepStarted,
     ToolFailed,
-    ToolInputReady,
+    ToolInputInvalid,
     ToolOutput,
     TurnEvent,
     prose_deltas,
@@ -29,6 +29,7 @@ from durable import event_log
 from durable.event_log import START, Position
 from executions.models import Review
 from tools.approvals import review_id_in
+from tools.arguments import why_unreadable
 from tools.models import Operation, ToolCall, calls_of
 from tools.operations.start import shown_later
 
@@ -80,6 +81,8 @@ def committed_events(turn: Turn) -> list[TurnEvent]:
     steps = list(turn.steps.defer("carry"))
     calls = by_id(turn)
     steers = steers_of(turn)
+    if steps and not turn.is_terminal:
+        events.append(turn_log.metadata_so_far(turn))
     for step in steps:
         events += step_events(step, calls, steers.pop(step.number, []))
         if turn.is_terminal or step is not steps[-1]:
@@ -120,8 +123,9 @@ def step_events(step: Step, calls: dict[tuple[int, str], ToolCall], steers: list
 def call_events(part: dict[str, Any], call: ToolCall | None) -> list[TurnEvent]:
     if "cut" in part:
         return turn_log.cut_call(part)
-    events: list[TurnEvent] = [ToolInputReady(part["id"], part["name"], tool_input(part["arguments"]))]
-    if call is not None and call.is_finished:
+    written = turn_log.call_written(part["id"], part["name"], part["arguments"])
+    events = [written]
+    if call is not None and call.is_finished and not isinstance(written, ToolInputInvalid):
         events += result_events(call.call_id, call.result, call.error)
     return events
 
@@ -155,7 +159,18 @@ def answer_parts(
             parts.append(ui_part(part, calls.get((step.number, part.get("id", ""))), decisions))
     if turn.files_seen and turn.is_terminal:
         parts.append({"type": "data-files-seen", "id": "files-seen", "data": {"file_ids": turn.files_seen}})
+    if turn.is_terminal:
+        parts += [source_part(source) for source in turn.sources]
+        parts += [file_part(file) for file in turn.files_made]
     return parts
+
+
+def source_part(source: dict[str, str]) -> dict[str, Any]:
+    return {"type": "source-url", "sourceId": source["id"], "url": source["url"], "title": source["title"]}
+
+
+def file_part(file: dict[str, str]) -> dict[str, Any]:
+    return {"type": "file", "mediaType": file["media_type"], "url": file["url"]}
 
 
 def steer_part(message: Message) -> dict[str, Any]:
@@ -176,6 +191,8 @@ def ui_part(
     }
     if "cut" in part:
         return shown | {"state": "output-error", "errorText": part["cut"]}
+    if error := why_unreadable(part["arguments"]):
+        return shown | {"state": "output-error", "errorText": error}
     if call is None or not call.is_finished:
         return shown
     if call.error:

@@ -16,13 +16,17 @@ from chat import limits, protocol
 from chat.events import (
     Absorbed,
     AttemptStarted,
+    FileMade,
     FilesSeen,
     FinishReason,
+    MetadataChanged,
     OperationUpdate,
     Prose,
     ProseEnded,
+    SourceCited,
     StepFinished,
     ToolFailed,
+    ToolInputInvalid,
     ToolInputReady,
     TurnAborted,
     TurnEvent,
@@ -35,6 +39,7 @@ from chat.protocol import Framed, chunk, is_hint
 from durable import event_log, plain_sql, storable
 from durable.event_log import START, LoggedEvent, Position
 from durable.lifecycle import NewAttempt
+from tools.arguments import why_unreadable
 from tools.models import Operation, ToolCall, calls_of
 
 SENTENCES = {
@@ -111,17 +116,26 @@ def metadata(turn: Turn) -> dict[str, Any]:
     }
 
 
-def final_metadata(turn: Turn) -> dict[str, Any]:
-    """Return the metadata of `finish`."""
+def usage_so_far(turn: Turn) -> dict[str, Any]:
+    """Return the metadata that changes with every step."""
     usage = {
         "input_tokens": turn.input_tokens,
         "output_tokens": turn.output_tokens,
         "cached_tokens": turn.cached_tokens,
         "cost": f"{turn.cost:.6f}",
     }
-    ending = {"status": turn.status, "end_reason": turn.end_reason, "usage": usage}
-    ending["model"] = turn.model_name
-    return metadata(turn) | ending | {"files_seen": turn.files_seen}
+    return {"usage": usage, "model": turn.model_name}
+
+
+def final_metadata(turn: Turn) -> dict[str, Any]:
+    """Return the metadata of `finish`."""
+    ending = {"status": turn.status, "end_reason": turn.end_reason}
+    return metadata(turn) | ending | usage_so_far(turn) | {"files_seen": turn.files_seen}
+
+
+def metadata_so_far(turn: Turn) -> MetadataChanged:
+    """Return the event that tells readers of a running turn what its steps have used."""
+    return MetadataChanged(usage_so_far(turn))
 
 
 def closing_events(turn: Turn, *, open_prose: dict[str, Prose], in_step: bool) -> list[TurnEvent]:
@@ -131,6 +145,8 @@ def closing_events(turn: Turn, *, open_prose: dict[str, Prose], in_step: bool) -
         events.append(StepFinished())
     if turn.files_seen:
         events.append(FilesSeen(tuple(turn.files_seen)))
+    events += [SourceCited(source["id"], source["url"], source["title"]) for source in turn.sources]
+    events += [FileMade(file["url"], file["media_type"]) for file in turn.files_made]
     reason: FinishReason = "stop"
     if turn.status == turn.CANCELLED:
         events.append(TurnAborted("cancelled"))
@@ -217,6 +233,12 @@ def cut_calls(parts: Iterable[protocol.Part]) -> list[TurnEvent]:
 def cut_call(part: protocol.Part) -> list[TurnEvent]:
     arguments = protocol.tool_input(part["arguments"])
     return [ToolInputReady(part["id"], part["name"], arguments), ToolFailed(part["id"], part["cut"])]
+
+
+def call_written(call_id: str, name: str, arguments: str) -> TurnEvent:
+    """Return the event for a call that the model has written completely."""
+    shown, error = protocol.tool_input(arguments), why_unreadable(arguments)
+    return ToolInputInvalid(call_id, name, shown, error) if error else ToolInputReady(call_id, name, shown)
 
 
 def close_absorbed(turn: Turn, into: Turn) -> None:

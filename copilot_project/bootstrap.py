@@ -29,6 +29,16 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 UV = VENV / "bin" / "uv"
 LOCK = ROOT / ".copilot.lock"
+ENV_FILE = ROOT / ".env"
+ENV_FILE_BYTES = 1024 * 1024
+ENV_LINE = re.compile(r"(?:export\s++)?(?P<name>[A-Za-z_]\w*+)\s*+=\s*+(?P<value>.*)", re.ASCII)
+ENV_QUOTED = {
+    "'": re.compile(r"'([^']*+)'\s*+(?:#.*)?"),
+    '"': re.compile(r'"((?:[^"\\]|\\.)*+)"\s*+(?:#.*)?'),
+}
+ENV_COMMENT = re.compile(r"\s#")
+ENV_ESCAPED = re.compile(r"\\(.)")
+ENV_ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\": "\\", "$": "$"}
 REQUIREMENTS = {"base": ["requirements.txt"], "test": ["requirements.txt", "requirements/test.txt"]}
 FREE_MEGABYTES = {"base": 400, "test": 900}
 DOWNLOAD_SECONDS = 30
@@ -105,10 +115,20 @@ class SetupFailed(Exception):
     """The packages could not be installed."""
 
 
+class BadEnvFile(Exception):
+    """The file .env cannot be used."""
+
+
 def main(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help"):
         sys.stdout.write(USAGE)
         return 0 if arguments else 2
+    if arguments[0] not in NEEDS_TEST_PACKAGES:  # tests must not reach the servers of a real site
+        try:
+            load_env_file()
+        except BadEnvFile as error:
+            say(str(error))
+            return 1
     try:
         prepare("test" if arguments[0] in NEEDS_TEST_PACKAGES else "base")
     except SetupFailed as error:
@@ -118,6 +138,47 @@ def main(arguments: list[str]) -> int:
         say("\nInterrupted. Nothing is broken: run the same command again to continue.")
         return 130
     return become(command_line(arguments))
+
+
+def load_env_file() -> None:
+    """Add the variables of .env to the environment; those that it has already, even empty ones, stay as they are."""
+    try:
+        with ENV_FILE.open("rb") as file:
+            content = file.read(ENV_FILE_BYTES + 1)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise BadEnvFile(f"{ENV_FILE} cannot be read: {error.strerror}.") from None
+    if len(content) > ENV_FILE_BYTES:
+        raise BadEnvFile(
+            f"{ENV_FILE} is larger than {ENV_FILE_BYTES:,} bytes, so it is hardly a list of settings."
+        )
+    try:
+        lines = content.decode().splitlines()
+    except UnicodeDecodeError:
+        raise BadEnvFile(f"{ENV_FILE} is not UTF-8 text.") from None
+    for number, line in enumerate(lines, start=1):
+        if line.strip() and not line.lstrip().startswith("#"):
+            name, value = parse_env_line(line.strip(), number)
+            os.environ.setdefault(name, value)
+
+
+def parse_env_line(line: str, number: int) -> tuple[str, str]:
+    """Return name and value; raise BadEnvFile, which never shows the value: it may be a secret."""
+    found = ENV_LINE.fullmatch(line)
+    if found is None or "\0" in line:
+        raise BadEnvFile(f"{ENV_FILE}, line {number}: this is not NAME=value.")
+    value = found["value"]
+    quote = value[:1]
+    if quote not in ENV_QUOTED:
+        return found["name"], ENV_COMMENT.split(f" {value}", maxsplit=1)[0].strip()
+    quoted = ENV_QUOTED[quote].fullmatch(value)
+    if quoted is None:
+        raise BadEnvFile(f"{ENV_FILE}, line {number}: the value of {found['name']} has no closing quote.")
+    text = quoted[1]
+    if quote == '"':
+        text = ENV_ESCAPED.sub(lambda escape: ENV_ESCAPES.get(escape[1], escape[0]), text)
+    return found["name"], text
 
 
 def command_line(arguments: list[str]) -> list[str]:

@@ -65,7 +65,7 @@ class Environment:
         "DATABASE_URL",
         "",
         "postgres://user:password@host:port/name; SQLite in COPILOT_HOME when unset. What follows a ? is passed to "
-        "PostgreSQL's library (sslmode, connect_timeout, options=-c%20statement_timeout=60s…).",
+        "PostgreSQL's library (sslmode, connect_timeout, options=-c%20search_path=a_schema…).",
         secret=True,
     )
     database_pool_size: int = variable(
@@ -220,6 +220,13 @@ class Environment:
     )
     s3_endpoint_url: str = variable(
         "COPILOT_S3_ENDPOINT_URL", "", "Address of an S3-compatible server; Amazon's when unset."
+    )
+    upload_scanner: str = variable(
+        "COPILOT_UPLOAD_SCANNER",
+        "",
+        "Virus scanner (ClamAV's clamd) that every file passes before it is saved: unix:///path of its socket, or "
+        "tcp://host:port; files are not scanned when unset.",
+        pattern=r"unix:///\S+|tcp://(?:[\w.-]+|\[[\da-fA-F:.]+\]):\d{1,5}",
     )
     keep_events_days: int = variable(
         "COPILOT_KEEP_EVENTS_DAYS",

@@ -20,6 +20,18 @@ HEAD = """\
 Every variable that Ratchet reads, generated from `copilot_project/env.py` by `./copilot docs`. An empty value counts as
 unset. Variables marked 🔑 hold secrets: they are never logged or shown.
 
+They come from, in this order:
+
+1. the environment of the process, also when a variable is there but empty (`DATABASE_URL= ./copilot up` uses SQLite
+   whatever the file says);
+2. the file `.env` in the project's folder, which `./copilot` reads: a line `NAME=value` each, `#` for comments, quotes
+   around values with spaces or `#`, no expansion of `$`. `./copilot test`, `check`, `bench`, `chaos` and `attack` do
+   not read it, so that no test reaches the servers of a real site;
+3. the default below.
+
+Processes that `./copilot` does not start do not read the file. Give systemd the same file as `EnvironmentFile=`; with
+[Docker](../how-to/deploy.md#with-docker), compose hands every variable of `docker/.env` on.
+
 | variable | default | what it does |
 |---|---|---|
 """

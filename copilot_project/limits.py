@@ -29,6 +29,7 @@ WEB_SHUTDOWN_SECONDS = 5.0  # for requests that are in progress when the process
 WORKER_STOP_SECONDS = 20.0
 REDIS_STOP_SECONDS = 10.0
 READY_PROBE_SECONDS = 0.25
+SERVERS_START_SECONDS = 90.0  # for the database and Redis to accept connections before they are migrated
 CHECK_SECONDS = 5.0
 FIRST_SIGN_SECONDS = 180.0  # for a process to start before the supervisor considers it frozen
 EVENT_HEARTBEAT_SECONDS = 10  # between the worker events that Flower counts as alive

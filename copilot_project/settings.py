@@ -282,6 +282,7 @@ COPILOT_DAY_BUDGET = Decimal(str(ENV.day_budget)) or None
 COPILOT_MONTH_BUDGET = Decimal(str(ENV.month_budget)) or None
 COPILOT_VISITORS_DAY_BUDGET = Decimal(str(ENV.visitors_day_budget)) or None
 COPILOT_TRUSTED_PROXIES = split(ENV.trusted_proxies)
+COPILOT_UPLOAD_SCANNER = ENV.upload_scanner
 COPILOT_KEEP_EVENTS_DAYS = ENV.keep_events_days
 COPILOT_KEEP_EXECUTIONS_DAYS = ENV.keep_executions_days
 OPENAI_API_KEY = ENV.openai_api_key
@@ -415,6 +416,7 @@ SPECTACULAR_SETTINGS = {
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "copilot_project.web.openapi.add_errors",
+        "tools.result_schemas.add_to_openapi",
     ],
 }
 

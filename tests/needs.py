@@ -111,6 +111,10 @@ def browser_program() -> str | None:
     return next((found for name in BROWSERS if (found := shutil.which(name))), None)
 
 
+def clamd_program() -> str | None:
+    return shutil.which("clamd") or shutil.which("/usr/sbin/clamd")
+
+
 def node() -> ui.NodeJs | None:
     """The machine's, or the one that building the chat UI installed."""
     return ui.machine_node() or ui.wheel_node()
@@ -228,6 +232,12 @@ NGINX = Need(
     name="nginx",
     get="apt install nginx-light",
     is_met=lambda: (shutil.which("nginx") or shutil.which("/usr/sbin/nginx")) is not None,
+    optional_in_ci=True,
+)
+CLAMD = Need(
+    name="clamd",
+    get="apt install clamav-daemon; the tests start one of their own",
+    is_met=lambda: clamd_program() is not None,
     optional_in_ci=True,
 )
 CADDY = Need(

@@ -50,6 +50,15 @@ def parse(text: str) -> dict[str, Any]:
     return value
 
 
+def why_unreadable(text: str) -> str:
+    """Return why the arguments cannot be parsed, for a person; empty if they can."""
+    try:
+        parse(text)
+    except InvalidArguments as error:
+        return error.message
+    return ""
+
+
 def validate(tool: Tool, arguments: dict[str, Any]) -> ToolArgs:
     """Return the typed arguments; raises InvalidArguments naming every invalid field, without its value."""
     try:

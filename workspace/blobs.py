@@ -17,6 +17,7 @@ from datetime import timedelta
 from typing import Any, BinaryIO, Protocol, runtime_checkable
 
 import structlog
+from django.conf import settings
 from django.core.files.base import File
 from django.core.files.storage import FileSystemStorage, default_storage
 from django.db import transaction
@@ -28,6 +29,7 @@ from workspace import limits
 from workspace.errors import ContentGone, FileTooLarge, QuotaExceeded
 from workspace.media_types import HEAD_BYTES, detect
 from workspace.models import LooseBlob
+from workspace.virus_scanner import Scan, begin_scan
 
 log = structlog.get_logger(__name__)
 SPOOL_BYTES = 1024 * 1024
@@ -54,15 +56,20 @@ class StoredBlob:
 
 
 def store_blob(content: Content, *, name: str, room: int) -> StoredBlob:
-    """Write content under a new key; it is a LooseBlob until a file owns it. Raises FileTooLarge or QuotaExceeded."""
+    """Write content under a new key and have it scanned; it is a LooseBlob until a file owns it.
+
+    Raises FileTooLarge, QuotaExceeded, FileInfected or ScannerUnavailable; then nothing is left in storage.
+    """
     if room <= 0:
         raise QuotaExceeded
     blob = f"workspace/{secrets.token_hex(1)}/{secrets.token_hex(16)}"
     LooseBlob.objects.create(blob=blob)
-    measured = MeasuredReader(as_readable(content), room=room)
     try:
-        with storage_wait():
+        with storage_wait(), scanning() as scan:
+            measured = MeasuredReader(as_readable(content), room=room, scan=scan)
             stored = default_storage.save(blob, File(measured, name=blob))  # type: ignore[arg-type]
+            if scan:
+                scan.finish()
         assert stored == blob, "a random key is never taken"
     except BaseException:
         remove_blob(blob)
@@ -134,8 +141,20 @@ def remove_blob(blob: str) -> bool:
 
 
 def storage_wait() -> AbstractContextManager[None]:
-    """Return the context for storage operations: only remote storage counts as an outside wait."""
-    return contextlib.nullcontext() if isinstance(default_storage, FileSystemStorage) else outside_wait()
+    """Return the context for storage operations: remote storage and a virus scanner are outside waits."""
+    local = isinstance(default_storage, FileSystemStorage) and not settings.COPILOT_UPLOAD_SCANNER
+    return contextlib.nullcontext() if local else outside_wait()
+
+
+@contextlib.contextmanager
+def scanning() -> Iterator[Scan | None]:
+    """Open a scan if there is a scanner, and close its connection whatever happens."""
+    scan = begin_scan()
+    try:
+        yield scan
+    finally:
+        if scan:
+            scan.abandon()
 
 
 def storage_errors() -> tuple[type[Exception], ...]:
@@ -172,11 +191,12 @@ class PiecesReader:
 
 
 class MeasuredReader(io.RawIOBase):
-    """Hashes and counts what is read; raises FileTooLarge or QuotaExceeded over the limits."""
+    """Hashes, counts and has scanned what is read; raises FileTooLarge or QuotaExceeded over the limits."""
 
-    def __init__(self, source: Readable, *, room: int) -> None:
+    def __init__(self, source: Readable, *, room: int, scan: Scan | None = None) -> None:
         self.source = source
         self.room = room
+        self.scan = scan
         self.size = 0
         self.digest = hashlib.sha256()
         self.head = bytearray()
@@ -207,6 +227,8 @@ class MeasuredReader(io.RawIOBase):
             raise QuotaExceeded
         self.digest.update(block)
         self.head += block[: HEAD_BYTES - len(self.head)]
+        if self.scan:
+            self.scan.feed(block)
         return block
 
 

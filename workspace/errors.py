@@ -9,6 +9,8 @@ Refusal
     ├── BadRange           416
     ├── BadUpload          400
     ├── BadImage           400
+    ├── FileInfected       422
+    ├── ScannerUnavailable 503
     └── QuotaExceeded      507
 """
 
@@ -71,6 +73,23 @@ class BadImage(WorkspaceError):
     """The image is damaged, of an unknown type, or has too many pixels."""
 
     code = "bad_image"
+
+
+class FileInfected(WorkspaceError):
+    """The virus scanner found something in this file, so it was not saved."""
+
+    status = HTTPStatus.UNPROCESSABLE_ENTITY
+    code = "file_infected"
+    hint = "If you are sure that the file is harmless, ask the people who run this site."
+
+
+class ScannerUnavailable(WorkspaceError):
+    """Files are checked for viruses before they are saved, and the scanner does not answer now. Nothing was saved."""
+
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+    code = "scanner_unavailable"
+    hint = "Try again in a few minutes."
+    retry_after = 60.0
 
 
 class QuotaExceeded(WorkspaceError):

@@ -23,6 +23,9 @@ MAX_IMAGE_BYTES = 4 * 1024 * 1024
 MAX_IMAGES_PER_REQUEST = 10
 MAX_IMAGES_TOTAL_BYTES = 16 * 1024 * 1024
 MAX_DATA_URIS = 100
+SCANNER_CONNECT_SECONDS = 5.0
+SCAN_SECONDS = 120.0  # from the first byte of a file to the verdict
+MAX_SCANNER_ANSWER_BYTES = 1_000
 MAX_UPLOAD_REQUEST_BYTES = MAX_FILE_BYTES + 1024 * 1024
 
 # --- tools -----------------------------------------------------------------------------------------

@@ -46,6 +46,7 @@ ORDER BY m.seq, s.number
 MESSAGE_COLUMNS = 10
 BEFORE_ALL = -1  # the place of what a client says came before the first message
 
+WITH_IMAGES = ("user", "tool", "assistant")
 RECENT_MESSAGES = 20  # images of older messages are not shown again: they cost more than they help
 
 SYSTEM = """\
@@ -334,11 +335,11 @@ class WithImages:
 
 
 def add_images(messages: list[ModelMessage], user: User | None, model: str) -> WithImages:
-    """Add the person's images that recent messages and tool results refer to, if the model can see images."""
+    """Add the person's images that recent messages, answers and tool results refer to, if the model sees images."""
     if user is None or not llm.model_info(model).sees_images:
         return WithImages(messages=messages, file_ids=[])
     stored = [message for message in messages if VOLATILE not in message]
-    newest = [message for message in stored[-RECENT_MESSAGES:] if message["role"] in ("user", "tool")]
+    newest = [message for message in stored[-RECENT_MESSAGES:] if message["role"] in WITH_IMAGES]
     texts = [message["content"] for message in reversed(newest) if isinstance(message["content"], str)]
     choice = choose_images(resolve(user, texts))
     if not choice.shown:

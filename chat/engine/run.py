@@ -14,7 +14,7 @@ from django.db import transaction
 import llm
 from accounts.budgets import check_budget
 from accounts.errors import OverBudget
-from chat import limits, model_choice, notifications, outside_content, titles, turn_log
+from chat import attachments, limits, model_choice, notifications, outside_content, titles, turn_log
 from chat.engine import compaction, history, journal
 from chat.engine.journal import TurnJournal
 from chat.engine.status_notes import IdleNotices, OperationWatch
@@ -32,6 +32,7 @@ from durable.lease import Lease
 from durable.stop_signal import StopReason
 from llm.types import Completion, Request, ToolCallRequest
 from tools import registry
+from tools.arguments import why_unreadable
 from tools.client_tools import client_tools
 from tools.dispatch import CallScope, run_calls
 from tools.models import calls_of
@@ -284,7 +285,7 @@ class Answering:
             return []
         self.lease.commit(
             write,
-            events=framed(events),
+            events=framed([turn_log.metadata_so_far(self.turn), *events]),
             crashes=0,
             **self.totals(),
         )
@@ -308,6 +309,8 @@ class Answering:
             "cost",
             "model_name",
             "files_seen",
+            "sources",
+            "files_made",
             "first_word_at",
             "model_failures",
         )
@@ -341,9 +344,20 @@ class Answering:
                 said=partial(outside_content.texts_of_person, self.turn.session),
                 client_tools=self.client_tools,
             )
-            ended = run_calls(calls, scope, TurnJournal(self.lease, frozenset(done), idle.touch))
+            told = done | {call.id for call in calls if why_unreadable(call.arguments)}
+            ended = run_calls(calls, scope, TurnJournal(self.lease, frozenset(told), idle.touch))
+        self.cite([call.output for call in ended])
         self.operations.watch_new()
         return not any(call.output.get("type") == CLIENT_CALL for call in ended)
+
+    def cite(self, results: list[Any]) -> None:
+        """Remember the sources and files of results; the next commit writes them. Idempotent."""
+        turn = self.turn
+        turn.sources = outside_content.add_sources(turn.sources, results)
+        if "workspace://" in str(results):
+            turn.files_made = attachments.add_files_made(
+                turn.files_made, results, user=turn.session.user, since=turn.started_at
+            )
 
     # --- ending -----------------------------------------------------------------------------------
 

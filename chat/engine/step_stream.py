@@ -14,12 +14,12 @@ from chat.events import (
     ProseStarted,
     StatusNote,
     ToolInputDelta,
-    ToolInputReady,
     ToolInputStarted,
     TurnEvent,
     prose_deltas,
 )
-from chat.protocol import Framed, Part, cut_off, tool_input
+from chat.protocol import Framed, Part, cut_off
+from chat.turn_log import call_written
 from durable import crashpoints
 from durable.clock import current_time
 from durable.emitter import Emitter
@@ -100,7 +100,7 @@ class StepStream:
         """Return the events that close the step once it is committed; only then are tool calls shown complete."""
         events: list[TurnEvent] = self._closing_prose()
         for call in self.calls(completion):
-            events.append(ToolInputReady(call.id, call.name, tool_input(call.arguments)))
+            events.append(call_written(call.id, call.name, call.arguments))
         return events
 
     def calls(self, completion: Completion) -> list[ToolCallRequest]:

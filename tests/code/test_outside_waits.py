@@ -40,6 +40,7 @@ REACHED_THROUGH_THEM = {
     "blocks/adapters/network.py": "says how TLS is checked, connects to nobody",
     "llm/model_call.py": "llm.client, on the background loop",
     "llm/transport.py": "llm.client, on the background loop",
+    "workspace/virus_scanner.py": "workspace.blobs, which waits for storage and scanner together",
     "llm/offline/server.py": "a server for tests and for machines without a model",
     "llm/management/commands/offline_model.py": "starts that server, on a socket that is open already",
 }

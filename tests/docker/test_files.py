@@ -26,8 +26,26 @@ OUTSIDE_VARIABLES = {
     "AWS_SECRET_ACCESS_KEY",
     "COPILOT_ALIVE_END",  # read by docker/healthcheck
     "FLOWER_ADDRESS",
+    "PGPASSWORD",  # of PostgreSQL's library, for an address without a password
+}
+NOT_HANDED_OVER = {  # what the image sets itself, and what means nothing in a container
+    "COPILOT_PRODUCTION",
+    "COPILOT_HOME",
+    "COPILOT_ALIVE_FILE",
+    "HOST",
+    "PORT",
+    "DEBUG",  # refused in production
+    "COPILOT_FROZEN_SECONDS",  # of ./copilot up
+    "COPILOT_OFFLINE_MODEL_PORT",
+    "FLOWER_PORT",  # fixed, for the port that is published
+    "COPILOT_URL",  # of ./copilot chat
+    "COPILOT_API_KEY",
+    "COPILOT_TEST_TOOLS",
+    "COPILOT_TEST_APPS",
+    "COPILOT_CRASH_AT",
 }
 FROM_THE_SCRAPER = {"up"}
+PROFILES = ("postgres", "redis", "rabbitmq", "s3", "clamav", "monitoring", "flower")
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +137,83 @@ def test_every_variable_of_the_guide_reaches_the_containers(compose: dict[str, A
     assert wanted <= set(compose["services"]["web"]["environment"])
 
 
+def test_every_variable_of_the_operator_reaches_the_containers(compose: dict[str, Any]) -> None:
+    table = {field.metadata["name"] for field in fields(Environment)}
+    for name, service in product_services(compose).items():
+        assert table - NOT_HANDED_OVER - set(service["environment"]) == set(), name
+    set_by_the_image = re.findall(r"^\s+([A-Z_]+)=", (DOCKER / "Dockerfile").read_text(), re.MULTILINE)
+    assert {"COPILOT_PRODUCTION", "COPILOT_HOME", "COPILOT_ALIVE_FILE", "HOST"} <= set(set_by_the_image)
+
+
+def test_every_variable_keeps_its_name_on_the_way_in(compose: dict[str, Any]) -> None:
+    given = {name: f"<{name}>" for name in compose["services"]["web"]["environment"]}
+    for name, value in started(compose, given)["web"]["environment"].items():
+        if name not in ("COPILOT_ALIVE_END", "PGPASSWORD"):
+            assert f"<{name}>" in value, name
+
+
+def started(compose: dict[str, Any], env_file: dict[str, str]) -> dict[str, Any]:
+    """The services that compose starts with that env file, as it understands them."""
+    profiles = set(env_file.get("COMPOSE_PROFILES", "").split(","))
+
+    def value_of(found: re.Match[str]) -> str:
+        value = env_file.get(found["name"], "")
+        if not value and found["mark"] == "?":
+            raise LookupError(found["name"])
+        return value or (found["rest"] if found["mark"] == "-" else "")
+
+    def filled(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: filled(item) for name, item in value.items()}
+        if isinstance(value, list):
+            return [filled(item) for item in value]
+        pattern = r"\$\{(?P<name>[A-Z0-9_]+)(?::(?P<mark>[-?])(?P<rest>[^}]*))?\}"
+        return re.sub(pattern, value_of, value) if isinstance(value, str) else value
+
+    return {
+        name: filled(service)
+        for name, service in compose["services"].items()
+        if not service.get("profiles") or profiles & set(service["profiles"])
+    }
+
+
+def example(**changes: str) -> dict[str, str]:
+    """The example, filled in."""
+    lines = re.findall(r"^([A-Z0-9_]+)=(.*)$", (DOCKER / "env.example").read_text(), re.MULTILINE)
+    required = {"SECRET_KEY": "s" * 60, "ENCRYPTION_KEYS": "k", "POSTGRES_PASSWORD": "p@ss/word"}
+    return dict(lines) | required | changes
+
+
+def test_the_example_starts_a_database_and_redis_of_its_own(compose: dict[str, Any]) -> None:
+    services = started(compose, example())
+    assert {"postgres", "redis", "web", "worker", "proxy"} <= set(services)
+    web = services["web"]["environment"]
+    assert web["DATABASE_URL"] == "postgres://ratchet@postgres:5432/ratchet"
+    assert web["PGPASSWORD"] == services["postgres"]["environment"]["POSTGRES_PASSWORD"] == "p@ss/word"
+    assert web["REDIS_URL"] == "redis://redis:6379/0"
+
+
+OWN = {
+    "COMPOSE_PROFILES": "",
+    "POSTGRES_PASSWORD": "",
+    "DATABASE_URL": "postgres://u:p@db.example.com/x?sslmode=require",
+    "REDIS_URL": "rediss://:p@redis.example.com:6379/0",
+    "CELERY_BROKER_URL": "amqp://u:p@rabbit.example.com:5672/v",
+}
+
+
+def test_servers_of_ones_own_need_nothing_but_the_env_file(compose: dict[str, Any]) -> None:
+    services = started(compose, example(**OWN))
+    assert not {"postgres", "redis", "rabbitmq"} & set(services)
+    for name, service in services.items():
+        assert set(service.get("depends_on", [])) <= set(services), f"{name} waits for what is not started"
+        if service["image"].startswith("ratchet:"):
+            told = service["environment"]
+            assert {key: told[key] for key in OWN if key in told} == {
+                key: value for key, value in OWN.items() if key in told
+            }
+
+
 @COMPOSE.skip_mark
 def test_compose_understands_the_file(tmp_path: Path) -> None:
     text = (DOCKER / "compose.yaml").read_text()
@@ -126,7 +221,7 @@ def test_compose_understands_the_file(tmp_path: Path) -> None:
     file.write_text(text.replace("name: ratchet\n", "", 1))  # version 1 does not know that word
     example = (DOCKER / "env.example").read_text()
     variables.write_text(re.sub(r"=$", "=a-value-of-some-length", example, flags=re.MULTILINE))
-    profiles = [word for name in ("rabbitmq", "s3", "monitoring", "flower") for word in ("--profile", name)]
+    profiles = [word for name in PROFILES for word in ("--profile", name)]
     command = ["docker-compose", "--env-file", str(variables), "-f", str(file), *profiles, "config", "-q"]
     result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert result.returncode == 0, result.stderr

@@ -62,7 +62,11 @@ def test_every_page_can_be_reached_from_the_front_page() -> None:
 
 def test_every_page_is_in_the_folder_of_its_kind() -> None:
     assert [path.name for path in DOCS.glob("*.md")] == ["index.md"]
-    assert {path.name for path in DOCS.iterdir() if path.is_dir()} == KINDS | {"decisions", "images"}
+    assert {path.name for path in DOCS.iterdir() if path.is_dir()} == KINDS | {
+        "decisions",
+        "examples",
+        "images",
+    }
 
 
 def test_every_page_that_the_code_names_exists() -> None:

@@ -69,10 +69,8 @@ def web_fetch(args: Args, context: ToolContext) -> WebPage:
     except ParserError as error:
         raise ToolError(str(error), code=error.code) from None
     except UnreadablePage:
-        file = keep(answer, context)
-        content = f"[{answer.media_type}, {len(answer.body):,} bytes" + (
-            f": saved as {file}]" if file else "]"
-        )
+        file, note = keep(answer, context)
+        content = f"[{answer.media_type}, {len(answer.body):,} bytes{note}]"
     return WebPage(
         message=f"{answer.url} answered {answer.status}.",
         url=answer.url,
@@ -99,10 +97,10 @@ def fetch(url: str) -> http.OutboundResponse:
         raise ToolError(str(error), code=error.code) from None
 
 
-def keep(answer: http.OutboundResponse, context: ToolContext) -> str | None:
-    """Save a file that is not text to the user's workspace; return its reference, or None for visitors."""
+def keep(answer: http.OutboundResponse, context: ToolContext) -> tuple[str | None, str]:
+    """Save a file that is not text to the user's workspace; return its reference, or None, and what to say of it."""
     if context.user_id is None or answer.cut or not answer.body:
-        return None
+        return None, ""
     name = urlsplit(answer.url).path.rpartition("/")[2] or "download"
     try:
         saved = files.save(
@@ -114,6 +112,6 @@ def keep(answer: http.OutboundResponse, context: ToolContext) -> str | None:
             key=context.key,
             outside_sources=merge(context.outside_sources, [source_of(answer.url)]),
         )
-    except WorkspaceError:
-        return None
-    return saved.reference
+    except WorkspaceError as error:
+        return None, f": not saved. {error.message}"
+    return saved.reference, f": saved as {saved.reference}"

@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('tools', '0003_outside_sources'),
+        ('tools', '0004_client_tools'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

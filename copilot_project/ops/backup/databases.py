@@ -30,7 +30,8 @@ def dump(folder: Path, *, portable: bool) -> str:
     if connection.vendor == "sqlite":
         dump_sqlite(folder / SQLITE)
         return SQLITE
-    run_tool(["pg_dump", "--format=custom", "--no-owner", "--no-privileges", f"--file={folder / POSTGRES}"])
+    words = ["--format=custom", "--no-owner", "--no-privileges", f"--file={folder / POSTGRES}"]
+    run_tool(["pg_dump", *words, *own_schema()])
     return POSTGRES
 
 
@@ -81,6 +82,15 @@ def load_postgres(path: Path) -> None:
     name = connection.settings_dict["NAME"]
     words = ["--clean", "--if-exists", "--no-owner", "--no-privileges", "--exit-on-error", f"--dbname={name}"]
     run_tool(["pg_restore", *words, str(path)])
+
+
+def own_schema() -> list[str]:
+    """Limit a dump to the schema that DATABASE_URL chose: others of that database belong to somebody else."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_schema()")
+        [name] = cursor.fetchone()
+    quoted = str(name).replace('"', '""')
+    return [] if name in (None, "public") else [f'--schema="{quoted}"']
 
 
 def run_tool(command: list[str]) -> None:

@@ -25,4 +25,5 @@ DEPLOYMENT = (
     deployment.public_site,
     deployment.public_sockets,
     deployment.storage,
+    deployment.upload_scanner,
 )

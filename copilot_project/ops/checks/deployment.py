@@ -26,6 +26,8 @@ from durable.ids import new_id
 from durable.redis import RedisError, client
 from executions.credentials.rotation import SEALED
 from tools.operations import completion_stream
+from workspace.errors import ScannerUnavailable
+from workspace.virus_scanner import scanner_version
 
 OLDEST_POSTGRES = 14
 OLDEST_REDIS = (6, 2)
@@ -351,3 +353,14 @@ def storage() -> Check:
     if not same:
         return broken("storage", f"{where} returned other content than was written", hint)
     return well("storage", where)
+
+
+def upload_scanner() -> Check:
+    """Ask the virus scanner of uploads for its version."""
+    if not settings.COPILOT_UPLOAD_SCANNER:
+        return well("upload scanner", "none: files are not scanned for viruses", needed=False)
+    try:
+        return well("upload scanner", scanner_version())
+    except ScannerUnavailable:
+        hint = "Start clamd or correct COPILOT_UPLOAD_SCANNER; until then no file can be saved"
+        return broken("upload scanner", f"{settings.COPILOT_UPLOAD_SCANNER} does not answer", hint)

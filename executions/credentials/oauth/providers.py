@@ -8,9 +8,19 @@ from typing import Annotated, Literal
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints, TypeAdapter, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+)
 
 from executions.credentials.errors import NoSuchProvider
+from executions.credentials.oauth.presets import with_presets
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$")]
 Address = Annotated[str, StringConstraints(pattern=r"^https?://[^\s]+$", max_length=2_000)]
@@ -33,7 +43,9 @@ class OAuthProvider(BaseModel):
     authorize_params: Mapping[str, str] = Field(default_factory=dict)  # such as access_type=offline
 
 
-PROVIDERS: TypeAdapter[dict[str, OAuthProvider]] = TypeAdapter(dict[Name, OAuthProvider])
+PROVIDERS: TypeAdapter[dict[str, OAuthProvider]] = TypeAdapter(
+    Annotated[dict[Name, OAuthProvider], BeforeValidator(with_presets)]
+)
 
 
 def configured() -> Mapping[str, OAuthProvider]:

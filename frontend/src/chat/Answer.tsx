@@ -10,7 +10,8 @@ import { useFormat } from '../i18n/format';
 import { textOf } from '../messages/history';
 import type { ChatMessage, Part } from '../api/types';
 import { endingText } from '../api/errorText';
-import { FileLink, Picture } from './Attached';
+import { SeenContext } from './Attached';
+import { Footnotes } from './Footnotes';
 import { Markdown } from '../markdown/Markdown';
 import { Reasoning } from './Reasoning';
 import { ModelMenu } from './ModelPicker';
@@ -19,9 +20,17 @@ import { useConversationActions } from './conversationActions';
 import { useVersions, type Versions } from './useVersions';
 
 /** `cameBack`: a continuation after long work. `open`: the user has not answered since, so its forms can still be submitted. */
-type Props = { message: ChatMessage; live: boolean; last: boolean; open: boolean; cameBack?: boolean; far?: boolean };
+type Props = {
+  message: ChatMessage;
+  live: boolean;
+  last: boolean;
+  open: boolean;
+  seen?: ReadonlySet<string>;
+  cameBack?: boolean;
+  far?: boolean;
+};
 
-export const Answer = memo(function Answer({ message, live, last, open, cameBack, far }: Props) {
+export const Answer = memo(function Answer({ message, live, last, open, seen, cameBack, far }: Props) {
   const t = useT();
   const versions = useVersions(message);
   const { shown } = versions;
@@ -33,19 +42,22 @@ export const Answer = memo(function Answer({ message, live, last, open, cameBack
           <Icon name="back" size={15} /> {t('chat.cameBack')}
         </p>
       )}
-      <div className="flex flex-col gap-3.5">
-        {shown.parts.map((part, place) => (
-          <OnePart
-            key={shown === message ? place : `${turn} ${place}`}
-            part={part}
-            live={live}
-            open={open && shown === message}
-            turn={turn}
-            message={shown.id}
-          />
-        ))}
-        {!live && <Ending message={shown} />}
-      </div>
+      <SeenContext value={live ? null : (seen ?? null)}>
+        <div className="flex flex-col gap-3.5">
+          {shown.parts.map((part, place) => (
+            <OnePart
+              key={shown === message ? place : `${turn} ${place}`}
+              part={part}
+              live={live}
+              open={open && shown === message}
+              turn={turn}
+              message={shown.id}
+            />
+          ))}
+          <Footnotes parts={shown.parts} />
+          {!live && <Ending message={shown} />}
+        </div>
+      </SeenContext>
       {!live && <Foot message={message} versions={versions} last={last} />}
     </article>
   );
@@ -60,26 +72,6 @@ function OnePart({ part, live, open, turn, message }: PartProps) {
   if (part.type === 'reasoning') return <Reasoning text={part.text} live={live && part.state === 'streaming'} />;
   if (part.type.startsWith('tool-'))
     return <ToolCard part={part as ToolUIPart} turn={turn} message={message} live={live} open={open} />;
-  if (part.type === 'file') {
-    const name = part.filename ?? '';
-    return part.mediaType.startsWith('image/') && part.url.startsWith('/') ? (
-      <Picture url={part.url} name={name} />
-    ) : (
-      <FileLink url={part.url} name={name} />
-    );
-  }
-  if (part.type === 'source-url') {
-    return (
-      <a
-        href={part.url}
-        target="_blank"
-        rel="noreferrer noopener"
-        className="link flex w-fit items-center gap-1.5 text-sm"
-      >
-        <Icon name="globe" size={15} /> {part.title || part.url}
-      </a>
-    );
-  }
   if (part.type === 'data-steer') {
     return (
       <p className="ml-auto flex max-w-[85%] items-center gap-2 rounded-2xl bg-mine px-4 py-2 text-sm">

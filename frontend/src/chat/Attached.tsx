@@ -1,5 +1,5 @@
 import type { FileUIPart } from 'ai';
-import { useState } from 'react';
+import { createContext, use, useState } from 'react';
 import { Dialog } from '../components/Dialog';
 import { Icon } from '../components/icons';
 import { useT } from '../i18n';
@@ -7,7 +7,10 @@ import { useT } from '../i18n';
 const ID = /\/api\/files\/([0-9a-f-]{36})\/content/;
 const SHOWN = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
 
-type Props = { files: FileUIPart[]; seen: Set<string>; answered: boolean };
+/** Ids of the images that the model was shown; null where nothing is marked, such as in an answer that still streams. */
+export const SeenContext = createContext<ReadonlySet<string> | null>(null);
+
+type Props = { files: FileUIPart[]; seen: ReadonlySet<string>; answered: boolean };
 
 /** The attachments of a message; an image that the model was not shown is marked. */
 export function Attached({ files, seen, answered }: Props) {
@@ -30,8 +33,12 @@ export function Attached({ files, seen, answered }: Props) {
   );
 }
 
+/** An image of the workspace; `unseen`, or the context, says whether to mark it as not shown to the model. */
 export function Picture({ url, name, unseen }: { url: string; name: string; unseen?: boolean }) {
   const t = useT();
+  const seen = use(SeenContext);
+  const id = url.match(ID)?.[1] ?? '';
+  const marked = unseen ?? (seen !== null && id !== '' && !seen.has(id));
   const [open, setOpen] = useState(false);
   const alt = name || t('chat.picture');
   return (
@@ -44,7 +51,7 @@ export function Picture({ url, name, unseen }: { url: string; name: string; unse
       >
         <img src={url} alt={alt} loading="lazy" className="max-h-64 max-w-full object-contain" />
       </button>
-      {unseen && (
+      {marked && (
         <figcaption className="flex items-center gap-1.5 text-xs text-quiet">
           <Icon name="eyeOff" size={14} /> {t('chat.notSeen')}
         </figcaption>

@@ -32,7 +32,7 @@ export function ConversationView({ detail }: { detail: SessionDetail }) {
   const thread = useRef<ThreadHandle>(null);
   const { pending, live } = conversation;
   const messages = useInStages(conversation.messages);
-  const seen = filesSeen(messages);
+  const seen = useSeen(messages);
   const last = messages.at(-1);
   const answering = live && last?.role === 'assistant' ? last : null;
   const unanswered = messages.findLastIndex((message) => message.role === 'user');
@@ -67,6 +67,7 @@ export function ConversationView({ detail }: { detail: SessionDetail }) {
                   live={message === answering}
                   last={message === last}
                   open={place > unanswered && !pending.next}
+                  seen={seen}
                   cameBack={messages[place - 1]?.role === 'assistant'}
                 />
               ),
@@ -115,6 +116,15 @@ export function ConversationView({ detail }: { detail: SessionDetail }) {
       </Dropzone>
     </ConversationContext>
   );
+}
+
+/** The same set while it has the same images, so that messages are not rendered again. */
+function useSeen(messages: ChatMessage[]): ReadonlySet<string> {
+  const found = filesSeen(messages);
+  const kept = useRef(found);
+  const same = kept.current.size === found.size && [...found].every((id) => kept.current.has(id));
+  if (!same) kept.current = found;
+  return kept.current;
 }
 
 /** Announces to screen readers that the answer is complete; a failed answer shows its own message. */

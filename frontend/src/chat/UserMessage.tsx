@@ -9,7 +9,7 @@ import type { ChatMessage } from '../api/types';
 import { Attached } from './Attached';
 import { useConversationActions } from './conversationActions';
 
-type Props = { message: ChatMessage; seen: Set<string>; answered: boolean; far?: boolean };
+type Props = { message: ChatMessage; seen: ReadonlySet<string>; answered: boolean; far?: boolean };
 
 export const UserMessage = memo(function UserMessage({ message, seen, answered, far }: Props) {
   const t = useT();

@@ -17,7 +17,6 @@ from chat.events import (
     StatusNote,
     StepFinished,
     StepStarted,
-    ToolInputReady,
     ToolInputStarted,
     TurnEvent,
 )
@@ -26,6 +25,7 @@ from chat.protocol import Framed
 from chat.replay import result_events
 from durable import jobs
 from durable.lease import Lease
+from tools.arguments import why_unreadable
 from tools.models import ToolCall, call_key
 
 
@@ -75,7 +75,10 @@ class FakeWorker:
         from chat.protocol import tool_input
 
         calls = [part for part in self.parts if part["kind"] == "tool"]
-        ready = [ToolInputReady(call["id"], call["name"], tool_input(call["arguments"])) for call in calls]
+        told: list[TurnEvent] = [
+            turn_log.call_written(call["id"], call["name"], call["arguments"]) for call in calls
+        ]
+        ready = [turn_log.metadata_so_far(self.turn), *told]
         parts, number = self.parts, self.step
 
         def write() -> None:
@@ -108,7 +111,10 @@ class FakeWorker:
             rows = ToolCall.objects.filter(turn_id=self.turn.pk, call_id=call_id)
             rows.update(state=state, result=result, error=error)
 
-        self.lease.commit(write, events=[Framed(event) for event in result_events(call_id, result, error)])
+        parts = [part for step in self.turn.steps.all() for part in step.parts]
+        [arguments] = [part["arguments"] for part in parts if part.get("id") == call_id]
+        told = [] if why_unreadable(arguments) else result_events(call_id, result, error)
+        self.lease.commit(write, events=[Framed(event) for event in told])
 
     def finish(
         self, status: str = Turn.COMPLETED, reason: str = "done", error: str = "", **changes: Any

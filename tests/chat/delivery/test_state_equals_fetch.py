@@ -94,6 +94,20 @@ def with_files_seen(turn: Turn, send: Callable[..., Turn]) -> None:
     worker.finish(files_seen=["0190-file"])
 
 
+def with_sources_and_files(turn: Turn, send: Callable[..., Turn]) -> None:
+    worker = FakeWorker(turn)
+    worker.open_step()
+    worker.say("Read, and drawn")
+    url = "/api/files/0190/content#a%20chart.png"
+    worker.finish(
+        sources=[
+            {"id": "1", "url": "https://a.example/", "title": "A"},
+            {"id": "2", "url": "https://b", "title": ""},
+        ],
+        files_made=[{"url": url, "media_type": "image/png"}],
+    )
+
+
 def failed(turn: Turn, send: Callable[..., Turn]) -> None:
     worker = FakeWorker(turn)
     worker.open_step()
@@ -211,6 +225,7 @@ SCENARIOS: list[Scenario] = [
     tools_of_all_kinds,
     steered,
     with_files_seen,
+    with_sources_and_files,
     failed,
     refused,
     cancelled_while_queued,

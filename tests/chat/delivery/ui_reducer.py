@@ -112,6 +112,18 @@ class Reducer:
     def _tool_input_available(self, chunk: dict[str, Any]) -> None:
         self._tool(chunk["toolCallId"], chunk["toolName"], state="input-available", input=chunk["input"])
 
+    def _tool_input_error(self, chunk: dict[str, Any]) -> None:
+        """As `ai` 7 does it; `ai` 6 calls the input `rawInput`."""
+        values = {"state": "output-error", "input": chunk["input"], "errorText": chunk["errorText"]}
+        self._tool(chunk["toolCallId"], chunk["toolName"], **values)
+
+    def _source_url(self, chunk: dict[str, Any]) -> None:
+        source = {"sourceId": chunk["sourceId"], "url": chunk["url"], "title": chunk["title"]}
+        self.parts.append({"type": "source-url", **source})
+
+    def _file(self, chunk: dict[str, Any]) -> None:
+        self.parts.append({"type": "file", "mediaType": chunk["mediaType"], "url": chunk["url"]})
+
     def _tool(self, call_id: str, name: str, **values: Any) -> None:
         for part in self.parts:
             if part.get("toolCallId") == call_id:

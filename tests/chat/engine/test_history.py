@@ -49,6 +49,28 @@ def test_model_that_sees_gets_the_picture_and_the_turn_says_so(
     assert any(request.has_images for request in model.requests)
 
 
+def test_picture_in_an_answer_is_shown_to_the_model_with_the_next_message(
+    send: Send, session: Session, model: OfflineServer, settings: Settings
+) -> None:
+    settings.COPILOT_MODEL = SEEING
+    file_id = picture(session.user)
+    first = send({"steps": [{"text": f"Here: ![red](workspace://{file_id})"}]})
+    assert first.files_seen == [file_id], "the script is the person's message and names it too"
+    second = send({"steps": [{"text": "Red."}]})
+    assert second.files_seen == [file_id] and model.requests[-1].has_images
+
+
+def test_picture_that_only_an_answer_names_is_shown(session: Session) -> None:
+    file_id = picture(session.user)
+    messages = [
+        {"role": "assistant", "content": f"![red](workspace://{file_id})"},
+        {"role": "user", "content": "?"},
+    ]
+    shown = history.add_images(messages, session.user, SEEING)
+    assert shown.file_ids == [file_id]
+    assert history.add_images(messages, None, SEEING).file_ids == []
+
+
 def test_blind_model_gets_no_picture(send: Send, session: Session, model: OfflineServer) -> None:
     turn = send({"steps": [{"text": "I see nothing."}]}, attachments=[picture(session.user)])
     assert turn.files_seen == []

@@ -232,3 +232,63 @@ def test_what_an_installer_says_is_translated(output: str, meaning: str) -> None
     text = bootstrap.explain(output, "base")
     assert meaning in text
     assert output in text
+
+
+# --- .env -----------------------------------------------------------------------------------------
+
+
+def test_settings_come_from_the_file_unless_the_environment_has_them(tree: Path) -> None:
+    (tree / ".env").write_text(
+        "# a comment\n\nexport COPILOT_MODEL=house/qwen # why\nSITE_URL='https://a.example/#x'\n"
+        'GREETING="two\\nlines \\"quoted\\""\nPORT=9000\nDATABASE_URL=postgres://db/x\nEMPTY=\n'
+    )
+    names = ("COPILOT_MODEL", "SITE_URL", "GREETING", "PORT", "DATABASE_URL", "EMPTY")
+    (tree / "manage.py").write_text(f"import os; print([os.environ.get(name) for name in {names!r}])")
+    told = launch(tree, "show", PORT="8000", DATABASE_URL="")
+    expected = ["house/qwen", "https://a.example/#x", 'two\nlines "quoted"', "8000", "", ""]
+    assert told.stdout == f"{expected}\n", told.stderr
+    (tree / "tests").mkdir()
+    (tree / "tests" / "__main__.py").write_text("import os; print(os.environ.get('COPILOT_MODEL'))")
+    assert launch(tree, "test").stdout == "None\n", "no test must reach the servers of a real site"
+    (tree / ".env").write_text("PORT=1\nSECRET hunter2\n")
+    broken = launch(tree, "show")
+    assert broken.returncode == 1 and "line 2: this is not NAME=value" in broken.stderr
+    assert "hunter2" not in broken.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("A=", ""),
+        ("A = b", "b"),
+        ("A=b c", "b c"),
+        ("A=b#c", "b#c"),
+        ("A=b #c", "b"),
+        ("A=#c", ""),
+        ("A='b #c' # d", "b #c"),
+        ("A='$HOME\\n'", "$HOME\\n"),
+        ('A="b\\"c"', 'b"c'),
+        ('A="b\\qc"', "b\\qc"),
+        ("A=b=c", "b=c"),
+        ('A={"x": 1}', '{"x": 1}'),
+    ],
+)
+def test_a_line_of_the_file_is_read_as_people_write_it(line: str, value: str) -> None:
+    assert bootstrap.parse_env_line(line, 1) == ("A", value)
+
+
+@pytest.mark.parametrize("line", ["A", "1A=b", "A B=c", "=b", "A='b", 'A="b', "A='b'c", "A=b\0c"])
+def test_a_line_that_says_nothing_is_refused_without_its_value(line: str) -> None:
+    with pytest.raises(bootstrap.BadEnvFile, match="line 7") as refused:
+        bootstrap.parse_env_line(line, 7)
+    assert not str(refused.value).endswith(line)
+
+
+@pytest.mark.parametrize("content", [b"A=\xff", b"A=b\n" * 300_000])
+def test_a_file_that_is_no_list_of_settings_is_refused(
+    content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bootstrap, "ENV_FILE", tmp_path / ".env")
+    (tmp_path / ".env").write_bytes(content)
+    with pytest.raises(bootstrap.BadEnvFile):
+        bootstrap.load_env_file()

@@ -55,6 +55,9 @@ const state = () => ({
   assistants: chat.messages.filter((message) => message.role === 'assistant').length,
   tools: tools().map((part) => ({ type: part.type, state: part.state, output: part.output, error: part.errorText })),
   parts: (answer()?.parts ?? []).map((part) => part.type),
+  sources: (answer()?.parts ?? []).filter((part) => part.type === 'source-url').map(({ url, title }) => ({ url, title })),
+  files: (answer()?.parts ?? []).filter((part) => part.type === 'file').map(({ url, mediaType }) => ({ url, mediaType })),
+  metadata: answer()?.metadata,
 });
 
 async function until(check) {

@@ -19,7 +19,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from tests.harness import Stack, running_stack
+from tests.harness import Stack, free_port, running_stack
 from tests.needs import BROWSER, INTERFACE, browser_program, require
 from tests.system.browser.wire import Wire, laid_wire
 
@@ -29,7 +29,12 @@ PROFILE: dict[str, Any] = {
     "locale": "en-US",
     "reduced_motion": "reduce",
 }
-ENV = {"COPILOT_ALLOW_ANONYMOUS": "true", "COPILOT_TEST_APPS": "tests.testblocks"}
+WEB_PORT = free_port()  # of the one page outside that tools may read
+ENV = {
+    "COPILOT_ALLOW_ANONYMOUS": "true",
+    "COPILOT_TEST_APPS": "tests.testblocks",
+    "BOUNDARY_ALLOWED_HOSTS": f"127.0.0.1:{WEB_PORT}",
+}
 
 
 @pytest.fixture(scope="session")

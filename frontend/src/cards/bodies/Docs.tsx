@@ -4,7 +4,7 @@ import { useT } from '../../i18n';
 import { field, list, text } from '../../api/looseValues';
 import type { BodyProps } from './index';
 
-export function DocResults({ result }: BodyProps) {
+export function DocResults({ result }: BodyProps<'doc_search_results'>) {
   return (
     <ul className="flex flex-col gap-2.5">
       {list(result.results).map((found, place) => (
@@ -20,7 +20,7 @@ export function DocResults({ result }: BodyProps) {
   );
 }
 
-export function DocPage({ result }: BodyProps) {
+export function DocPage({ result }: BodyProps<'doc_page'>) {
   const t = useT();
   return (
     <div className="flex flex-col gap-2">

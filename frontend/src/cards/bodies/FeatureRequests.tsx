@@ -3,7 +3,7 @@ import { useT } from '../../i18n';
 import { field, list, number, text } from '../../api/looseValues';
 import type { BodyProps } from './index';
 
-export function FeatureRequests({ result }: BodyProps) {
+export function FeatureRequests({ result }: BodyProps<'feature_request_search'>) {
   const t = useT();
   return (
     <ul className="flex flex-col gap-2.5">

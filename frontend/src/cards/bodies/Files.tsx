@@ -23,15 +23,15 @@ export function OneFile({ file }: { file: unknown }) {
   );
 }
 
-export function FileWritten({ result }: BodyProps) {
+export function FileWritten({ result }: BodyProps<'workspace_file_written'>) {
   return <OneFile file={result.file} />;
 }
 
-export function FileDeleted({ result }: BodyProps) {
+export function FileDeleted({ result }: BodyProps<'workspace_file_deleted'>) {
   return <p className="text-quiet line-through">{text(field(result.file, 'path'))}</p>;
 }
 
-export function FileList({ result }: BodyProps) {
+export function FileList({ result }: BodyProps<'workspace_file_list'>) {
   const t = useT();
   const files = list(result.files);
   if (files.length === 0) return <p className="text-quiet">{t('card.noFiles')}</p>;
@@ -46,7 +46,7 @@ export function FileList({ result }: BodyProps) {
   );
 }
 
-export function FileContent({ result }: BodyProps) {
+export function FileContent({ result }: BodyProps<'workspace_file_content'>) {
   const t = useT();
   return (
     <div className="flex flex-col gap-2">

@@ -21,7 +21,7 @@ const STATES: Record<string, [Key, Tone]> = {
 };
 
 /** A session started from this one: its current state, and a link to it. */
-export function SubSession({ result }: BodyProps) {
+export function SubSession({ result }: BodyProps<'sub_session_status'>) {
   const t = useT();
   const id = text(result.sub_session_id);
   const { data, refetch } = useQuery({ queryKey: ['session', id], queryFn: () => api.session(id), enabled: id !== '' });
@@ -31,7 +31,7 @@ export function SubSession({ result }: BodyProps) {
   );
   const { working, status, error } = endOf(result, data);
   const [name, tone] = STATES[status] ?? ['status.running', 'busy'];
-  const words = text(result.text) || text(result.response) || text(result.result);
+  const words = text(result.response);
   return (
     <div className="flex flex-col gap-3">
       <div className="flex items-center gap-2">

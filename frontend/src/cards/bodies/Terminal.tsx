@@ -5,7 +5,7 @@ import { OneFile } from './Files';
 import type { BodyProps } from './index';
 
 /** The output, exit code and files of a command. */
-export function Terminal({ result }: BodyProps) {
+export function Terminal({ result }: BodyProps<'bash_exec'>) {
   const t = useT();
   const code = number(result.exit_code);
   const printed = [text(result.stdout), text(result.stderr)].filter(Boolean).join('\n');

@@ -2,7 +2,7 @@ import { list, record, text, texts } from '../../api/looseValues';
 import type { BodyProps } from './index';
 
 /** The facts remembered about the user. */
-export function Understanding({ result }: BodyProps) {
+export function Understanding({ result }: BodyProps<'understanding_updated'>) {
   const fresh = new Set(texts(result.updated_fields));
   const facts = Object.entries(record(result.current_understanding));
   return (

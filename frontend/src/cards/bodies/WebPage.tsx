@@ -4,7 +4,7 @@ import { useT } from '../../i18n';
 import { number, text } from '../../api/looseValues';
 import type { BodyProps } from './index';
 
-export function WebPage({ result }: BodyProps) {
+export function WebPage({ result }: BodyProps<'web_fetch'>) {
   const t = useT();
   const url = text(result.url);
   const status = number(result.status_code) ?? 0;

@@ -1,6 +1,6 @@
 // The component for each type of result. A type without one shows its message and data.
 import { type ComponentType, lazy } from 'react';
-import type { Result } from '../call';
+import type { FieldsOf, ResultType } from '../results';
 import { Clarification } from './Clarification';
 import { Decomposition } from './Decomposition';
 import { DocPage, DocResults } from './Docs';
@@ -19,7 +19,12 @@ import { Understanding } from './Understanding';
 import { WebPage } from './WebPage';
 
 /** `input`: the arguments of the call; `active`: it is the end of the conversation, so its form can still be submitted. */
-export type BodyProps = { result: Result; input: unknown; call: string; active: boolean };
+export type BodyProps<Type extends ResultType = never> = {
+  result: FieldsOf<Type>;
+  input: unknown;
+  call: string;
+  active: boolean;
+};
 
 const ofAgents = (
   name: 'AgentDetails' | 'AgentList' | 'BlockDetails' | 'BlockList' | 'InputProblems' | 'ValidationResult',
@@ -29,7 +34,8 @@ const ofBuilt = (name: 'AgentPreview' | 'AgentSaved') =>
 const ofRuns = (name: 'BlockOutput' | 'ExecutionBody' | 'ReviewBody' | 'ScheduleList' | 'SetupRequirements') =>
   lazy(() => import('./Runs').then((module) => ({ default: module[name] })));
 
-const BODIES: Record<string, ComponentType<BodyProps>> = {
+// The compiler refuses a card for a type of result that no tool sends.
+const BODIES: Partial<Record<ResultType, ComponentType<BodyProps>>> = {
   agent_details: ofAgents('AgentDetails'),
   agent_output: ofRuns('ExecutionBody'),
   agent_preview: ofBuilt('AgentPreview'),
@@ -78,7 +84,7 @@ const BODIES: Record<string, ComponentType<BodyProps>> = {
 };
 
 export function bodyOf(type: string): ComponentType<BodyProps> | null {
-  return BODIES[type] ?? null;
+  return BODIES[type as ResultType] ?? null;
 }
 
 export const BODY_TYPES = Object.keys(BODIES);

@@ -23,6 +23,8 @@ export const chat = {
   'chat.fileTooLarge': '{name} ist größer als {megabytes} MB.',
   'chat.fileCount': '{count} angehängte Datei|{count} angehängte Dateien',
   'chat.blindModel': 'Das aktuelle Modell kann keine Bilder sehen.',
+  'chat.sources': 'Quellen',
+  'chat.filesMade': 'Erstellte Dateien',
   'chat.notSeen': 'Die KI kann dieses Bild nicht sehen',
   'chat.file': 'Datei',
   'chat.picture': 'Bild',

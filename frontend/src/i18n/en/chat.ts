@@ -23,6 +23,8 @@ export const chat = {
   'chat.fileTooLarge': '{name} is larger than {megabytes} MB.',
   'chat.fileCount': '{count} attached file|{count} attached files',
   'chat.blindModel': 'The current model cannot see images.',
+  'chat.sources': 'Sources',
+  'chat.filesMade': 'Files made',
   'chat.notSeen': 'The AI can’t see this image',
   'chat.file': 'File',
   'chat.picture': 'Image',
