@@ -1,5 +1,5 @@
 // Generated from the OpenAPI schema by `npm run api-types`; do not edit.
-// schema: 6531d42e49bafc1c81fc37f507a143d70b45ab785436e772a3c9ea7f1dfde1cf
+// schema: 0d7154880fa2d16895e88c57da8c13900ad40861e353c9032ce52390d2afdb95
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
@@ -400,14 +400,22 @@ export interface components {
         /** @enum {string} */
         JobStatusEnum: "queued" | "running" | "waiting" | "completed" | "failed" | "cancelled";
         Key: {
+            allowed_models?: string[] | null;
+            allowed_tools?: string[] | null;
             /** Format: date-time */
             readonly created_at: string;
+            /** Format: decimal */
+            day_limit?: string | null;
             /** Format: uuid */
             readonly id: string;
             /** Format: date-time */
             readonly last_used_at: string | null;
+            /** Format: decimal */
+            month_limit?: string | null;
             name: string;
             readonly prefix: string;
+            /** Format: int64 */
+            requests_per_minute?: number | null;
         };
         ListingShape: {
             readonly additions: number;
@@ -489,15 +497,23 @@ export interface components {
         /** @enum {string} */
         NewFormKindEnum: "api_key" | "user_password" | "host_scoped";
         NewKey: {
+            allowed_models?: string[] | null;
+            allowed_tools?: string[] | null;
             /** Format: date-time */
             readonly created_at: string;
+            /** Format: decimal */
+            day_limit?: string | null;
             /** Format: uuid */
             readonly id: string;
             readonly key: string;
             /** Format: date-time */
             readonly last_used_at: string | null;
+            /** Format: decimal */
+            month_limit?: string | null;
             name: string;
             readonly prefix: string;
+            /** Format: int64 */
+            requests_per_minute?: number | null;
         };
         NewSession: {
             model?: string | null;
@@ -692,6 +708,24 @@ export interface components {
             port?: number | null;
             title?: string;
             username?: string;
+        };
+        PatchedKey: {
+            allowed_models?: string[] | null;
+            allowed_tools?: string[] | null;
+            /** Format: date-time */
+            readonly created_at?: string;
+            /** Format: decimal */
+            day_limit?: string | null;
+            /** Format: uuid */
+            readonly id?: string;
+            /** Format: date-time */
+            readonly last_used_at?: string | null;
+            /** Format: decimal */
+            month_limit?: string | null;
+            name?: string;
+            readonly prefix?: string;
+            /** Format: int64 */
+            requests_per_minute?: number | null;
         };
         PatchedMe: {
             readonly admin_url?: string;
@@ -1003,6 +1037,929 @@ export interface components {
         };
         /** @enum {string} */
         ThemeEnum: "system" | "light" | "dark";
+        ToolAgentCard: {
+            /** @default true */
+            can_run: boolean;
+            description: string;
+            inputs: {
+                [key: string]: unknown;
+            };
+            /** @default null */
+            library_agent_id: string | null;
+            link: string;
+            name: string;
+            outputs: {
+                [key: string]: unknown;
+            };
+            source: string;
+            /** @default null */
+            username_agent_slug: string | null;
+            version: number;
+        };
+        ToolAgentDetails: {
+            agent: components["schemas"]["ToolAgentCard"];
+            input_schema: {
+                [key: string]: unknown;
+            };
+            message: string;
+            /** @default  */
+            next_step: string;
+            /** @default null */
+            session_id: string | null;
+            /**
+             * @default agent_details
+             * @enum {string}
+             */
+            type: "agent_details";
+        };
+        ToolAgentOutput: {
+            agent_name: string;
+            /** @default null */
+            available_executions: components["schemas"]["ToolListedExecution"][] | null;
+            execution: components["schemas"]["ToolExecutionCard"];
+            library_agent_id: string;
+            /** @default null */
+            library_agent_link: string | null;
+            message: string;
+            /** @default  */
+            next_step: string;
+            /** @default null */
+            session_id: string | null;
+            /** @default 1 */
+            total_executions: number;
+            /**
+             * @default agent_output
+             * @enum {string}
+             */
+            type: "agent_output";
+        };
+        ToolAgentPreview: {
+            agent_json: {
+                [key: string]: unknown;
+            };
+            agent_name: string;
+            description: string;
+            fixes: string[];
+            link_count: number;
+            message: string;
+            /** @default  */
+            next_step: string;
+            node_count: number;
+            notes: string[];
+            /** @default null */
+            session_id: string | null;
+            similar_agents: components["schemas"]["ToolAgentCard"][];
+            /**
+             * @default agent_preview
+             * @enum {string}
+             */
+            type: "agent_preview";
+        };
+        ToolAgentSaved: {
+            agent_id: string;
+            agent_name: string;
+            agent_page_link: string;
+            fixes: string[];
+            inputs: {
+                [key: string]: unknown;
+            };
+            library_agent_id: string;
+            library_agent_link: string;
+            link_count: number;
+            message: string;
+            /** @default  */
+            next_step: string;
+            node_count: number;
+            notes: string[];
+            outputs: {
+                [key: string]: unknown;
+            };
+            /** @default null */
+            session_id: string | null;
+            similar_agents: components["schemas"]["ToolAgentCard"][];
+            /**
+             * @default agent_saved
+             * @enum {string}
+             */
+            type: "agent_saved";
+            version: number;
+        };
+        ToolAgentsFound: {
+            agents: components["schemas"]["ToolAgentCard"][];
+            count: number;
+            message: string;
+            /** @default  */
+            next_step: string;
+            /** @default null */
+            session_id: string | null;
+            /**
+             * @default agents_found
+             * @enum {string}
+             */
+            type: "agents_found";
+        };
+        ToolBashResult: {
+            exit_code: number;
+            files: components["schemas"]["ToolFileInfo"][];
+            files_left_out: string[];
+            killed_reason: string | null;
+            message: string;
+            /** @default  */
+            next_step: string;
+            /** @default null */
+            session_id: string | null;
+            stderr: string;
+            stdout: string;
+            timed_out: boolean;
+            truncated: boolean;
+            /**
+             * @default bash_exec
+             * @enum {string}
+             */
+            type: "bash_exec";
+        };
+        ToolBlockCard: {
+            /** @default false */
+            asks_first: boolean;
+            can_run_alone: boolean;
+            category: string;
+            description: string;
+            id: string;
+            inputs: {
+                [key: string]: unknown;
+            };
+            name: string;
+            /** @default null */
+            needs_credentials: string | null;
+            outputs: {
+                [key: string]: unknown;
+            };
+            required: string[];
+        };
+        ToolBlockDetails: {
+            block: components["schemas"]["ToolBlockCard"];
+            input_schema: {
+                [key: string]: unknown;
+            };
+            message: string;
+            /** @default  */
+            next_step: string;
+            /** @default null */
+            session_id: string | null;
+            /**
+             * @default block_details
+             * @enum {string}
+             */
+            type: "block_details";
+        };
+        ToolBlockOutput: {
+            block_id: string;
+            block_name: string;
+            cost: string;
+            message: string;
+            /** @default  */
+            next_step: string;
+            outputs: {
+                [key: string]: unknown[];
+            };
+            /** @default null */
+            session_id: string | null;
+            /**
+             * @default block_output
+             * @enum {string}
+             */
+            type: "block_output";
+        };
+        ToolBuildingGuide: {
+            blocks: {
+                [key: string]: string;
+            };
+            example: string;
+            format: string;
+            message: string;
+            /** @default  */
+            next_step: string;
+            rules: string;
+            /** @default null */
+            session_id: string | null;
+            /**
+             * @default agent_building_guide
+             * @enum {string}
+             */
+            type: "agent_building_guide";
+            workflow: string;
+        };
+        ToolClarification: {
+            message: string;
+            /** @default  */
+            next_step: string;
+            questions: components["schemas"]["ToolQuestion"][];
+            /** @default null */
+            session_id: string | null;
+            /**
+             * @default clarification_needed
+             * @enum {string}
+             */
+            type: "clarification_needed";
+        };
+        ToolClarificationNeeded: {
+            message: string;
+            /** @default  */
+            next_step: string;
+            questions: {
+                [key: string]: unknown;
+            }[];
+            /** @default null */
+            session_id: string | null;
+            /**
+             * @default clarification_needed
+             * @enum {string}
+             */
+            type: "clarification_needed";
+        };
+        ToolCredentialList: {
+            /** @default /library/credentials */
+            link: string;
+            message: string;
+            /** @default  */
+            next_step: string;
+            /** @default null */
+            session_id: string | null;
+            stored: {
+                [key: string]: unknown;
+            }[];
+            /**
+             * @default credentials_found
+             * @enum {string}
+             */
+            type: "credentials_found";
+        };
+        ToolDecomposition: {
+            goal: string;
+            message: string;
+            /** @default  */
+            next_step: string;
+            /** @default true */
+            requires_approval: boolean;
+            /** @default null */
+            session_id: string | null;
+            step_count: number;
+            steps: components["schemas"]["ToolNumberedStep"][];
+            /**
+             * @default task_decomposition
+             * @enum {string}
+             */
+            type: "task_decomposition";
+        };
+        ToolDocPage: {
+            content: string;
+            message: string;
+            /** @default  */
+            next_step: string;
+            path: string;
+            sections: string[];
+            /** @default null */
+            session_id: string | null;
+            title: string;
+            /**
+             * @default doc_page
+             * @enum {string}
+             */
+            type: "doc_page";
+        };
+        ToolDocSearchResults: {
+            count: number;
+            message: string;
+            /** @default  */
+            next_step: string;
+            results: components["schemas"]["ToolFoundSection"][];
+            /** @default null */
+            session_id: string | null;
+            /**
+             * @default doc_search_results
+             * @enum {string}
+             */
+            type: "doc_search_results";
+        };
+        ToolExecutionCard: {
+            cost: string;
+            /** @default null */
+            ended_at: string | null;
+            /** @default null */
+            error: string | null;
+            execution_id: string;
+            inputs: {
+                [key: string]: unknown;
+            };
+            link: string;
+            /** @default null */
+            nodes: {
+                [key: string]: unknown;
+            }[] | null;
+            outputs: {
+                [key: string]: unknown;
+            };
+            queued_at: string;
+            /** @default null */
+            reviews: {
+                [key: string]: unknown;
+            }[] | null;
+            /** @default null */
+            started_at: string | null;
+            status: string;
+            version: number;
+        };
+        ToolExecutionStarted: {
+            agent_name: string;
+            /** @default null */
+            cron: string | null;
+            /** @default null */
+            execution_id: string | null;
+            library_agent_id: string;
+            library_agent_link: string;
+            message: string;
+            /** @default null */
+            next_run_at: string | null;
+            /** @default  */
+            next_step: string;
+            /** @default false */
+            notify: boolean;
+            /** @default null */
+            reviews: {
+                [key: string]: unknown;
+            }[] | null;
+            /** @default null */
+            schedule_id: string | null;
+            /** @default null */
+            session_id: string | null;
+            status: string;
+            /**
+             * @default execution_started
+             * @enum {string}
+             */
+            type: "execution_started";
+        };
+        ToolFeatureRequestCreated: {
+            is_new: boolean;
+            message: string;
+            /** @default  */
+            next_step: string;
+            request_id: string;
+            /** @default null */
+            session_id: string | null;
+            supporters: number;
+            title: string;
+            /**
+             * @default feature_request_created
+             * @enum {string}
+             */
+            type: "feature_request_created";
+        };
+        ToolFeatureRequestSearch: {
+            count: number;
+            message: string;
+            /** @default  */
+            next_step: string;
+            results: components["schemas"]["ToolFoundRequest"][];
+            /** @default null */
+            session_id: string | null;
+            /**
+             * @default feature_request_search
+             * @enum {string}
+             */
+            type: "feature_request_search";
+        };
+        ToolFileContent: {
+            content: string;
+            file: components["schemas"]["ToolFileInfo"];
+            message: string;
+            next_offset: number | null;
+            /** @default  */
+            next_step: string;
+            offset: number;
+            /** @default null */
+            session_id: string | null;
+            /**
+             * @default workspace_file_content
+             * @enum {string}
+             */
+            type: "workspace_file_content";
+        };
+        ToolFileDeleted: {
+            file: components["schemas"]["ToolFileInfo"];
+            message: string;
+            /** @default  */
+            next_step: string;
+            /** @default null */
+            session_id: string | null;
+            /**
+             * @default workspace_file_deleted
+             * @enum {string}
+             */
+            type: "workspace_file_deleted";
+        };
+        ToolFileInfo: {
+            file_id: string;
+            media_type: string;
+            path: string;
+            reference: string;
+            size: number;
+        };
+        ToolFileList: {
+            files: components["schemas"]["ToolFileInfo"][];
+            message: string;
+            more: boolean;
+            /** @default  */
+            next_step: string;
+            /** @default null */
+            session_id: string | null;
+            /**
+             * @default workspace_file_list
+             * @enum {string}
+             */
+            type: "workspace_file_list";
+        };
+        ToolFileMetadata: {
+            created_at: string;
+            file: components["schemas"]["ToolFileInfo"];
+            message: string;
+            /** @default  */
+            next_step: string;
+            /** @default null */
+            session_id: string | null;
+            /**
+             * @default workspace_file_metadata
+             * @enum {string}
+             */
+            type: "workspace_file_metadata";
+        };
+        ToolFileWritten: {
+            file: components["schemas"]["ToolFileInfo"];
+            message: string;
+            /** @default  */
+            next_step: string;
+            /** @default null */
+            session_id: string | null;
+            /**
+             * @default workspace_file_written
+             * @enum {string}
+             */
+            type: "workspace_file_written";
+        };
+        ToolFixResult: {
+            agent_json: {
+                [key: string]: unknown;
+            };
+            errors: {
+                [key: string]: unknown;
+            }[];
+            fixes: string[];
+            message: string;
+            /** @default  */
+            next_step: string;
+            /** @default null */
+            session_id: string | null;
+            /**
+             * @default fix_result
+             * @enum {string}
+             */
+            type: "fix_result";
+            valid: boolean;
+        };
+        ToolFollowUpCancelled: {
+            followup_id: string;
+            message: string;
+            /** @default  */
+            next_step: string;
+            /** @default null */
+            session_id: string | null;
+            /**
+             * @default followup_cancelled
+             * @enum {string}
+             */
+            type: "followup_cancelled";
+        };
+        ToolFollowUpList: {
+            followups: {
+                [key: string]: unknown;
+            }[];
+            message: string;
+            /** @default  */
+            next_step: string;
+            /** @default null */
+            session_id: string | null;
+            /**
+             * @default followup_list
+             * @enum {string}
+             */
+            type: "followup_list";
+        };
+        ToolFollowUpScheduled: {
+            followup: {
+                [key: string]: unknown;
+            };
+            message: string;
+            /** @default  */
+            next_step: string;
+            /** @default null */
+            session_id: string | null;
+            /**
+             * @default followup_scheduled
+             * @enum {string}
+             */
+            type: "followup_scheduled";
+        };
+        ToolFoundBlocks: {
+            blocks: components["schemas"]["ToolBlockCard"][];
+            count: number;
+            message: string;
+            /** @default  */
+            next_step: string;
+            /** @default null */
+            session_id: string | null;
+            /**
+             * @default block_list
+             * @enum {string}
+             */
+            type: "block_list";
+        };
+        ToolFoundRequest: {
+            description: string;
+            id: string;
+            status: string;
+            supporters: number;
+            title: string;
+        };
+        ToolFoundSection: {
+            path: string;
+            section: string;
+            snippet: string;
+            title: string;
+        };
+        ToolInputValidationError: {
+            input_schema: {
+                [key: string]: unknown;
+            };
+            message: string;
+            /** @default  */
+            next_step: string;
+            problems: {
+                [key: string]: string;
+            };
+            /** @default null */
+            session_id: string | null;
+            /**
+             * @default input_validation_error
+             * @enum {string}
+             */
+            type: "input_validation_error";
+        };
+        ToolListedExecution: {
+            /** @default null */
+            ended_at: string | null;
+            execution_id: string;
+            queued_at: string;
+            status: string;
+        };
+        ToolNumberedStep: {
+            /** @default null */
+            action: string | null;
+            /** @default null */
+            block_name: string | null;
+            description: string;
+            number: number;
+            /**
+             * @default pending
+             * @enum {string}
+             */
+            status: "pending";
+        };
+        ToolOperationStatus: {
+            /** @default null */
+            error: string | null;
+            message: string;
+            /** @default  */
+            next_step: string;
+            operation_id: string;
+            progress: number;
+            /** @default null */
+            result: unknown;
+            /** @default null */
+            session_id: string | null;
+            /** @enum {string} */
+            status: "running" | "completed" | "failed" | "cancelled";
+            task_id: string;
+            tool_name: string;
+            /**
+             * @default operation_status
+             * @enum {string}
+             */
+            type: "operation_status";
+        };
+        ToolOutcome: {
+            error?: string;
+            message: string;
+            operation_id?: string;
+            review_id?: string;
+            session_id?: string | null;
+            suggestions?: string[];
+            tool_name?: string;
+            /** @enum {string} */
+            type: "error" | "need_login" | "no_results" | "operation_accepted" | "operation_completed" | "operation_in_progress" | "operation_pending" | "operation_started" | "review_required";
+        } & {
+            [key: string]: unknown;
+        };
+        ToolPresetDeleted: {
+            message: string;
+            /** @default  */
+            next_step: string;
+            preset_id: string;
+            /** @default null */
+            session_id: string | null;
+            /**
+             * @default preset_deleted
+             * @enum {string}
+             */
+            type: "preset_deleted";
+        };
+        ToolPresetList: {
+            message: string;
+            /** @default  */
+            next_step: string;
+            presets: {
+                [key: string]: unknown;
+            }[];
+            /** @default null */
+            session_id: string | null;
+            /**
+             * @default preset_list
+             * @enum {string}
+             */
+            type: "preset_list";
+        };
+        ToolPresetSaved: {
+            message: string;
+            /** @default  */
+            next_step: string;
+            preset: {
+                [key: string]: unknown;
+            };
+            /** @default null */
+            session_id: string | null;
+            /**
+             * @default preset_saved
+             * @enum {string}
+             */
+            type: "preset_saved";
+        };
+        ToolQuestion: {
+            /** @default null */
+            keyword: string | null;
+            /** @default null */
+            options: string[] | null;
+            question: string;
+        };
+        ToolResult: components["schemas"]["ToolAgentDetails"] | components["schemas"]["ToolAgentOutput"] | components["schemas"]["ToolAgentPreview"] | components["schemas"]["ToolAgentSaved"] | components["schemas"]["ToolAgentsFound"] | components["schemas"]["ToolBashResult"] | components["schemas"]["ToolBlockDetails"] | components["schemas"]["ToolBlockOutput"] | components["schemas"]["ToolBuildingGuide"] | components["schemas"]["ToolClarification"] | components["schemas"]["ToolClarificationNeeded"] | components["schemas"]["ToolCredentialList"] | components["schemas"]["ToolDecomposition"] | components["schemas"]["ToolDocPage"] | components["schemas"]["ToolDocSearchResults"] | components["schemas"]["ToolExecutionStarted"] | components["schemas"]["ToolFeatureRequestCreated"] | components["schemas"]["ToolFeatureRequestSearch"] | components["schemas"]["ToolFileContent"] | components["schemas"]["ToolFileDeleted"] | components["schemas"]["ToolFileList"] | components["schemas"]["ToolFileMetadata"] | components["schemas"]["ToolFileWritten"] | components["schemas"]["ToolFixResult"] | components["schemas"]["ToolFollowUpCancelled"] | components["schemas"]["ToolFollowUpList"] | components["schemas"]["ToolFollowUpScheduled"] | components["schemas"]["ToolFoundBlocks"] | components["schemas"]["ToolInputValidationError"] | components["schemas"]["ToolOperationStatus"] | components["schemas"]["ToolPresetDeleted"] | components["schemas"]["ToolPresetList"] | components["schemas"]["ToolPresetSaved"] | components["schemas"]["ToolReviewRequired"] | components["schemas"]["ToolScheduleDeleted"] | components["schemas"]["ToolScheduleList"] | components["schemas"]["ToolSetupRequirements"] | components["schemas"]["ToolSubSessionStatus"] | components["schemas"]["ToolSuggestedGoal"] | components["schemas"]["ToolTodosUpdated"] | components["schemas"]["ToolTriggerCreated"] | components["schemas"]["ToolTriggerList"] | components["schemas"]["ToolUnderstandingUpdated"] | components["schemas"]["ToolValidationResult"] | components["schemas"]["ToolWebPage"] | components["schemas"]["ToolWebSearchResults"] | components["schemas"]["ToolOutcome"];
+        ToolReviewRequired: {
+            block_id: string;
+            block_name: string;
+            message: string;
+            /** @default  */
+            next_step: string;
+            review_id: string;
+            /** @default null */
+            session_id: string | null;
+            /**
+             * @default review_required
+             * @enum {string}
+             */
+            type: "review_required";
+        };
+        ToolScheduleDeleted: {
+            message: string;
+            name: string;
+            /** @default  */
+            next_step: string;
+            schedule_id: string;
+            /** @default null */
+            session_id: string | null;
+            /**
+             * @default schedule_deleted
+             * @enum {string}
+             */
+            type: "schedule_deleted";
+        };
+        ToolScheduleList: {
+            count: number;
+            message: string;
+            /** @default  */
+            next_step: string;
+            schedules: {
+                [key: string]: unknown;
+            }[];
+            /** @default null */
+            session_id: string | null;
+            /**
+             * @default schedule_list
+             * @enum {string}
+             */
+            type: "schedule_list";
+        };
+        ToolSetupRequirements: {
+            link: string;
+            message: string;
+            missing_credentials: {
+                [key: string]: unknown;
+            }[];
+            name: string;
+            /** @default  */
+            next_step: string;
+            /** @default null */
+            session_id: string | null;
+            /**
+             * @default setup_requirements
+             * @enum {string}
+             */
+            type: "setup_requirements";
+        };
+        ToolSubSessionStatus: {
+            /** @default null */
+            doing: string | null;
+            /** @default 0 */
+            elapsed_seconds: number;
+            /** @default null */
+            error: string | null;
+            link: string;
+            message: string;
+            /** @default  */
+            next_step: string;
+            /** @default false */
+            notify: boolean;
+            /** @default  */
+            response: string;
+            /** @default null */
+            session_id: string | null;
+            /** @enum {string} */
+            status: "running" | "completed" | "failed" | "cancelled";
+            sub_session_id: string;
+            /** @default  */
+            title: string;
+            tool_calls?: {
+                [key: string]: unknown;
+            }[];
+            turn_id: string;
+            /**
+             * @default sub_session_status
+             * @enum {string}
+             */
+            type: "sub_session_status";
+            usage?: {
+                [key: string]: unknown;
+            };
+        };
+        ToolSuggestedGoal: {
+            goal_type: string;
+            message: string;
+            /** @default  */
+            next_step: string;
+            original_goal: string;
+            reason: string;
+            /** @default null */
+            session_id: string | null;
+            suggested_goal: string;
+            /**
+             * @default suggested_goal
+             * @enum {string}
+             */
+            type: "suggested_goal";
+        };
+        ToolTodosUpdated: {
+            done: number;
+            items: {
+                [key: string]: unknown;
+            }[];
+            message: string;
+            /** @default  */
+            next_step: string;
+            /** @default null */
+            session_id: string | null;
+            /**
+             * @default todo_list
+             * @enum {string}
+             */
+            type: "todo_list";
+        };
+        ToolTriggerCreated: {
+            /** @default /library/triggers */
+            link: string;
+            message: string;
+            /** @default  */
+            next_step: string;
+            /** @default null */
+            session_id: string | null;
+            trigger: {
+                [key: string]: unknown;
+            };
+            /**
+             * @default trigger_created
+             * @enum {string}
+             */
+            type: "trigger_created";
+        };
+        ToolTriggerList: {
+            /** @default /library/triggers */
+            link: string;
+            message: string;
+            /** @default  */
+            next_step: string;
+            /** @default null */
+            session_id: string | null;
+            triggers: {
+                [key: string]: unknown;
+            }[];
+            /**
+             * @default trigger_list
+             * @enum {string}
+             */
+            type: "trigger_list";
+        };
+        ToolUnderstandingUpdated: {
+            current_understanding: {
+                [key: string]: string | string[];
+            };
+            message: string;
+            /** @default  */
+            next_step: string;
+            /** @default null */
+            session_id: string | null;
+            /**
+             * @default understanding_updated
+             * @enum {string}
+             */
+            type: "understanding_updated";
+            updated_fields: string[];
+        };
+        ToolValidationResult: {
+            error_count: number;
+            errors: {
+                [key: string]: unknown;
+            }[];
+            message: string;
+            /** @default  */
+            next_step: string;
+            /** @default null */
+            session_id: string | null;
+            /**
+             * @default validation_result
+             * @enum {string}
+             */
+            type: "validation_result";
+            valid: boolean;
+            warnings: {
+                [key: string]: unknown;
+            }[];
+        };
+        ToolWebPage: {
+            content: string;
+            content_type: string;
+            extracted_text: boolean;
+            /** @default null */
+            file: string | null;
+            message: string;
+            /** @default  */
+            next_step: string;
+            /** @default null */
+            session_id: string | null;
+            status_code: number;
+            /** @default  */
+            title: string;
+            truncated: boolean;
+            /**
+             * @default web_fetch
+             * @enum {string}
+             */
+            type: "web_fetch";
+            url: string;
+        };
+        ToolWebSearchResults: {
+            message: string;
+            /** @default  */
+            next_step: string;
+            query: string;
+            results: components["schemas"]["ToolWebSource"][];
+            /** @default null */
+            session_id: string | null;
+            /**
+             * @default web_search
+             * @enum {string}
+             */
+            type: "web_search";
+        };
+        ToolWebSource: {
+            snippet: string;
+            title: string;
+            url: string;
+        };
         Trigger: {
             /** Format: uuid */
             agent_id: string;
