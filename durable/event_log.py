@@ -291,10 +291,14 @@ def stored(job_id: uuid.UUID, after: Position = START) -> list[LoggedEvent]:
 
 def last_stored(job_id: uuid.UUID) -> Position:
     """Return the newest committed position."""
-    row = (
+    return next((Position(*row) for row in _newest_page(job_id)), START)
+
+
+_newest_page: plain_sql.PreparedSelect[Any] = plain_sql.PreparedSelect(
+    lambda job_id: (
         EventPage.objects.filter(job_id=job_id, open=False)
         .order_by("-attempt", "-last_seq")
-        .values_list("attempt", "last_seq")
-        .first()
-    )
-    return Position(*row) if row else START
+        .values_list("attempt", "last_seq")[:1]
+    ),
+    uuid.UUID(int=0),
+)
