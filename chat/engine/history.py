@@ -133,7 +133,7 @@ def read_conversation(session: Session, origin: str) -> tuple[StablePrefix, Sequ
     """Return the messages since the summary in two parts: exchanges that are over, as far as possible from what this
     process knows of them, and the rest; see docs/decisions/history-cache.md.
 
-    A conversation that a client began elsewhere is short, and its first exchange may have begun there: it is not kept.
+    A conversation that a client began elsewhere is not kept: its first exchange may have begun there.
     """
     if given_before(session):
         return StablePrefix(origin=origin), [message for _, message in recent(session, origin)]
