@@ -28,6 +28,7 @@ NAMES = {
     "openai_door": "streaming a turn through /v1, against our own stream",
     "posting": "accepting a message, against a bare view",
     "turn_cost": "statements and CPU of a whole turn, against the least that could answer",
+    "chunk_cost": "CPU of worker and web process per chunk of an answer",
     "dispatch": "running a tool call, against calling its function",
     "operations": "from starting long work to its continuation, against asking twice",
     "executions": "running agents: tiny nodes, the first node, a hundred executions at once",

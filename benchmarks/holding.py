@@ -58,7 +58,7 @@ def run(stack: Stack, size: Size, report: Report) -> None:
         if stretch > LOST:
             break
     report.add("turns held", "", held, goal=at_least(128))
-    report.add("memory per streaming turn", "MB", slope(memory), goal=at_most(0.3))
+    report.add("memory per streaming turn", "MB", slope(memory), goal=at_most(0.2))
 
 
 def start_worker(stack: Stack) -> int:

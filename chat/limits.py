@@ -9,6 +9,7 @@ MAX_ATTACHMENTS = 20
 MAX_TITLE_CHARACTERS = 200
 MAX_MODEL_NAME_CHARACTERS = 128
 END_WAITS_SECONDS = 0.5  # for other turns of the process to ask the model first
+MAX_SETTLED_BYTES = 32 * 1024 * 1024  # of conversations kept per process as the model reads them
 EXTRA_THREAD_SECONDS = 2.0  # before a waiting turn runs the queued turn it waits for in its own process
 
 # --- jobs ------------------------------------------------------------------------------------------

@@ -318,6 +318,9 @@ class Turn(Job):
             models.Index(fields=["session", "queued_at"], name="chat_turn_of_session"),
             models.Index(fields=["queued_at"], name="chat_turn_recent"),
             models.Index(
+                fields=["session"], condition=Q(superseded_at__isnull=False), name="chat_turn_superseded"
+            ),
+            models.Index(
                 fields=["user", "status"], condition=Q(status__in=Job.LIVE), name="chat_turn_live_of_user"
             ),
             models.Index(

@@ -181,8 +181,8 @@ def is_hint(body: str) -> bool:
     return body.endswith(HINT_MARKS)
 
 
-DELTA_TEXTS = {"text-delta": "delta", "reasoning-delta": "delta", "tool-input-delta": "inputTextDelta"}
-DELTA_STARTS = tuple(f'{{"type":"{kind}"' for kind in DELTA_TEXTS)
+DELTA_KINDS = ("text-delta", "reasoning-delta", "tool-input-delta")
+DELTA_STARTS = tuple(f'{{"type":"{kind}"' for kind in DELTA_KINDS)
 DELTA_MARK = 'elta":"'  # precedes a delta's text; ids are encoded, so it cannot occur earlier
 
 
@@ -192,10 +192,9 @@ def part_of(body: str) -> str:
 
 
 def join(bodies: Sequence[str]) -> str:
-    """Join encoded deltas of one part into one."""
-    chunks = [json.loads(body) for body in bodies]
-    field = DELTA_TEXTS[chunks[0]["type"]]
-    return encode(chunks[0] | {field: "".join(found[field] for found in chunks)})
+    """Join encoded deltas of one part into one: their text is the last field, so it is joined as it is encoded."""
+    begins = len(part_of(bodies[0])) + len(DELTA_MARK)
+    return "".join((bodies[0][:begins], *(body[begins:-2] for body in bodies), '"}'))
 
 
 Part = dict[str, Any]

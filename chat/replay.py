@@ -27,6 +27,7 @@ from chat.models import Message, Step, Turn
 from chat.protocol import Framed, tool_input
 from durable import event_log
 from durable.event_log import START, Position
+from durable.plain_sql import PreparedSelect
 from executions.models import Review
 from tools.approvals import review_id_in
 from tools.arguments import why_unreadable
@@ -34,6 +35,19 @@ from tools.models import Operation, ToolCall, calls_of
 from tools.operations.start import shown_later
 
 FREE_READS = 3
+SOME_ID = uuid.UUID(int=0)
+
+# Compiled once, since whoever opens a turn runs them: see docs/decisions/hot-statements.md.
+_turn = PreparedSelect(lambda turn_id: Turn.objects.select_related("absorbed_by").filter(pk=turn_id), SOME_ID)
+_steps = PreparedSelect(
+    lambda turn_id: Step.objects.filter(turn=turn_id).defer("carry").order_by("number"), SOME_ID
+)
+_steers = PreparedSelect(
+    lambda turn_id: Message.objects.filter(
+        turn=turn_id, role=Message.Role.USER, steered_step__isnull=False
+    ).order_by("seq"),
+    SOME_ID,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,13 +68,19 @@ def snapshot(turn_id: uuid.UUID) -> Snapshot:
     Reads without a lock, and again if there was a commit meanwhile; after FREE_READS tries with a lock.
     """
     for _ in range(FREE_READS):
-        before = commit_version(turn_id)
-        found = read_snapshot(turn_id)
-        if commit_version(turn_id) == before:
-            return found
+        turn = read_turn(turn_id)
+        found = snapshot_of(turn)
+        if turn.is_terminal or commit_version(turn_id) == (turn.status, turn.attempt, turn.commits):
+            return found  # an ended turn is committed to no more
     with transaction.atomic():
-        Turn.objects.select_for_update(no_key=True).get(pk=turn_id)
-        return read_snapshot(turn_id)
+        return snapshot_of(Turn.objects.select_for_update(no_key=True).get(pk=turn_id))
+
+
+def read_turn(turn_id: uuid.UUID) -> Turn:
+    """Return the turn with the one that absorbed it; raise DoesNotExist if there is none."""
+    for turn in _turn(turn_id):
+        return turn  # type: ignore[no-any-return]
+    raise Turn.DoesNotExist
 
 
 def commit_version(turn_id: uuid.UUID) -> tuple[str, int, int]:
@@ -68,9 +88,8 @@ def commit_version(turn_id: uuid.UUID) -> tuple[str, int, int]:
     return Turn.objects.values_list("status", "attempt", "commits").get(pk=turn_id)
 
 
-def read_snapshot(turn_id: uuid.UUID) -> Snapshot:
-    turn = Turn.objects.select_related("absorbed_by").get(pk=turn_id)
-    at = event_log.last_stored(turn_id)
+def snapshot_of(turn: Turn) -> Snapshot:
+    at = event_log.last_stored(turn.pk)
     events = committed_events(turn) if turn.attempt or turn.is_terminal else []
     return Snapshot(at=at, chunks=[Framed(event).encode() for event in events], ended=turn.is_terminal)
 
@@ -78,8 +97,8 @@ def read_snapshot(turn_id: uuid.UUID) -> Snapshot:
 def committed_events(turn: Turn) -> list[TurnEvent]:
     """Return the events of the log up to the last commit, with as few deltas as possible."""
     events = turn_log.opening_events(turn)
-    steps = list(turn.steps.defer("carry"))
-    calls = by_id(turn)
+    steps: list[Step] = _steps(turn.pk)
+    calls = by_id(turn) if any(part["kind"] == "tool" for step in steps for part in step.parts) else {}
     steers = steers_of(turn)
     if steps and not turn.is_terminal:
         events.append(turn_log.metadata_so_far(turn))
@@ -98,7 +117,7 @@ def by_id(turn: Turn) -> dict[tuple[int, str], ToolCall]:
 
 def steers_of(turn: Turn) -> dict[int, list[Message]]:
     found: dict[int, list[Message]] = {}
-    for message in turn.messages.filter(role=Message.Role.USER).exclude(steered_step=None).order_by("seq"):
+    for message in _steers(turn.pk):
         found.setdefault(message.steered_step or 0, []).append(message)
     return found
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import uuid
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from django.conf import settings
@@ -53,8 +52,7 @@ class Event(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class LoggedEvent:
+class LoggedEvent(NamedTuple):
     """One event at its position.
 
     `after` is the last valid entry before it. A reader that has seen `after` has missed nothing valid; whatever lies
@@ -198,7 +196,7 @@ def tail(job_id: uuid.UUID, after: Position) -> list[LoggedEvent]:
         rows: Any = client().xrange(stream_key(job_id), min=f"({after}")
     except RedisError:
         return []
-    return [_entry(row) for row in rows]
+    return list(_entries(rows))
 
 
 def watching(job_id: uuid.UUID, news: News) -> AbstractAsyncContextManager[None]:
@@ -213,16 +211,20 @@ async def read(job_id: uuid.UUID, after: Position) -> list[LoggedEvent]:
     while is_full:
         page = async_client().xrange(stream_key(job_id), min=f"({after}", count=limits.LOG_PAGE)
         rows: Any = await answer(page)
-        entries += [_entry(row) for row in rows]
+        entries += _entries(rows)
         is_full = len(rows) == limits.LOG_PAGE
         after = entries[-1].at if rows else after
     return standing(entries)
 
 
-def _entry(row: Any) -> LoggedEvent:
-    at, fields = row
-    after, body = fields["e"].split(" ", 1)
-    return LoggedEvent(Position.parse(at), Position.parse(after), body)
+def _entries(rows: Iterable[Any]) -> Iterator[LoggedEvent]:
+    """Yield the rows of a stream as entries; nearly all follow the one before, whose position is not parsed again."""
+    last, place = "", START
+    for at, fields in rows:
+        after, body = fields["e"].split(" ", 1)
+        follows = place if after == last else Position.parse(after)
+        last, place = at, Position.parse(at)
+        yield LoggedEvent(place, follows, body)
 
 
 def parse_news(payload: str) -> list[LoggedEvent]:
@@ -289,10 +291,14 @@ def stored(job_id: uuid.UUID, after: Position = START) -> list[LoggedEvent]:
 
 def last_stored(job_id: uuid.UUID) -> Position:
     """Return the newest committed position."""
-    row = (
+    return next((Position(*row) for row in _newest_page(job_id)), START)
+
+
+_newest_page: plain_sql.PreparedSelect[Any] = plain_sql.PreparedSelect(
+    lambda job_id: (
         EventPage.objects.filter(job_id=job_id, open=False)
         .order_by("-attempt", "-last_seq")
-        .values_list("attempt", "last_seq")
-        .first()
-    )
-    return Position(*row) if row else START
+        .values_list("attempt", "last_seq")[:1]
+    ),
+    uuid.UUID(int=0),
+)

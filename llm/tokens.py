@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from llm.carry import CARRY
+from llm.prefix import PrefixedMessages
 
 CHARACTERS_PER_TOKEN = 4
 TOKENS_PER_MESSAGE = 4
@@ -21,6 +22,9 @@ def estimate_tokens(text: str) -> int:
 
 def estimate_message_tokens(messages: Sequence[Mapping[str, Any]]) -> int:
     """Estimate the tokens of a request's messages, pictures and tool calls included."""
+    if isinstance(messages, PrefixedMessages):
+        counted = messages.prefix.tokens
+        return counted + estimate_message_tokens(messages.opening) + estimate_message_tokens(messages.rest)
     return sum(TOKENS_PER_MESSAGE + _content_tokens(message) for message in messages)
 
 

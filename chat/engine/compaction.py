@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from chat import model_choice
 from chat.engine import history
 from chat.models import Session, Turn
 from durable.lease import Lease
+from llm.prefix import PrefixedMessages, StablePrefix
 from llm.types import Completion, Request
 from tools.preconditions import GUIDE
 
@@ -47,9 +48,7 @@ class TokenBudget:
         )
 
 
-def fit(
-    turn: Turn, lease: Lease, budget: TokenBudget, say: Callable[[str], None]
-) -> list[history.ModelMessage]:
+def fit(turn: Turn, lease: Lease, budget: TokenBudget, say: Callable[[str], None]) -> PrefixedMessages:
     """Return the conversation within the budget: summarise older turns, then shorten old tool results."""
     messages = history.messages_for(turn, budget.origin)
     if llm.estimate_message_tokens(messages) <= budget.all:
@@ -57,9 +56,10 @@ def fit(
     if compact(turn, lease, budget, say):
         messages = history.messages_for(turn, budget.origin)
     shorter = shorten(messages, budget)
-    if shorter != messages:
-        say(SHORTENING)
-    return shorter
+    if shorter == list(messages):
+        return messages
+    say(SHORTENING)
+    return PrefixedMessages(shorter, StablePrefix(origin=budget.origin), [])
 
 
 def compact(turn: Turn, lease: Lease, budget: TokenBudget, say: Callable[[str], None]) -> bool:
@@ -116,14 +116,14 @@ def summarise(before: str, pieces: list[str], lease: Lease, model: str) -> Compl
         return None
 
 
-def shorten(messages: list[history.ModelMessage], budget: TokenBudget) -> list[history.ModelMessage]:
+def shorten(messages: Sequence[Mapping[str, Any]], budget: TokenBudget) -> list[Mapping[str, Any]]:
     """Shorten arguments and results of tool calls, the oldest first, until the conversation fits.
 
     Messages of the person, answers and the guide on building agents are kept whole.
     """
     over = llm.estimate_message_tokens(messages) - budget.all
     guides = {call["id"] for call in calls_in(messages) if call["function"]["name"] == GUIDE}
-    shorter = []
+    shorter: list[Mapping[str, Any]] = []
     for message in messages:
         if over > 0 and message.get("tool_call_id") not in guides:
             shorter.append(shortened(message))
@@ -133,19 +133,19 @@ def shorten(messages: list[history.ModelMessage], budget: TokenBudget) -> list[h
     return shorter
 
 
-def calls_in(messages: list[history.ModelMessage]) -> list[dict[str, Any]]:
+def calls_in(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [call for message in messages for call in message.get("tool_calls") or ()]
 
 
-def shortened(message: history.ModelMessage) -> history.ModelMessage:
+def shortened(message: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a tool result or the calls of a step shortened; other messages unchanged."""
     if message["role"] == "tool" and len(message["content"]) > 2 * BEGINNING_CHARACTERS:
         beginning = message["content"][:BEGINNING_CHARACTERS]
-        return message | {
+        return {**message} | {
             "content": json.dumps({"note": SHORTENED, "beginning": beginning}, ensure_ascii=False)
         }
     if calls := message.get("tool_calls"):
-        return message | {"tool_calls": [short_call(call) for call in calls]}
+        return {**message} | {"tool_calls": [short_call(call) for call in calls]}
     return message
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
@@ -238,7 +238,7 @@ class Answering:
             raise TooManySteps
         check_budget(self.turn.session.user, as_read=number == 0)
 
-    def messages(self, model: str, *, share: float = 1.0) -> list[history.ModelMessage]:
+    def messages(self, model: str, *, share: float = 1.0) -> Sequence[Mapping[str, Any]]:
         """Return the conversation for this model: within its window, with images if it sees them."""
         window = compaction.TokenBudget.of(model, share)
         messages = compaction.fit(self.turn, self.lease, window, self.note_compaction)

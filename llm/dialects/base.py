@@ -14,9 +14,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from llm.answer import AnswerCollector
-from llm.carry import CARRY
 from llm.endpoint import Endpoint
 from llm.failures import error_object
+from llm.prefix import has_carry
 from llm.types import Delta, Request
 
 COMMON_WORDS = ("include", "metadata", "reasoning", "signature", "text", "thinking", "user")
@@ -27,6 +27,10 @@ UNWANTED = re.compile(  # about a field that was sent, not about one that is mis
 )
 BAD_ID_CHARACTER = re.compile(r"[^a-zA-Z0-9_-]")
 MAX_ID_CHARACTERS = 64
+
+
+class WrittenJSON(str):
+    """The value of a field of a request, written as JSON already."""
 
 
 class Dialect(ABC):
@@ -58,9 +62,10 @@ class Dialect(ABC):
         body = self.body(request, model)
         for name in self._refused:
             body.pop(name, None)
-        text = json.dumps(body, ensure_ascii=False, default=_plain)
+        fields = (f"{written_json(name)}: {written_json(value)}" for name, value in body.items())
+        text = f"{{{', '.join(fields)}}}"
         # a lone surrogate becomes a question mark in text, but is restored from its escape in a carry
-        exact = any(CARRY in message for message in request.messages)
+        exact = has_carry(request.messages)
         return text.encode("utf-8", "backslashreplace" if exact else "replace")
 
     def learn(self, status: int, body: bytes, sent: bytes) -> bool:
@@ -90,6 +95,13 @@ def wire_id(call_id: str) -> str:
         return call_id
     digest = hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return f"{BAD_ID_CHARACTER.sub('_', call_id)[:40]}_{digest}"
+
+
+def written_json(value: object) -> str:
+    """Return a value as it is sent, in JSON."""
+    if isinstance(value, WrittenJSON):
+        return value
+    return json.dumps(value, ensure_ascii=False, default=_plain)
 
 
 def _plain(value: object) -> object:

@@ -9,7 +9,8 @@ from typing import Any
 from durable import storable
 from llm.answer import MAX_NAME_CHARACTERS, AnswerCollector, GrowingCall, mapping, reported_cost
 from llm.carry import CALL_FIELDS, MESSAGE_FIELDS, VOLATILE, give_back
-from llm.dialects.base import UNWANTED, Dialect, names_field
+from llm.dialects.base import UNWANTED, Dialect, WrittenJSON, names_field, written_json
+from llm.prefix import PrefixedMessages, joined
 from llm.types import Delta, Request, ToolSpec
 
 TOKEN_CAP_FIELDS = ("max_completion_tokens", "max_tokens")
@@ -28,10 +29,7 @@ class ChatDialect(Dialect):
     def body(self, request: Request, model: str) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": model,
-            "messages": [
-                _plain_message(message)
-                for message in give_back(request.messages, self._origin, without=self._refused)
-            ],
+            "messages": self._messages(request.messages),
             "stream": True,
             "stream_options": {"include_usage": True},
         }
@@ -55,6 +53,20 @@ class ChatDialect(Dialect):
 
     def answer(self, on_delta: Callable[[Delta], None]) -> AnswerCollector:
         return ChatAnswer(on_delta)
+
+    def _messages(self, messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]] | WrittenJSON:
+        """Return the messages as sent; those with a prefix for this model as JSON, the prefix as written before."""
+        if isinstance(messages, PrefixedMessages) and messages.prefix.origin == self._origin:
+            prefix = messages.prefix.written(self._refused, self._written)
+            return WrittenJSON(
+                f"[{joined(self._written(messages.opening), prefix, self._written(messages.rest))}]"
+            )
+        given = give_back(messages, self._origin, without=self._refused)
+        return [_plain_message(message) for message in given]
+
+    def _written(self, messages: Sequence[Mapping[str, Any]]) -> str:
+        given = give_back(messages, self._origin, without=self._refused)
+        return written_json([_plain_message(message) for message in given])[1:-1]
 
     def _adapt(self, text: str, sent: Mapping[str, Any]) -> bool:
         if self._cap_field in sent and self._cap_field in text:

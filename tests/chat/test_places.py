@@ -50,12 +50,15 @@ def test_an_input_behind_another_one_is_placed_when_its_turn_starts(session: Ses
 def test_a_queued_message_is_not_part_of_the_history_although_it_is_placed(session: Session) -> None:
     turn = accept(session, "hello")
     assert page_of(session, size=10).messages == []
-    assert history.read_rows(session.pk, since=0) == ([], {})
+    assert history.read_page(session, since=0).rows == []
     begin(turn)
     assert [message["role"] for message in page_of(session, size=10).messages] == ["user", "assistant"]
-    rows, steps = history.read_rows(session.pk, since=0)
-    assert [(row.seq, row.role, row.text) for row in rows] == [(0, "user", "hello"), (1, "assistant", "")]
-    assert steps == {}
+    page = history.read_page(session, since=0)
+    assert [(row.seq, row.role, row.text) for row in page.rows] == [
+        (0, "user", "hello"),
+        (1, "assistant", ""),
+    ]
+    assert page.steps == {}
 
 
 def test_an_interrupting_input_stands_before_those_it_overtakes(session: Session) -> None:

@@ -21,6 +21,7 @@ from chat.models import Message, Session, Turn
 from durable import event_log
 from durable.event_log import START
 from llm.catalog import ModelInfo
+from llm.prefix import PrefixedMessages, StablePrefix
 from tests.chat.engine.conftest import run_turn
 from tests.offline_server import OfflineServer
 from tools.models import Understanding
@@ -62,10 +63,11 @@ def test_picture_in_an_answer_is_shown_to_the_model_with_the_next_message(
 
 def test_picture_that_only_an_answer_names_is_shown(session: Session) -> None:
     file_id = picture(session.user)
-    messages = [
+    said = [
         {"role": "assistant", "content": f"![red](workspace://{file_id})"},
         {"role": "user", "content": "?"},
     ]
+    messages = PrefixedMessages([], StablePrefix(), said)
     shown = history.add_images(messages, session.user, SEEING)
     assert shown.file_ids == [file_id]
     assert history.add_images(messages, None, SEEING).file_ids == []
