@@ -97,7 +97,7 @@ class Answering:
             Permissions.parse(turn.session.permissions or None), Permissions.parse(turn.permissions)
         )
         self.options = TurnOptions.of(turn)
-        self.client_tools = client_tools(self.options.tools)
+        self.client_tools = client_tools(self.options.tools) if self.options.tools else {}
         self.has_called = False  # this attempt has called tools
         self.round: ModelStep | None = None
         self.unsaved: Completion | None = None  # an answer that is paid for and not committed yet

@@ -19,6 +19,8 @@ const names = (text: string) => {
 };
 const amount = (text: string) => text.trim() || null;
 
+const EXAMPLE_MODELS = 'copilot\nagent/*';
+
 /** What a key may be used for under /v1; an empty field is no limit. */
 export function KeyLimitsDialog({ row, onClose, onSaved }: Props) {
   const t = useT();
@@ -49,7 +51,7 @@ export function KeyLimitsDialog({ row, onClose, onSaved }: Props) {
         <TextArea
           label={t('keys.models')}
           about={t('keys.modelsAbout')}
-          placeholder={'copilot\nagent/*'}
+          placeholder={EXAMPLE_MODELS}
           value={models}
           onChange={(event) => setModels(event.target.value)}
         />
