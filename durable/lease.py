@@ -182,15 +182,22 @@ class Lease:
 
     def _save(self) -> None:
         try:
-            while self.emitter.has_many_open and not (self._is_lost or self.over):
+            while self._has_to_save:
                 self.save_open()
         except LeaseLost:
             logger.info("A job was fenced while its open events were stored")
         except (DatabaseError, InterfaceError) as error:
             logger.warning("Open events could not be stored now: %s", error)
+            return  # the next event tries again
         finally:
             connection.close()
             self._saving.release()
+        if self._has_to_save:  # events came while this call was ending, and found it still busy
+            self._save_soon()
+
+    @property
+    def _has_to_save(self) -> bool:
+        return self.emitter.has_many_open and not (self._is_lost or self.over)
 
     def _lost(self) -> LeaseLost:
         self._is_lost = True

@@ -344,7 +344,8 @@ def test_devices_hear_of_every_node_while_it_runs(stack: Stack, ann: Agents) -> 
         ann.wait(execution)
         eventually(lambda: device.heard("execution.updated", id=execution, status="COMPLETED"))
         frames = device.heard("execution.updated", id=execution)
-        assert frames[0]["status"] == "QUEUED"
+        # Two processes push the first two states, so a quick worker may be heard before the one that accepted it.
+        assert "QUEUED" in [frame["status"] for frame in frames[:2]]
         states = [(node["node_id"], node["status"]) for frame in frames for node in frame["nodes"]]
         assert ("s", "RUNNING") in states
         assert ("s", "COMPLETED") in states

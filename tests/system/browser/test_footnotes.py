@@ -48,7 +48,7 @@ def message() -> str:
         {
             "id": "b",
             "name": "write_workspace_file",
-            "arguments": {"filename": "dot.png", "content_base64": DOT},
+            "arguments": {"filename": "footnote.png", "content_base64": DOT},
         },
     ]
     steps = [{"tool_calls": calls}, {"text": "Ratchets only turn forward, and here is a dot."}]
@@ -63,7 +63,7 @@ def test_sources_are_footnotes_and_a_made_picture_is_marked_as_unseen(
     expect(sources.get_by_role("link", name="On ratchets")).to_have_attribute("href", PAGE_URL)
     expect(sources).to_contain_text(f"127.0.0.1:{WEB_PORT}")
     made = page.get_by_role("list", name="Files made")
-    expect(made.get_by_role("link")).to_have_text(re.compile("dot.png"))
+    expect(made.get_by_role("link")).to_have_text(re.compile("footnote.png"))
     expect(page.locator("article figure")).to_contain_text(UNSEEN)
     page.reload()
     expect(sources.get_by_role("listitem")).to_have_count(1)
