@@ -7,6 +7,7 @@ import os
 import platform
 import random
 import shutil
+import socket
 import stat
 import subprocess
 import sys
@@ -612,6 +613,8 @@ SABOTAGE = {
 def test_the_self_test_notices_a_sandbox_with_a_hole(
     monkeypatch: pytest.MonkeyPatch, probe: Any, name: str
 ) -> None:
+    if name == "network" and {interface for _, interface in socket.if_nameindex()} <= {"lo"}:
+        pytest.skip("needs a network interface: without one the hole leads nowhere")
     isolation, filesystem = command_module.isolation, command_module.filesystem
     monkeypatch.setattr(command_module, "isolation", lambda: SABOTAGE[name](isolation()))
     monkeypatch.setattr(

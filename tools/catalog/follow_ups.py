@@ -99,7 +99,7 @@ def make(args: FollowUpArgs, context: ToolContext) -> FollowUp:
     user = context.user
     now = database_now()
     with as_tool_errors():
-        cron = parse_cron(args.cron, user.time_zone) if args.cron else None
+        cron = parse_cron(args.cron, user.time_zone) if args.cron is not None else None
     due_at = cron.next_after(now) if cron else due_once(args, user, now)
 
     @in_transaction
