@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import logging
 import os
 import socket
@@ -139,6 +140,7 @@ class PatientRequest(WebRequest):  # type: ignore[misc]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self._parsePOSTFormSubmission = False  # Django parses bodies, and Twisted would hold all of an upload
         self.gate = Gate()
         self.is_stream = False  # of events: it may be aborted, as the client resumes it elsewhere
 
@@ -215,6 +217,9 @@ class PatientHTTPFactory(HTTPFactory):  # type: ignore[misc]
         self._connections.add(protocol._channel)
         return protocol
 
+    def log(self, request: Any) -> None:
+        """Format no line of an access log: nobody reads it, and it cost as much as a statement."""
+
     def expects_request(self) -> bool:
         """Return whether an accepted connection has not sent its whole request; proxies connect only for a request."""
         return any(
@@ -227,6 +232,14 @@ class Server(DaphneServer):  # type: ignore[misc]
     """Daphne's server with back-pressure and a graceful shutdown."""
 
     stall_seconds = limits.SOCKET_STALL_SECONDS
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._ports: list[Any] = []
+
+    def listen_success(self, port: Any) -> None:
+        self._ports.append(port)
+        super().listen_success(port)
 
     async def handle_reply(self, protocol: Any, message: dict[str, Any]) -> None:
         await super().handle_reply(protocol, message)
@@ -248,10 +261,8 @@ class Server(DaphneServer):  # type: ignore[misc]
 
     async def _shut_down(self) -> None:
         leaving.set(StopReason.HAND_OVER)
-        for listener in self.listeners:
-            port: Any = getattr(listener, "result", None)
-            if hasattr(port, "stopListening"):
-                stop_listening(port)
+        for port in self._ports:
+            stop_listening(port)
         loop = asyncio.get_running_loop()
         earliest, latest = loop.time() + LAST_REQUEST_SECONDS, loop.time() + limits.WEB_SHUTDOWN_SECONDS
         while loop.time() < earliest or (self._is_answering() and loop.time() < latest):
@@ -333,6 +344,7 @@ def main(words: Sequence[str]) -> None:
     )  # sets Django up, which importers of this module do not need
 
     sys.setswitchinterval(limits.WEB_SWITCH_SECONDS)
+    gc.freeze()  # a full collection of what is loaded would stop all streams for a tenth of a second
     LoopingCall(liveness.touch).start(durable_limits.ALIVE_SECONDS)
     make_server(application, endpoints).run()
 
