@@ -2,13 +2,14 @@
 
 import os
 
+import django
 from channels.routing import ProtocolTypeRouter
-from django.core.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "copilot_project.settings")
-http = get_asgi_application()  # sets Django up, which the sockets' models need
+django.setup(set_prefix=False)  # which models and middleware need
 
 from chat.routing import websockets_with  # noqa: E402
+from copilot_project.web.handler import RequestHandler  # noqa: E402
 from doors.openai.routing import routes as openai_routes  # noqa: E402
 
-application = ProtocolTypeRouter({"http": http, "websocket": websockets_with(*openai_routes)})
+application = ProtocolTypeRouter({"http": RequestHandler(), "websocket": websockets_with(*openai_routes)})

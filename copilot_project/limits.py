@@ -20,6 +20,9 @@ ADMIN_TOUCH_SECONDS = 60.0  # how often a visit to the admin is recorded
 
 # --- requests --------------------------------------------------------------------------------------
 DATABASE_RETRY_SECONDS = 5
+REQUESTS_AT_ONCE = 4  # that begin at the same time in one web process; the others wait for their turn
+REQUEST_PLACE_SECONDS = 0.1  # after which a slow request lets the next one begin
+MAX_REQUEST_THREADS = 1_000
 
 # --- up, doctor, chat ------------------------------------------------------------------------------
 UP_READY_SECONDS = 90.0
@@ -37,6 +40,8 @@ PART_RESTART_SECONDS = 2.0  # before a failed part of a worker process starts ag
 CHAT_CONNECT_SECONDS = 5.0
 CHAT_SILENCE_SECONDS = 3 * KEEP_ALIVE_SECONDS
 CHAT_RESUME_SECONDS = 120.0
+CHAT_LATER_SECONDS = 1.0  # between two looks for an answer that comes by itself
+CHAT_WAIT_SECONDS = 3_600.0  # for an answer that comes by itself, where nobody sits at a prompt
 
 # --- retention and backup --------------------------------------------------------------------------
 RETENTION_SECONDS = 300.0  # of one run; the rest is deleted the next time
