@@ -6,7 +6,6 @@ import importlib.util
 import shutil
 import socket
 import stat
-import subprocess
 import sys
 from pathlib import Path
 
@@ -62,16 +61,6 @@ def make_folders(directory: Path, path: Path) -> None:
         raise UnsafeSocketFolder(
             f"{path.parent} belongs to another user. Set COPILOT_HOME to a shorter path."
         )
-
-
-def start_server(directory: Path, path: Path, *, append_only: bool = True) -> subprocess.Popen[bytes]:
-    """Start an unsupervised server, for tests."""
-    make_folders(directory, path)
-    return subprocess.Popen(  # noqa: S603
-        server_command(directory, path, append_only=append_only),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
 
 
 def is_up(path: Path, *, timeout: float) -> bool:
