@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import dataclass
 
 from django.db.models import F, QuerySet
 from django.utils import timezone
@@ -12,7 +13,7 @@ from durable.database import in_transaction
 from executions import limits
 from executions.agents.errors import AgentMissing
 from executions.agents.search import Match, Texts, rank
-from executions.models import Agent, AgentVersion
+from executions.models import Agent, AgentVersion, StoreListing
 from executions.signals import agent_removed
 
 
@@ -47,6 +48,14 @@ def get_removed_agent(user: User, agent_id: uuid.UUID | str) -> Agent:
     return agent
 
 
+def get_kept_agent(user: User, agent_id: uuid.UUID | str) -> Agent:
+    """Return an agent of the library, or one that was removed from it: its past runs show its graph."""
+    try:
+        return get_agent(user, agent_id)
+    except AgentMissing:
+        return get_removed_agent(user, agent_id)
+
+
 def search_library(user: User, query: str, *, most: int = limits.SEARCH_RESULTS) -> list[Match[Agent]]:
     """Return the user's agents that match a query, best first; an id finds its agent. Raises QueryTooLong."""
     ranked = rank(query, agents_of(user)[: limits.MAX_SEARCHED_ROWS], texts_of, most=most)
@@ -75,6 +84,25 @@ def change_agent(agent: Agent, *, name: str | None = None, description: str | No
         setattr(agent, field, value)
     agent.save(update_fields=[*changed, "updated_at"])
     return agent
+
+
+@dataclass(frozen=True, kw_only=True)
+class Uses:
+    """What starts an agent, and the names under which the store offers it."""
+
+    schedules: int
+    triggers: int
+    listings: list[str]
+
+
+def uses_of(agent: Agent) -> Uses:
+    """Return what is affected when the agent is removed."""
+    offered = StoreListing.objects.filter(published__agent=agent, withdrawn_at=None).select_related("user")
+    return Uses(
+        schedules=agent.schedules.count(),
+        triggers=agent.triggers.count(),
+        listings=[f"{listing.user.username}/{listing.slug}" for listing in offered],
+    )
 
 
 @in_transaction

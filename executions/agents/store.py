@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from django.db import IntegrityError
 from django.db.models import F, QuerySet
@@ -102,6 +103,11 @@ def add_to_library(user: User, username: str, slug: str) -> tuple[Agent, bool]:
         if copied is None:
             raise
         return copied, False
+
+
+def offered_graph(listing: StoreListing) -> dict[str, Any]:
+    """Return the agent JSON that a copy is made from, without secrets."""
+    return export_version(AgentVersion.objects.select_related("agent").get(pk=listing.published_id))
 
 
 def find_copy(user: User, listing: StoreListing) -> Agent | None:

@@ -38,6 +38,41 @@ def lay_out(graph: Graph, scope: Scope) -> Fixed:
     return Fixed(replace(graph, nodes=tuple(nodes)), (fix,))
 
 
+def arrange(graph: Graph) -> Graph:
+    """Return the graph with every node placed anew: one column after its furthest source, rows in graph order."""
+    columns = longest_paths(graph)
+    rows: dict[int, int] = {}
+    nodes: list[Node] = []
+    for node in graph.nodes:
+        column = columns[node.id]
+        row = rows.setdefault(column, 0)
+        rows[column] += 1
+        position = {"x": column * COLUMN, "y": row * ROW}
+        nodes.append(replace(node, metadata={**node.metadata, "position": position}))
+    return replace(graph, nodes=tuple(nodes))
+
+
+def longest_paths(graph: Graph) -> dict[str, int]:
+    """Return each node's column: one after its furthest source; a link that closes a cycle does not count."""
+    columns: dict[str, int] = {}
+    on_path: set[str] = set()
+    for node in graph.nodes:
+        stack = [node.id]
+        while stack:
+            current = stack[-1]
+            if current in columns:
+                stack.pop()
+                continue
+            on_path.add(current)
+            sources = {link.source_id for link in graph.links_into(current)} & graph.nodes_by_id.keys()
+            if waiting := [one for one in sources if one not in columns and one not in on_path]:
+                stack.extend(sorted(waiting))
+                continue
+            columns[current] = 1 + max((columns[one] for one in sources if one in columns), default=-1)
+            on_path.discard(stack.pop())
+    return columns
+
+
 def depths(graph: Graph) -> dict[str, int]:
     """Return each node's distance from a start node; a cycle nothing leads to starts at its first node."""
     found: dict[str, int] = {}

@@ -7,13 +7,16 @@ from dataclasses import replace
 
 from blocks.base import Block
 from blocks.errors import UnknownBlock
-from blocks.foreign_blocks import Replacement, find_foreign, find_replacement
+from blocks.foreign_blocks import find_foreign, find_replacement
 from blocks.pins import SEPARATOR
+from blocks.replacements import Replacement
 from blocks.schema import JSON
 from executions.agents.repair.fixes import AppliedFix, Fixed
 from executions.agents.validation.problems import Code
 from executions.agents.validation.scope import Scope
 from executions.graph import Graph, Link, Node
+
+FIELD = "_#_"
 
 
 def replace_missing(graph: Graph, scope: Scope) -> Fixed:
@@ -43,8 +46,18 @@ def converted(node: Node, replacement: Replacement, block: Block) -> Node:
     for name, value in node.input_default.items():
         pin = renamed(name, replacement.inputs)
         if pin is not None:
-            values[pin] = fitting(value, block, pin)
+            put(values, pin, fitting(value, block, pin))
     return replace(node, block_id=block.id, input_default=values)
+
+
+def put(values: dict[str, JSON], pin: str, value: JSON) -> None:
+    """Set the value of a pin; one such as `body_#_text` is a field of the object on `body`."""
+    pin, _, field = pin.partition(FIELD)
+    if not field:
+        values[pin] = value
+    elif value is not None:
+        whole = values.get(pin)
+        values[pin] = {**(whole if isinstance(whole, dict) else {}), field: value}
 
 
 def fitting(value: JSON, block: Block, pin: str) -> JSON:

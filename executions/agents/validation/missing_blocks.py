@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from blocks.foreign_blocks import find_foreign, find_replacement, nearest_block
+from blocks.foreign_blocks import TRIGGER, find_foreign, find_replacement, host_of, nearest_block
 from executions.agents.validation.problems import Code, MissingBlock, Problem
 from executions.graph import Node
 
@@ -48,9 +48,15 @@ def advice(block: MissingBlock) -> str:
         replacement = find_replacement(block.id)
         caveat = f" {replacement.caveat}" if replacement and replacement.caveat else ""
         return f"{block.nearest} can take its place when the agent is repaired.{caveat}"
-    if block.nearest:
+    if block.nearest == TRIGGER:
         return (
-            f"Reach {block.provider} with the block {block.nearest} and a credential for it, with the block MCP Tool "
+            f"Begin with the block {TRIGGER} and let {block.provider} call its address, or ask the operator to "
+            "install the missing block."
+        )
+    if block.nearest:
+        credential = f"a credential for {host_of(block.provider) or 'it'}"
+        return (
+            f"Reach {block.provider} with the block {block.nearest} and {credential}, with the block MCP Tool "
             "if it has an MCP server, or ask the operator to install the missing block."
         )
     return "Put another block in its place, or ask the operator to install it."
