@@ -14,6 +14,8 @@ if TYPE_CHECKING:  # slow to load, and only needed for wildcards
     from publicsuffixlist import PublicSuffixList
 
 WILDCARD = "*."
+# A public suffix for the sake of cookies, but every host below it is Google's own.
+OF_ONE_OWNER = frozenset({"googleapis.com"})
 
 
 def normalise_host(text: str) -> str:
@@ -28,11 +30,15 @@ def normalise_host(text: str) -> str:
         raise BadCredential(
             f"{text[:100]!r} is not a host. Use a name such as api.example.com, and `port` for the port."
         )
-    if star and (target.address is not None or is_public_suffix(target.host)):
+    if star and (target.address is not None or has_many_owners(target.host)):
         raise BadCredential(
             f"{text[:100]!r} covers hosts of many owners. Use *.example.com for a single owner's domain, or one host."
         )
     return star + target.host
+
+
+def has_many_owners(name: str) -> bool:
+    return name not in OF_ONE_OWNER and is_public_suffix(name)
 
 
 def normalise_server(host: str, port: int) -> Destination:
@@ -51,7 +57,7 @@ def matches(pattern: str, host: str) -> bool:
         return False
     if pattern.startswith(WILDCARD):
         name = pattern.removeprefix(WILDCARD)
-        return host.endswith(f".{name}") and not is_public_suffix(name)
+        return host.endswith(f".{name}") and not has_many_owners(name)
     return host == pattern
 
 

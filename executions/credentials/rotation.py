@@ -13,13 +13,15 @@ from django.db.models import Model
 from durable.encryption import CannotUnseal, reseal
 from executions.models import StoredCredential, Trigger
 from llm.models import ModelEndpoint
-from webhooks.models import WebhookEndpoint
+from webhooks.models import PushSubscription, VapidKey, WebhookEndpoint
 
 # Apps in higher layers append their models when they are ready.
 SEALED: list[tuple[type[Model], Sequence[str]]] = [
     (StoredCredential, ("secret",)),
     (Trigger, ("secret", "old_secret")),
     (WebhookEndpoint, ("sealed_secret", "sealed_old_secret")),
+    (PushSubscription, ("sealed_address",)),
+    (VapidKey, ("sealed_private_key",)),
     (ModelEndpoint, ("sealed_key",)),
 ]
 

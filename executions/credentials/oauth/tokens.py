@@ -126,4 +126,5 @@ def expiry_of(seconds: object) -> datetime | None:
 def scopes_of(text: object, separator: str) -> tuple[str, ...] | None:
     if not isinstance(text, str) or not text:
         return None
-    return tuple(part for part in text.replace(separator, " ").split() if part)
+    # GitHub takes spaces and answers commas.
+    return tuple(text.replace(separator, " ").replace(",", " ").split())
