@@ -11,7 +11,7 @@ from durable.admin_jobs import AgeFilter, EndedFilter, JobActions, StuckFilter
 from durable.admin_rows import GeneratedRows, PermanentRows, act_on_each, shown
 from webhooks import deliveries, endpoints
 from webhooks.endpoints import disable
-from webhooks.models import WebhookDelivery, WebhookEndpoint
+from webhooks.models import PushNotice, PushSubscription, WebhookDelivery, WebhookEndpoint
 
 
 @admin.register(WebhookEndpoint)
@@ -112,3 +112,46 @@ class WebhookDeliveryAdmin(PermanentRows, JobActions, admin.ModelAdmin):  # type
     @admin.display(description="payload")
     def shown_payload(self, delivery: WebhookDelivery) -> str:
         return shown(delivery.payload)
+
+
+@admin.register(PushSubscription)
+class PushSubscriptionAdmin(GeneratedRows, admin.ModelAdmin):  # type: ignore[type-arg]
+    """Devices for push messages; their addresses are secrets of the browsers and never shown."""
+
+    list_display = ["__str__", "user", "host", "created_at", "used_at"]
+    list_select_related = ["user"]
+    search_fields = ["=id", "user__username", "host"]
+    fields = readonly_fields = ("id", "user", "name", "host", "language", "created_at", "used_at")
+
+
+@admin.register(PushNotice)
+class PushNoticeAdmin(PermanentRows, JobActions, admin.ModelAdmin):  # type: ignore[type-arg]
+    """Notices and how each of them reached its person."""
+
+    list_display = ["kind", "state", "end_reason", "user", "tries", "error", "age", "run_at", "seen_at"]
+    list_filter = ["status", "end_reason", StuckFilter, AgeFilter, EndedFilter, "kind"]
+    list_select_related = ["user"]
+    search_fields = ["=id", "=event_id", "user__username"]
+    ordering = ["-queued_at"]
+    show_full_result_count = False
+    actions = ["release", "mark_failed"]
+    fields = readonly_fields = (
+        "id",
+        "user",
+        "event_id",
+        "kind",
+        "subject",
+        "url",
+        "status",
+        "end_reason",
+        "error",
+        "seen_at",
+        "delivered_to",
+        "tries",
+        "run_at",
+        "attempt",
+        "crashes",
+        "owner",
+        "queued_at",
+        "ended_at",
+    )

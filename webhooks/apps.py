@@ -8,7 +8,11 @@ class WebhooksConfig(AppConfig):
 
     def ready(self) -> None:
         from durable.lifecycle import register as register_lifecycle
-        from webhooks.lifecycle import DeliveryLifecycle  # models are not loaded before this point
-        from webhooks.models import WebhookDelivery
+        from webhooks.lifecycle import (  # models are not loaded before this point
+            DeliveryLifecycle,
+            NoticeLifecycle,
+        )
+        from webhooks.models import PushNotice, WebhookDelivery
 
         register_lifecycle(WebhookDelivery, DeliveryLifecycle())
+        register_lifecycle(PushNotice, NoticeLifecycle())

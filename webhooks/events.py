@@ -1,4 +1,4 @@
-"""Event types and payloads of webhooks."""
+"""Event types and payloads of webhooks, and kinds of notices."""
 
 from __future__ import annotations
 
@@ -21,6 +21,16 @@ class EventType(models.TextChoices):
     OPERATION_FINISHED = "operation.finished"
     EXECUTION_FINISHED = "execution.finished"
     TEST = "webhook.test"  # sent on request of the endpoint's owner, not subscribed to in `events`
+
+
+class NoticeKind(models.TextChoices):
+    """What a person is notified of."""
+
+    ANSWER = "answer"  # an answer is ready
+    QUESTION = "question"  # the copilot asks something
+    REVIEW = "review"  # an approval is needed
+    RUN = "run"  # a run of an agent has ended
+    TEST = "test"  # the person asked for it
 
 
 OFFERED = (EventType.TURN_FINISHED, EventType.OPERATION_FINISHED, EventType.EXECUTION_FINISHED)

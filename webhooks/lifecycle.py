@@ -14,7 +14,7 @@ from django.db.models.functions import Coalesce
 from durable.lifecycle import Lifecycle
 from durable.publisher import poke
 from webhooks import limits
-from webhooks.models import WebhookDelivery, WebhookEndpoint
+from webhooks.models import PushNotice, WebhookDelivery, WebhookEndpoint
 
 
 class DeliveryLifecycle(Lifecycle[WebhookDelivery]):
@@ -44,3 +44,16 @@ class DeliveryLifecycle(Lifecycle[WebhookDelivery]):
         queued = same_user.filter(status=WebhookDelivery.QUEUED).order_by("queued_at")
         for delivery_id in queued.values_list("pk", flat=True)[:1]:
             poke(WebhookDelivery, delivery_id)
+
+
+class NoticeLifecycle(Lifecycle[PushNotice]):
+    def admit(self, job_id: uuid.UUID) -> bool:
+        """Return whether its user has room: a slow push service holds up its own user only."""
+        own = PushNotice.live().filter(user__in=PushNotice.objects.filter(pk=job_id).values("user"))
+        running = own.filter(status=PushNotice.RUNNING).exclude(pk=job_id)
+        return running.count() < limits.PUSHES_AT_ONCE_PER_USER
+
+    def ended_unowned(self, job: PushNotice) -> None:
+        """Explain the end: only a notice whose worker died again and again is ended by others."""
+        job.error = "It was tried several times and its worker died each time. It may have arrived."
+        job.save(update_fields=["error"])
