@@ -32,7 +32,7 @@ def make_key(user: User, name: str, **limits: Any) -> tuple[ApiKey, str]:
     prefix = secrets.token_hex(PREFIX_BYTES)
     key = f"rk_{prefix}_{new_token()}"
     User.objects.select_for_update(no_key=True).get(pk=user.pk)  # serializes concurrent calls
-    if ApiKey.objects.filter(user=user, revoked_at=None).count() >= MAX_API_KEYS_PER_USER:
+    if ApiKey.objects.filter(user=user, revoked_at=None, grant=None).count() >= MAX_API_KEYS_PER_USER:
         raise TooManyKeys
     row = ApiKey.objects.create(user=user, name=name, prefix=prefix, hash=hash_token(key), **limits)
     return row, key

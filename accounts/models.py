@@ -11,6 +11,7 @@ from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models.functions import Lower
 
+from accounts import limits
 from accounts.time_zones import validate_time_zone
 from durable.ids import new_id
 
@@ -37,6 +38,20 @@ class User(AbstractUser):
         default="",
         db_default="",
         help_text="The model that answers where none is picked; empty means the site's default.",
+    )
+
+    instructions = models.TextField(
+        blank=True,
+        default="",
+        db_default="",
+        max_length=limits.MAX_INSTRUCTIONS_CHARACTERS,
+        help_text="What the person asks of every answer.",
+    )
+    has_push = models.BooleanField(
+        default=False,
+        db_default=False,
+        editable=False,
+        help_text="Whether a device takes push messages; kept by the package that sends them.",
     )
 
     class Meta(AbstractUser.Meta):
@@ -96,6 +111,62 @@ class ApiKey(models.Model):
         """Whether it has limits of its own; it then opens only doors that keep them, and never this account."""
         limits = (self.allowed_models, self.allowed_tools, self.requests_per_minute)
         return any(limit is not None for limit in (*limits, self.day_limit, self.month_limit))
+
+
+class OAuthClient(models.Model):
+    """A program that people let use their account: registered here, or described at the address that is its id."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    client_id = models.CharField(max_length=500, unique=True)
+    name = models.CharField(max_length=200)
+    redirect_uris = models.JSONField(default=list)
+    created_at = models.DateTimeField(auto_now_add=True)
+    read_at = models.DateTimeField(null=True, blank=True, help_text="When its description was last fetched.")
+
+    class Meta:
+        verbose_name = "OAuth client"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class OAuthGrant(models.Model):
+    """A person's permission for one client. Its key carries limits and charges; revoking the key ends the grant."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="oauth_grants")
+    client = models.ForeignKey(OAuthClient, on_delete=models.CASCADE, related_name="grants")
+    key = models.OneToOneField(ApiKey, on_delete=models.CASCADE, related_name="grant")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name = "OAuth grant"
+
+    def __str__(self) -> str:
+        return f"{self.client} for user {self.user_id}"
+
+
+class OAuthToken(models.Model):
+    """A code, an access token or a refresh token of a grant; only its hash is stored, and codes work once."""
+
+    class Kind(models.TextChoices):
+        CODE = "code"
+        ACCESS = "access"
+        REFRESH = "refresh"
+
+    token_hash = models.CharField(max_length=64, unique=True)
+    kind = models.CharField(max_length=8, choices=Kind)
+    grant = models.ForeignKey(OAuthGrant, on_delete=models.CASCADE, related_name="tokens")
+    challenge = models.CharField(max_length=128, blank=True, default="", help_text="PKCE, of a code.")
+    redirect_uri = models.CharField(max_length=2000, blank=True, default="", help_text="Of a code.")
+    expires_at = models.DateTimeField(db_index=True)
+    used_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        verbose_name = "OAuth token"
+
+    def __str__(self) -> str:
+        return f"{self.kind} of grant {self.grant_id}"
 
 
 class LoginLink(models.Model):

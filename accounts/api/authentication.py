@@ -26,7 +26,7 @@ class ApiKeyAuthentication(BaseAuthentication):
             )
         if found.is_limited:
             raise AuthenticationFailed(
-                "This API key has limits, so it works only with the OpenAI API under /v1."
+                "This API key has limits, so it works only with the OpenAI API under /v1 and at /mcp."
             )
         return found.user, found
 

@@ -61,7 +61,9 @@ class OwnKeys(generics.GenericAPIView[ApiKey]):
     serializer_class = KeySerializer
 
     def get_queryset(self) -> QuerySet[ApiKey]:
-        return ApiKey.objects.filter(user=current_user(self.request), revoked_at=None).order_by("-id")
+        return ApiKey.objects.filter(user=current_user(self.request), revoked_at=None, grant=None).order_by(
+            "-id"
+        )
 
 
 @extend_schema_view(

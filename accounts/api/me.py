@@ -32,7 +32,7 @@ limits_schema = inline_serializer(
 
 
 class MeSerializer(serializers.ModelSerializer[User]):
-    """The person asking; e-mail address, time zone, theme and model are theirs to change."""
+    """The person asking; e-mail address, time zone, theme, model and instructions are theirs to change."""
 
     limits = serializers.SerializerMethodField()
     admin_url = serializers.SerializerMethodField(
@@ -47,6 +47,7 @@ class MeSerializer(serializers.ModelSerializer[User]):
             "time_zone",
             "theme",
             "model",
+            "instructions",
             "is_staff",
             "admin_url",
             "date_joined",
@@ -92,7 +93,7 @@ class Me(APIView):
 
     @extend_schema(summary="Change your profile", request=MeSerializer, responses=MeSerializer)
     def patch(self, request: Request) -> Response:
-        """Change e-mail address, time zone, theme or the model that answers where none is picked."""
+        """Change e-mail address, time zone, theme, instructions, or the model that answers where none is picked."""
         form = MeSerializer(current_user(request), data=request.data, partial=True)
         form.is_valid(raise_exception=True)
         form.save()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import uuid
 from collections.abc import AsyncGenerator, Mapping
@@ -18,7 +19,7 @@ from doors.openai.asked import ClientAsk
 from doors.openai.errors import OpenAIError, ServerError, UnusableRequest
 from doors.openai.identity import RequestIdentity
 from doors.openai.model_names import AGENT
-from doors.openai.response_events import ResponseEvent
+from doors.openai.response_events import EventFraming, written
 from durable.event_log import encode
 from durable.ids import new_id
 from durable.wait import wait_on_loop
@@ -217,23 +218,28 @@ def frame(execution: Execution, model: str) -> dict[str, Any]:
     }
 
 
-async def response_events(execution: Execution, model: str) -> AsyncGenerator[list[ResponseEvent]]:
-    """Yield the events of an execution's response; their numbers are always the same."""
-    numbers = iter(range(limits.EVENTS_PER_PLACE))
+async def response_events(
+    execution: Execution, model: str, *, framing: EventFraming, after: int = -1
+) -> AsyncGenerator[list[str]]:
+    """Yield the events of an execution's response that follow the number `after`; their numbers are always the same."""
+    numbers = itertools.count()
 
-    def event(kind: str, **fields: Any) -> ResponseEvent:
+    def event(kind: str, **fields: Any) -> str:
         number = next(numbers)
-        return ResponseEvent(number, kind, encode({"type": kind, "sequence_number": number, **fields}))
+        body = encode({"type": kind, "sequence_number": number, **fields})
+        return framing.framed(kind, body) if number > after else ""
 
     base = frame(execution, model)
-    yield [
-        event("response.created", response=base),
-        event("response.queued", response=base),
-        event("response.in_progress", response=base | {"status": "in_progress"}),
-    ]
+    yield written(
+        [
+            event("response.created", response=base),
+            event("response.queued", response=base),
+            event("response.in_progress", response=base | {"status": "in_progress"}),
+        ]
+    )
     ended = await wait_for_news(execution)
     whole = await in_thread(response, ended, model)
-    events: list[ResponseEvent] = []
+    events: list[str] = []
     for index, item in enumerate(whole["output"]):
         part = item["content"][0]
         of = {"item_id": item["id"], "output_index": index, "content_index": 0}
@@ -247,4 +253,4 @@ async def response_events(execution: Execution, model: str) -> AsyncGenerator[li
             event("response.output_item.done", output_index=index, item=item),
         ]
     kind = {"completed": "completed", "failed": "failed"}.get(whole["status"], "incomplete")
-    yield [*events, event(f"response.{kind}", response=whole)]
+    yield written([*events, event(f"response.{kind}", response=whole)])

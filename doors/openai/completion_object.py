@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from chat import protocol
+from chat.delivery.sse import one_line
 from chat.models import Turn
 from chat.turn_options import TurnOptions
 from doors.openai import ids
@@ -78,7 +80,7 @@ def usage(turn: Turn) -> dict[str, Any]:
 
 
 class CompletionTranslator:
-    """The state of one reader of a chat completion: a turn's events become chunks, as encoded JSON.
+    """The state of one reader of a chat completion: a turn's events become chunks, as server-sent events.
 
     This protocol cannot take anything back. After a takeover the part of the new answer that was sent already is
     skipped; if the new answer differs from it, AnswerRestarted is raised rather than sending a mixture.
@@ -89,9 +91,9 @@ class CompletionTranslator:
         self._client_tools = {tool.name for tool in TurnOptions.of(turn).tools}
         usage = ',"usage":null' if include_usage else ""
         self._include_usage = include_usage
-        begin = encode(head(turn, "chat.completion.chunk"))[:-1]
-        self._begin = f'{begin},"choices":[{{"index":0,"delta":'
-        self._end = f',"logprobs":null,"finish_reason":null}}]{usage}}}'
+        begin = one_line(encode(head(turn, "chat.completion.chunk"))[:-1])
+        self._begin = f'data: {begin},"choices":[{{"index":0,"delta":'
+        self._end = f',"logprobs":null,"finish_reason":null}}]{usage}}}\n\n'
         self._sent: list[tuple[str, str]] = []  # of the steps so far: what, and its text inside JSON quotes
         self._steps: list[int] = []  # where each step begins in it
         self._known: list[tuple[str, str]] = []  # sent before a takeover and not seen again yet
@@ -100,24 +102,29 @@ class CompletionTranslator:
     def opening(self) -> str:
         return self._chunk('{"role":"assistant","content":"","refusal":null}')
 
-    def translate(self, entry: LoggedEvent) -> list[str]:
-        """Return the chunks of one entry of the log; `finish` is left to `closing`."""
-        body = entry.body
+    def translate(self, batch: Sequence[LoggedEvent]) -> Iterator[str]:
+        """Yield the chunks of entries of the log; `finish` is left to `closing`."""
+        begin, end = self._begin, self._end
+        for _, _, body in batch:
+            if body.startswith(TEXT_DELTA) and not self._known:
+                tail = body.partition(DELTA)[2]
+                self._sent.append(("text", tail))
+                yield f'{begin}{{"content":{one_line(tail)}{end}'
+            elif not protocol.is_end(body):
+                yield from self._rare(body)
+
+    def _rare(self, body: str) -> Iterable[str]:
         if body.startswith(TEXT_DELTA):
-            _, _, tail = body.partition(DELTA)
-            if self._known:
-                return self._again("text", tail[1:-2], '{{"content":"{}"}}')
-            self._sent.append(("text", tail[1:-2]))
-            return [self._chunk(f'{{"content":{tail}')]
+            return self._again("text", body.partition(DELTA)[2])
         if body.startswith(REASONING_DELTA):
-            _, _, tail = body.partition(DELTA)
+            tail = body.partition(DELTA)[2]
             return [self._chunk(f'{{"reasoning_content":{tail}')]
         if body.startswith(INPUT_DELTA):
             before, _, tail = body.partition(INPUT)
             call_id = json.loads(before[before.rindex(":") + 1 :])
             index = self._calls.get(call_id)
             return [] if index is None else self._arguments(index, tail[1:-2])
-        return list(self._other(json.loads(body)))
+        return self._other(json.loads(body))
 
     def _other(self, chunk: dict[str, Any]) -> Iterator[str]:
         match chunk["type"]:
@@ -151,7 +158,8 @@ class CompletionTranslator:
     def _begin_again(self, step: int) -> None:
         """Remember what was sent of the abandoned steps, to compare it with what comes now."""
         begins = self._steps[step] if step < len(self._steps) else len(self._sent)
-        self._known = self._sent[begins:] + self._known
+        inside = [(kind, text[1:-2] if kind == "text" else text) for kind, text in self._sent[begins:]]
+        self._known = inside + self._known
         del self._sent[begins:], self._steps[step:]
 
     def _new(self, sent: tuple[str, str]) -> None:
@@ -159,9 +167,9 @@ class CompletionTranslator:
             raise AnswerRestarted
         self._sent.append(sent)
 
-    def _again(self, kind: str, text: str, form: str) -> list[str]:
+    def _again(self, kind: str, tail: str) -> list[str]:
         """Skip what was sent before; return the rest."""
-        rest = text
+        rest = tail[1:-2]
         while rest and self._known:
             known_kind, known = self._known[0]
             size = min(len(known), len(rest))
@@ -171,11 +179,11 @@ class CompletionTranslator:
             self._known[0] = (known_kind, known[size:])
             if not self._known[0][1]:
                 self._known.pop(0)
-        self._sent.append((kind, text))
-        return [self._chunk(form.format(rest))] if rest else []
+        self._sent.append((kind, tail))
+        return [self._chunk(f'{{"content":"{rest}"}}')] if rest else []
 
     def _chunk(self, delta: str) -> str:
-        return f"{self._begin}{delta}{self._end}"
+        return f"{self._begin}{one_line(delta)}{self._end}"
 
     def closing(self, turn: Turn) -> list[str]:
         """Return the last chunks of a turn that has ended without an error."""
@@ -189,8 +197,13 @@ class CompletionTranslator:
         }
         base = head(turn, "chat.completion.chunk")
         if not self._include_usage:
-            return [encode(base | {"choices": [choice]})]
+            return [data(encode(base | {"choices": [choice]}))]
         return [
-            encode(base | {"choices": [choice], "usage": None}),
-            encode(base | {"choices": [], "usage": usage(turn)}),
+            data(encode(base | {"choices": [choice], "usage": None})),
+            data(encode(base | {"choices": [], "usage": usage(turn)})),
         ]
+
+
+def data(body: str) -> str:
+    """Return a server-sent event."""
+    return f"data: {one_line(body)}\n\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import aclosing
 from functools import partial
 from typing import Any
@@ -36,6 +36,7 @@ from doors.openai import (
 from doors.openai.access import Caller
 from doors.openai.asked import ClientAsk
 from doors.openai.errors import OpenAIError, UnusableRequest
+from doors.openai.response_events import BARE
 from durable.event_log import encode
 
 logger = logging.getLogger(__name__)
@@ -105,19 +106,19 @@ class ResponsesConsumer(SocketConsumer):
         if named.agent is not None:
             run = partial(agent_runs.run, self.caller, named.agent, asked, known)
             execution = await in_thread(run)
-            async with aclosing(agent_runs.response_events(execution, asked.model)) as batches:
-                async for batch in batches:
-                    for event in batch:
-                        await self.send(text_data=event.body)
+            await self._send_all(agent_runs.response_events(execution, asked.model, framing=BARE))
             return
         submitted = await in_thread(submission.submit, self.caller, asked, known)
         await self._stream(submitted.turn, is_new=submitted.created)
 
     async def _stream(self, turn: Turn, *, is_new: bool) -> None:
-        async with aclosing(streams.response_events(turn, is_new=is_new)) as batches:
+        await self._send_all(streams.response_events(turn, is_new=is_new, framing=BARE))
+
+    async def _send_all(self, events: AsyncGenerator[Iterable[str]]) -> None:
+        async with aclosing(events) as batches:
             async for batch in batches:
                 for event in batch:
-                    await self.send(text_data=event.body)
+                    await self.send(text_data=event)
 
     # --- steering ---------------------------------------------------------------------------------
 

@@ -46,5 +46,10 @@ def sequence_number(at: Position, index: int) -> int:
 
     Numbers only grow along a log, a later attempt being above all earlier ones, and are the same in every replay.
     """
-    before = max(at.attempt - 1, 0) << ATTEMPT_BITS
-    return before + at.seq * limits.EVENTS_PER_PLACE + min(index, limits.EVENTS_PER_PLACE - 1)
+    return first_number(at) + min(index, limits.EVENTS_PER_PLACE - 1)
+
+
+def first_number(at: Position) -> int:
+    """Return the number of the first event of a place."""
+    attempt, seq = at
+    return (attempt - (attempt > 0) << ATTEMPT_BITS) + seq * limits.EVENTS_PER_PLACE

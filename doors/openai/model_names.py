@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.text import slugify
-
 from chat import model_choice
-from doors.openai import limits
+from doors.library import agents_by_slug
 from doors.openai.access import Caller
 from doors.openai.errors import UnknownModel
 from durable.errors import InvalidFields
@@ -65,11 +63,5 @@ def find(caller: Caller, name: str) -> NamedModel:
 
 
 def agents(caller: Caller) -> dict[str, Agent]:
-    """Return the person's agents by name; where two have the same name, the later ones carry part of their id."""
-    rows = Agent.objects.filter(user=caller.user, deleted_at=None, part_of=None, latest_version__gt=0)
-    found: dict[str, Agent] = {}
-    for agent in rows.order_by("created_at", "id")[: limits.MAX_LISTED_AGENTS]:
-        slug = slugify(agent.name)[:60] or agent.pk.hex[-12:]
-        name = f"{AGENT}{slug}"
-        found[name if name not in found else f"{name}-{agent.pk.hex[-12:]}"] = agent
-    return found
+    """Return the person's agents by the name of their model."""
+    return {f"{AGENT}{slug}": agent for slug, agent in agents_by_slug(caller.user).items()}

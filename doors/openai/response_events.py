@@ -10,10 +10,12 @@ value, encoded as JSON already.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
+from chat import protocol
+from chat.delivery.sse import one_line
 from chat.models import Turn
 from chat.turn_options import TurnOptions
 from doors.openai import ids, response_object
@@ -34,17 +36,24 @@ KINDS = {  # what the deltas of an item are called, and the fields that are alwa
 }
 
 
-class ResponseEvent(NamedTuple):
-    """One event of a response, encoded."""
+@dataclass(frozen=True, kw_only=True)
+class EventFraming:
+    """What stands before and after the JSON of an event; `{}` is its type."""
 
-    number: int
-    type: str
-    body: str
+    before: str = ""
+    after: str = ""
+
+    def framed(self, kind: str, body: str) -> str:
+        return f"{self.before.format(kind)}{one_line(body)}{self.after}"
+
+
+SERVER_SENT = EventFraming(before="event: {}\ndata: ", after="\n\n")
+BARE = EventFraming()
 
 
 @dataclass(eq=False)
 class OpenItem:
-    """An item that is being written; `pieces` are its text so far, as the inside of a JSON string."""
+    """An item that is being written; `pieces` are its text so far, each the end of a delta: `"text"}`."""
 
     kind: str  # message, reasoning or function_call
     id: str
@@ -52,20 +61,27 @@ class OpenItem:
     name: str = ""
     call_id: str = ""
     pieces: list[str] = field(default_factory=list)
+    delta_head: str = ""  # what stands before the number in each of its deltas
+    mark: str = "none"  # how our own deltas of it begin, up to their text
 
-    def __post_init__(self) -> None:
-        self.delta_type, fields = KINDS[self.kind]
+    def frame_deltas(self, framing: EventFraming) -> None:
+        kind, fields = KINDS[self.kind]
         self.delta_head = (
-            f'{{"type":"{self.delta_type}","item_id":"{self.id}","output_index":{self.index},{fields}'
-            '"sequence_number":'
+            f'{framing.before.format(kind)}{{"type":"{kind}","item_id":"{self.id}",'
+            f'"output_index":{self.index},{fields}"sequence_number":'
         )
+
+    def add(self, text: str) -> None:
+        self.pieces.append(encode(text) + "}")
 
     @property
     def text(self) -> str:
-        return "".join(self.pieces)
+        inside = "".join([piece[1:-2] for piece in self.pieces])
+        found: str = json.loads(f'"{inside}"')
+        return found
 
     def shown(self, status: str) -> dict[str, Any]:
-        text = json.loads(f'"{self.text}"')
+        text = self.text
         match self.kind:
             case "message":
                 return message_item(self.id, text, status)
@@ -75,11 +91,16 @@ class OpenItem:
                 return call_item(self.call_id, self.name, text, status) | {"id": self.id}
 
 
-class ResponseTranslator:
-    """The state of one reader of a response, from its beginning on."""
+NO_ITEM = OpenItem("message", "", -1)
 
-    def __init__(self, turn: Turn) -> None:
+
+class ResponseTranslator:
+    """The state of one reader of a response, from its beginning on; it writes the events numbered above `after`."""
+
+    def __init__(self, turn: Turn, *, after: int = -1, framing: EventFraming = SERVER_SENT) -> None:
         self._turn = turn
+        self._after = after
+        self._framing = framing
         self._options = TurnOptions.of(turn)
         self._client_tools = {tool.name for tool in self._options.tools}
         self._frame = response_object.frame(turn, self._options)
@@ -87,30 +108,43 @@ class ResponseTranslator:
         self._attempt, self._step, self._part, self._restarts = 1, -1, 0, 0
         self._next_index = 0
         self._open: dict[str, OpenItem] = {}
-        self._heads: dict[str, OpenItem] = {}  # the same by the beginning of their deltas
+        self._current = NO_ITEM  # the one that the last delta was of
         self._ours: dict[str, str] = {}  # the notes about our own calls, by call id
         self._place, self._sub, self._last = START, 0, -1
 
-    def opening(self) -> list[ResponseEvent]:
+    def opening(self) -> list[str]:
         """Return the events before the turn's own: it was created and queued."""
         self._at(START)
-        return [self._lifecycle("created", "queued"), self._lifecycle("queued", "queued")]
+        return written([self._lifecycle("created", "queued"), self._lifecycle("queued", "queued")])
 
-    def translate(self, entry: LoggedEvent) -> list[ResponseEvent]:
-        """Return the events of one entry of the log; `finish` is left to `closing`."""
-        body = entry.body
-        if body.startswith(DELTAS):
-            return self._delta(entry.at, body)
-        self._at(entry.at)
-        return list(self._other(json.loads(body)))
+    def translate(self, batch: Sequence[LoggedEvent]) -> Iterator[str]:
+        """Yield the events of entries of the log; `finish` is left to `closing`."""
+        after, end = self._after, self._framing.after
+        for at, _, body in batch:
+            item = self._current
+            if not body.startswith(item.mark):
+                found = self._find(body) if body.startswith(DELTAS) else None
+                if found is None:
+                    yield from self._other(at, body)
+                    continue
+                item = self._current = found
+            tail = body[len(item.mark) :]
+            item.pieces.append(tail)
+            number = ids.first_number(at)
+            if number <= self._last:
+                number = self._last + 1
+            self._last = number
+            if number > after:
+                shown = tail if tail.isascii() else one_line(tail)
+                yield f'{item.delta_head}{number},"delta":{shown}{end}'
 
-    def closing(self, turn: Turn, at: Position) -> list[ResponseEvent]:
+    def closing(self, turn: Turn, at: Position) -> list[str]:
         """Return the end: what is open is closed, then the response as the database has it."""
         self._at(at)
         events = self._abandon()
         response = response_object.response(turn)
         kind = {"completed": "completed", "failed": "failed"}.get(response["status"], "incomplete")
-        return [*events, self._event(f"response.{kind}", {"response": response})]
+        return written([*events, self._event(f"response.{kind}", {"response": response})])
 
     # --- numbers ----------------------------------------------------------------------------------
 
@@ -124,39 +158,35 @@ class ResponseTranslator:
         self._last = number
         return number
 
-    def _event(self, kind: str, fields: dict[str, Any]) -> ResponseEvent:
+    def _event(self, kind: str, fields: dict[str, Any]) -> str:
+        """Return an event; empty if the reader has had it."""
         number = self._number()
-        return ResponseEvent(number, kind, encode({"type": kind, "sequence_number": number, **fields}))
+        if number <= self._after:
+            return ""
+        return self._framing.framed(kind, encode({"type": kind, "sequence_number": number, **fields}))
 
-    def _lifecycle(self, kind: str, status: str) -> ResponseEvent:
+    def _lifecycle(self, kind: str, status: str) -> str:
         return self._event(f"response.{kind}", {"response": self._frame | {"status": status}})
 
-    # --- deltas -----------------------------------------------------------------------------------
-
-    def _delta(self, at: Position, body: str) -> list[ResponseEvent]:
-        head, _, tail = body.partition(MARK)
-        item = self._heads.get(head) or self._find(head)
-        if item is None:
-            return []  # a call of a tool of ours, which is not shown as a call
-        item.pieces.append(tail[1:-2])
-        number = ids.sequence_number(at, 0)
-        if number <= self._last:
-            number = self._last + 1
-        self._place, self._sub, self._last = at, 1, number
-        return [ResponseEvent(number, item.delta_type, f'{item.delta_head}{number},"delta":{tail}')]
-
-    def _find(self, head: str) -> OpenItem | None:
-        """Return the open item of a delta, given the delta up to its text, which all deltas of the item share."""
+    def _find(self, delta: str) -> OpenItem | None:
+        """Return the open item of a delta; None for a call of a tool of ours, which is not shown as a call."""
+        head = delta[: delta.index(MARK) + len(MARK)]
         key = '"toolCallId":' if head.startswith(INPUT_DELTA) else '"id":'
         name = head[head.index(key) + len(key) : head.rindex(",")]
         item = self._open.get(name)
         if item is not None:
-            self._heads[head] = item
+            item.mark = head
         return item
 
     # --- other events -----------------------------------------------------------------------------
 
-    def _other(self, chunk: dict[str, Any]) -> Iterator[ResponseEvent]:
+    def _other(self, at: Position, body: str) -> list[str]:
+        if body.startswith(DELTAS) or protocol.is_end(body):
+            return []
+        self._at(at)
+        return written(self._chunk(json.loads(body)))
+
+    def _chunk(self, chunk: dict[str, Any]) -> Iterator[str]:
         match chunk["type"]:
             case "start":
                 yield self._lifecycle("in_progress", "in_progress")
@@ -183,14 +213,14 @@ class ResponseTranslator:
             case "tool-output-error" if self._shows_tools:
                 yield from self._note_result(chunk["toolCallId"], chunk["errorText"])
 
-    def _begin_again(self, data: dict[str, Any]) -> Iterator[ResponseEvent]:
+    def _begin_again(self, data: dict[str, Any]) -> Iterator[str]:
         yield from self._abandon()
         self._restarts = self._restarts + 1 if data["attempt"] == self._attempt else 0
         self._attempt, self._step = data["attempt"], data["reset_to_step"] - 1
 
-    def _abandon(self) -> list[ResponseEvent]:
+    def _abandon(self) -> list[str]:
         """Close what is open as incomplete."""
-        left, self._open, self._heads = list(self._open.values()), {}, {}
+        left, self._open, self._current = list(self._open.values()), {}, NO_ITEM
         return [self._item_done(item, "incomplete") for item in left]
 
     def _prose_id(self, prefix: str) -> str:
@@ -198,25 +228,26 @@ class ResponseTranslator:
         self._part += 1
         return own + (f"_{self._restarts}" if self._restarts else "")
 
-    def _add(self, name: str, item: OpenItem) -> ResponseEvent:
+    def _add(self, name: str, item: OpenItem) -> str:
         self._open[name] = item
         self._next_index += 1
+        item.frame_deltas(self._framing)
         shown = item.shown("in_progress")
         if item.kind == "message":
             shown["content"] = []
         return self._event("response.output_item.added", {"output_index": item.index, "item": shown})
 
-    def _item_done(self, item: OpenItem, status: str) -> ResponseEvent:
+    def _item_done(self, item: OpenItem, status: str) -> str:
         fields = {"output_index": item.index, "item": item.shown(status)}
         return self._event("response.output_item.done", fields)
 
-    def _open_message(self, part_id: str) -> Iterator[ResponseEvent]:
+    def _open_message(self, part_id: str) -> Iterator[str]:
         item = OpenItem("message", self._prose_id("msg"), self._next_index)
         yield self._add(encode(part_id), item)
         part = {"type": "output_text", "text": "", "annotations": [], "logprobs": []}
         yield self._event("response.content_part.added", self._of(item) | {"content_index": 0, "part": part})
 
-    def _open_reasoning(self, name: str, item_id: str) -> Iterator[ResponseEvent]:
+    def _open_reasoning(self, name: str, item_id: str) -> Iterator[str]:
         item = OpenItem("reasoning", item_id, self._next_index)
         yield self._add(name, item)
         part = {"type": "summary_text", "text": ""}
@@ -224,7 +255,7 @@ class ResponseTranslator:
             "response.reasoning_summary_part.added", self._of(item) | {"summary_index": 0, "part": part}
         )
 
-    def _open_call(self, call_id: str, name: str) -> Iterator[ResponseEvent]:
+    def _open_call(self, call_id: str, name: str) -> Iterator[str]:
         own = ids.client_call_id(self._turn.pk, self._step, call_id)
         suffix = f"_{self._attempt}" if self._attempt > 1 else ""
         item_id = f"fc_{own.removeprefix(ids.CALL)}{suffix}"
@@ -235,13 +266,13 @@ class ResponseTranslator:
     def _of(self, item: OpenItem) -> dict[str, Any]:
         return {"item_id": item.id, "output_index": item.index}
 
-    def _close(self, name: str) -> Iterator[ResponseEvent]:
+    def _close(self, name: str) -> Iterator[str]:
         """Finish a part of text or reasoning."""
         item = self._open.pop(name, None)
-        self._heads.clear()
+        self._current = NO_ITEM
         if item is None:
             return
-        text = json.loads(f'"{item.text}"')
+        text = item.text
         if item.kind == "message":
             of = self._of(item) | {"content_index": 0}
             part = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
@@ -254,39 +285,44 @@ class ResponseTranslator:
             yield self._event("response.reasoning_summary_part.done", of | {"part": part})
         yield self._item_done(item, "completed")
 
-    def _finish_call(self, chunk: dict[str, Any]) -> Iterator[ResponseEvent]:
+    def _finish_call(self, chunk: dict[str, Any]) -> Iterator[str]:
         """Finish a call of the client's tool; in a replay from rows it begins here as well."""
         name = encode(chunk["toolCallId"])
         if name not in self._open:
             yield from self._open_call(chunk["toolCallId"], chunk["toolName"])
         item = self._open.pop(name)
-        self._heads.clear()
+        self._current = NO_ITEM
         if not item.pieces and chunk["input"] not in ({}, ""):
-            written = chunk["input"] if isinstance(chunk["input"], str) else encode(chunk["input"])
-            item.pieces.append(encode(written)[1:-1])
-            yield self._event("response.function_call_arguments.delta", self._of(item) | {"delta": written})
+            arguments = chunk["input"] if isinstance(chunk["input"], str) else encode(chunk["input"])
+            item.add(arguments)
+            yield self._event("response.function_call_arguments.delta", self._of(item) | {"delta": arguments})
         shown = item.shown("completed")
         fields = {"name": item.name, "arguments": shown["arguments"]}
         yield self._event("response.function_call_arguments.done", self._of(item) | fields)
         yield self._item_done(item, "completed")
 
-    def _note_call(self, chunk: dict[str, Any]) -> Iterator[ResponseEvent]:
+    def _note_call(self, chunk: dict[str, Any]) -> Iterator[str]:
         """Show that a tool of ours is used, as a summary of reasoning."""
         item_id = response_object.tool_note_id(self._turn, self._step, chunk["toolCallId"])
         item_id += f"_{self._attempt}" if self._attempt > 1 else ""
         self._ours[chunk["toolCallId"]] = item_id
-        written = chunk["input"] if isinstance(chunk["input"], str) else encode(chunk["input"])
-        text = response_object.used_tool(chunk["toolName"], written, whole=self._shows_tools)
+        arguments = chunk["input"] if isinstance(chunk["input"], str) else encode(chunk["input"])
+        text = response_object.used_tool(chunk["toolName"], arguments, whole=self._shows_tools)
         yield from self._note(item_id, text)
 
-    def _note_result(self, call_id: str, result: Any) -> Iterator[ResponseEvent]:
+    def _note_result(self, call_id: str, result: Any) -> Iterator[str]:
         if item_id := self._ours.get(call_id):
             yield from self._note(f"{item_id}_result", response_object.tool_result(result))
 
-    def _note(self, item_id: str, text: str) -> Iterator[ResponseEvent]:
+    def _note(self, item_id: str, text: str) -> Iterator[str]:
         yield from self._open_reasoning(item_id, item_id)
         item = self._open[item_id]
-        item.pieces.append(encode(text)[1:-1])
+        item.add(text)
         fields = self._of(item) | {"summary_index": 0, "delta": text}
         yield self._event("response.reasoning_summary_text.delta", fields)
         yield from self._close(item_id)
+
+
+def written(events: Iterable[str]) -> list[str]:
+    """Return the events that the reader has not had."""
+    return [event for event in events if event]

@@ -11,16 +11,15 @@ from contextlib import aclosing
 from django.http import StreamingHttpResponse
 
 from chat import limits as chat_limits
-from chat import protocol
 from chat.delivery import reader
-from chat.delivery.sse import DONE, KEEP_ALIVE, KEEP_ALIVE_AFTER_SECONDS, OPENING, one_line
+from chat.delivery.sse import DONE, KEEP_ALIVE, KEEP_ALIVE_AFTER_SECONDS, OPENING
 from chat.models import Turn
 from chat.threads import in_thread
-from doors.openai import errors
-from doors.openai.completion_object import CompletionTranslator
+from doors.openai import errors, ids, limits
+from doors.openai.completion_object import CompletionTranslator, data
 from doors.openai.errors import OpenAIError, UnknownResponse
-from doors.openai.response_events import ResponseEvent, ResponseTranslator
-from durable.event_log import Position, encode
+from doors.openai.response_events import SERVER_SENT, EventFraming, ResponseTranslator
+from durable.event_log import START, Position, encode
 
 logger = logging.getLogger(__name__)
 
@@ -54,35 +53,52 @@ async def pieces(lines: AsyncGenerator[str]) -> AsyncGenerator[bytes]:
 
 async def response_lines(turn: Turn, *, is_new: bool, after: int = -1) -> AsyncGenerator[str]:
     """Yield a response as the text of server-sent events that follow the number `after`."""
-    async with aclosing(response_events(turn, is_new=is_new)) as batches:
+    events = response_events(turn, is_new=is_new, after=after, framing=SERVER_SENT)
+    async with aclosing(events) as batches:
         async for batch in batches:
-            if not batch:
-                yield ""
-            for text in joined(sse_text(event) for event in batch if event.number > after):
+            is_quiet = True
+            for text in joined(batch):
+                is_quiet = False
                 yield text
+            if is_quiet:
+                yield ""
 
 
-def sse_text(event: ResponseEvent) -> str:
-    body = event.body if event.body.isascii() else one_line(event.body)
-    return f"event: {event.type}\ndata: {body}\n\n"
-
-
-async def response_events(turn: Turn, *, is_new: bool) -> AsyncGenerator[list[ResponseEvent]]:
-    """Yield the events of a response from its beginning to its end; an empty list while nothing comes."""
-    translator = ResponseTranslator(turn)
+async def response_events(
+    turn: Turn, *, is_new: bool, framing: EventFraming, after: int = -1
+) -> AsyncGenerator[Iterable[str]]:
+    """Yield the events of a response that follow the number `after`, to its end; none while nothing comes."""
+    translator = ResponseTranslator(turn, after=after, framing=framing)
     yield translator.opening()
-    last = Position(0, 0)
-    async with aclosing(reader.read(turn.pk, is_new=is_new)) as batches:
+    last = START
+    async with aclosing(reader.read(turn.pk, is_new=is_new, with_abandoned=True)) as batches:
         async for batch in batches:
             last = batch[-1].at if batch else last
-            running = [entry for entry in batch if not protocol.is_end(entry.body)]
-            yield [event for entry in running for event in translator.translate(entry)]
-    ended = await in_thread(find, turn.pk)
-    if ended is None:
-        error = encode({"type": "error", "sequence_number": 0, **UnknownResponse().body()})
-        yield [ResponseEvent(2**53 - 1, "error", error)]
-        return
-    yield await in_thread(translator.closing, ended, last)
+            if is_lost(turn, last, after):
+                continue
+            yield translator.translate(batch)
+    yield await in_thread(closing, turn.pk, translator, last, framing)
+
+
+def closing(
+    turn_id: uuid.UUID, translator: ResponseTranslator, last: Position, framing: EventFraming
+) -> list[str]:
+    """Return the last events; an error if the response was deleted."""
+    ended = find(turn_id)
+    if ended is not None:
+        return translator.closing(ended, last)
+    error = encode({"type": "error", "sequence_number": 0, **UnknownResponse().body()})
+    return [framing.framed("error", error)]
+
+
+def is_lost(turn: Turn, at: Position, after: int) -> bool:
+    """Return whether the events that a reader has had are deleted, so that its place among them is unknown.
+
+    Those of an old turn are made anew from its rows, as those of an attempt that never was; such a reader gets only
+    the end, which has the whole response.
+    """
+    is_remade = turn.is_terminal and at.attempt > turn.attempt
+    return is_remade and limits.EVENTS_PER_PLACE <= after < ids.first_number(Position(at.attempt, 0))
 
 
 # --- chat completions -----------------------------------------------------------------------------
@@ -91,28 +107,23 @@ async def response_events(turn: Turn, *, is_new: bool) -> AsyncGenerator[list[Re
 async def completion_lines(turn: Turn, *, is_new: bool, include_usage: bool) -> AsyncGenerator[str]:
     """Yield a chat completion as the text of server-sent events; an error is the last of them."""
     translator = CompletionTranslator(turn, include_usage=include_usage)
-    yield data(translator.opening())
+    yield translator.opening()
     try:
         async with aclosing(reader.read(turn.pk, is_new=is_new)) as batches:
             async for batch in batches:
                 if not batch:
                     yield ""
-                running = (entry for entry in batch if not protocol.is_end(entry.body))
-                for text in joined(data(chunk) for entry in running for chunk in translator.translate(entry)):
+                for text in joined(translator.translate(batch)):
                     yield text
         ended = await in_thread(find, turn.pk)
         if ended is None:
             raise UnknownResponse
         if ended.status == Turn.FAILED:
             raise errors.of_turn(ended)
-        for chunk in await in_thread(translator.closing, ended):
-            yield data(chunk)
+        for text in await in_thread(translator.closing, ended):
+            yield text
     except OpenAIError as error:
         yield data(encode({"error": error.body()}))
-
-
-def data(body: str) -> str:
-    return f"data: {one_line(body)}\n\n"
 
 
 def joined(texts: Iterable[str]) -> Iterator[str]:

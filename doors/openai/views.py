@@ -37,6 +37,7 @@ from doors.openai.asked import ClientAsk
 from doors.openai.conversations import SESSION_HEADER
 from doors.openai.errors import AS_WRITTEN, OpenAIError, UnknownResponse, UnusableRequest
 from doors.openai.identity import RequestIdentity
+from doors.openai.response_events import SERVER_SENT
 from durable import storable
 from executions import cancellation
 from executions.limits import MAX_JSON_DEPTH
@@ -206,9 +207,10 @@ async def respond_by_agent(execution: Execution, asked: ClientAsk) -> HttpRespon
 
 
 async def agent_lines(execution: Execution, model: str, after: int = -1) -> AsyncGenerator[str]:
-    async with aclosing(agent_runs.response_events(execution, model)) as batches:
+    events = agent_runs.response_events(execution, model, framing=SERVER_SENT, after=after)
+    async with aclosing(events) as batches:
         async for batch in batches:
-            yield "".join(streams.sse_text(event) for event in batch if event.number > after)
+            yield "".join(batch)
 
 
 async def show_response(request: HttpRequest, caller: Caller, response_id: str) -> HttpResponseBase:
@@ -293,4 +295,5 @@ async def list_input(request: HttpRequest, caller: Caller, response_id: str) -> 
 async def create_embeddings(request: HttpRequest, caller: Caller) -> HttpResponseBase:
     body = await parsed(request.body)
     await in_thread(access.count_request, caller)
-    return answer(await embeddings.create(caller, body))
+    known = identity.identify(request.path, request.body, request.headers, {})
+    return answer(await embeddings.create(caller, body, known))

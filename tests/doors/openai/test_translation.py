@@ -56,23 +56,42 @@ def test_numbers_grow_with_the_place_and_a_later_attempt_is_above() -> None:
 
 
 def test_abandoned_item_is_closed_as_incomplete_and_another_follows(turn: Turn) -> None:
-    translator = ResponseTranslator(turn)
-    events = translator.opening()
     again = logged(*TAKEOVER, *text("Other"), ProseEnded("text", "s0-p0"), attempt=2)
-    for entry in [*BEGINNING, *again]:
-        events += translator.translate(entry)
-    bodies: list[dict[str, Any]] = [json.loads(event.body) for event in events]
+    bodies = events(turn, [*BEGINNING, *again])
     closed = [body["item"] for body in bodies if body["type"] == "response.output_item.done"]
     assert [item["status"] for item in closed] == ["incomplete", "completed"]
     assert [item["content"][0]["text"] for item in closed] == ['Hello "wor', "Other"]
     assert closed[0]["id"] != closed[1]["id"]
     numbers = [body["sequence_number"] for body in bodies]
-    assert numbers == sorted(set(numbers)) == [event.number for event in events]
+    assert numbers == sorted(set(numbers))
+    for place, body in enumerate(bodies):
+        rest = events(turn, [*BEGINNING, *again], after=body["sequence_number"])
+        assert rest == bodies[place + 1 :]
+
+
+def events(turn: Turn, entries: list[LoggedEvent], *, after: int = -1) -> list[dict[str, Any]]:
+    translator = ResponseTranslator(turn, after=after)
+    return [read(text) for text in [*translator.opening(), *translator.translate(entries)]]
+
+
+def read(event: str) -> dict[str, Any]:
+    """Return the JSON of a server-sent event, which has one line of it."""
+    lines = event.splitlines()
+    assert event.endswith("\n\n")
+    body: dict[str, Any] = json.loads(lines[-2].removeprefix("data: "))
+    assert len(lines) == (2 if "choices" in body else 3)
+    return body
+
+
+def test_unicode_line_breaks_do_not_split_an_event(turn: Turn) -> None:
+    entries = [*BEGINNING, *logged(ProseDelta("text", "s0-p0", "a\u2028b\x85"), first=5)]
+    assert events(turn, entries)[-1]["delta"] == "a\u2028b\x85"
+    assert chunks(turn, entries) == 'Hello "wora\u2028b\x85'
 
 
 def chunks(turn: Turn, entries: list[LoggedEvent]) -> str:
     translator = CompletionTranslator(turn, include_usage=False)
-    found = [json.loads(chunk) for entry in entries for chunk in translator.translate(entry)]
+    found = [read(chunk) for chunk in translator.translate(entries)]
     return "".join(chunk["choices"][0]["delta"].get("content", "") for chunk in found)
 
 
@@ -87,7 +106,6 @@ def test_completion_that_differs_after_a_takeover_is_an_error_and_no_mixture(tur
         chunks(turn, [*BEGINNING, *again])
     shorter = logged(*TAKEOVER, *text("Hello"), attempt=2)
     translator = CompletionTranslator(turn, include_usage=False)
-    for entry in [*BEGINNING, *shorter]:
-        translator.translate(entry)
+    assert list(translator.translate([*BEGINNING, *shorter]))
     with pytest.raises(AnswerRestarted):
         translator.closing(turn)

@@ -1,0 +1,1 @@
+"""The MCP server at /mcp: clients of the Model Context Protocol use the copilot, agents and files of a person."""
