@@ -276,6 +276,7 @@ class ReviewQuestion:
     data: JSON
     editable: bool
     outside_sources: tuple[str, ...] = ()  # outside sources that made the review necessary
+    answer_schema: Mapping[str, JSON] | None = None  # the form in which `data` is filled in
 
 
 @dataclass(frozen=True, kw_only=True)

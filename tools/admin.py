@@ -1,4 +1,4 @@
-"""Admin pages of tool calls, operations, feature requests and facts about users."""
+"""Admin pages of tool calls, rules for tools, operations, follow-ups, feature requests and facts about users."""
 
 from __future__ import annotations
 
@@ -8,10 +8,20 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from durable.admin_actions import ActionsMixin
 from durable.admin_jobs import AgeFilter, EndedFilter, JobActions, StuckFilter
-from durable.admin_rows import GeneratedRows, PermanentRows, ViewOnlyRows, shown
+from durable.admin_rows import GeneratedRows, PermanentRows, ViewOnlyRows, act_on_each, shown
 from durable.publisher import poke
-from tools.models import FeatureRequest, FeatureSupport, Operation, ToolCall, Understanding
+from tools import follow_up_actions
+from tools.models import (
+    FeatureRequest,
+    FeatureSupport,
+    FollowUp,
+    Operation,
+    ToolCall,
+    ToolPolicy,
+    Understanding,
+)
 
 
 @admin.register(ToolCall)
@@ -134,6 +144,52 @@ class OperationAdmin(PermanentRows, JobActions, admin.ModelAdmin):  # type: igno
         return show_json(operation.result)
 
 
+@admin.register(FollowUp)
+class FollowUpAdmin(GeneratedRows, ActionsMixin, admin.ModelAdmin):  # type: ignore[type-arg]
+    """Turns that conversations asked for later. Users make them in chat; an operator can run and cancel them."""
+
+    list_display = ["id", "user", "cron", "timezone", "fresh", "next_run_at", "last_run_at", "last_error"]
+    list_filter = [("next_run_at", admin.EmptyFieldListFilter), "fresh", "timezone"]
+    list_select_related = ["user"]
+    search_fields = ["=id", "=session_id", "user__username"]
+    ordering = ["-created_at"]
+    show_full_result_count = False
+    actions = ["run", "cancel"]
+    fields = readonly_fields = (
+        "id",
+        "user",
+        "session_id",
+        "cron",
+        "timezone",
+        "fresh",
+        "next_run_at",
+        "last_run_at",
+        "last_session_id",
+        "last_error",
+        "created_at",
+        "shown_prompt",
+        "shown_permissions",
+        "outside_sources",
+    )
+
+    @admin.action(description="Run now, within a second", permissions=["change"])
+    def run(self, request: HttpRequest, chosen: QuerySet[FollowUp]) -> None:
+        act_on_each(self, request, chosen, follow_up_actions.run_now, done="due now")
+
+    @admin.action(description="Cancel", permissions=["change"])
+    def cancel(self, request: HttpRequest, chosen: QuerySet[FollowUp]) -> None:
+        coming = chosen.exclude(next_run_at=None)
+        act_on_each(self, request, coming, follow_up_actions.cancel, done="cancelled")
+
+    @admin.display(description="prompt")
+    def shown_prompt(self, row: FollowUp) -> str:
+        return shown(row.prompt)
+
+    @admin.display(description="permissions")
+    def shown_permissions(self, row: FollowUp) -> str:
+        return shown(row.permissions)
+
+
 @admin.register(FeatureRequest)
 class FeatureRequestAdmin(GeneratedRows, admin.ModelAdmin):  # type: ignore[type-arg]
     list_display = ["title", "status", "created_at"]
@@ -163,3 +219,15 @@ def show_json(value: Any) -> str:
     if isinstance(value, str):
         return f"[{len(value):,} characters that are not JSON]"
     return shown(value)
+
+
+@admin.register(ToolPolicy)
+class ToolPolicyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Rules for tools: allow, ask, deny. One without a user is the site's, and its deny cannot be lifted."""
+
+    list_display = ["tool_name", "rule", "user", "session_id", "changed_at"]
+    list_filter = ["rule"]
+    list_select_related = ["user"]
+    search_fields = ["tool_name", "user__username", "=session_id"]
+    fields = ("tool_name", "rule", "user", "session_id")
+    autocomplete_fields = ("user",)

@@ -28,6 +28,7 @@ from executions.agents.save import Stored, Storing
 from executions.agents.secrets import remove_secrets
 from executions.agents.validation import Scope
 from executions.agents.versions import save_parsed
+from executions.drafts.proposals import propose
 from executions.generator.build import BuildTools, build, check, finish
 from executions.generator.errors import BadDraft, ExternalGeneratorFailed, NotBuilt
 from executions.generator.external import Accepted, ExternalGenerator, ExternalJob, configured, read_built
@@ -40,11 +41,13 @@ from tools.agent_lookup import SimilarAgents
 from tools.base import Effect, OutsideAnswer, ToolArgs
 from tools.builder_results import (
     AgentPreview,
+    AgentProposed,
     AgentSaved,
     ClarificationNeeded,
     SuggestedGoal,
     ask,
     preview,
+    proposed,
     saved,
     suggest,
 )
@@ -53,7 +56,7 @@ from tools.errors import AcceptedElsewhere, ModelRetry, ToolCancelled, ToolError
 from tools.operations.context import OperationContext
 from tools.permissions import block_rule
 
-BuildResult = AgentSaved | AgentPreview | ClarificationNeeded | SuggestedGoal
+BuildResult = AgentSaved | AgentProposed | AgentPreview | ClarificationNeeded | SuggestedGoal
 AgentJson: TypeAlias = dict[str, Any] | str  # models also write it as text
 ExternalBuild = Callable[
     [ExternalGenerator, AgentRequest, ExternalJob], "Graph | ClarifyingQuestions | BetterGoal | Accepted"
@@ -68,6 +71,7 @@ class BuildRequest:
     save: bool
     external_build: ExternalBuild
     agent: Agent | None = None  # the agent that gets a new version
+    is_proposal: bool = False  # of its draft, which is open beside the conversation
     source: str = Agent.Source.GENERATED
     notes: tuple[str, ...] = ()
     similar: SimilarAgents = field(default_factory=SimilarAgents)
@@ -221,6 +225,15 @@ def result_of(order: BuildRequest, result: Result, context: OperationContext) ->
     if not order.save:
         return preview(result, order.notes, similar=order.similar.cards())
     context.stop_if_cancelled()
+    if order.is_proposal and order.agent and order.request.base:
+        propose(
+            order.agent,
+            order.request.base,
+            result.graph,
+            summary=order.request.goal,
+            key=str(version_id(context)),
+        )
+        return proposed(order.agent, result, order.notes)
     context.progress(0.95, "Saving the agent")
     version = save_once(order, result, context)
     crashpoints.reached("agent_saved")

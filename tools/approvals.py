@@ -1,4 +1,4 @@
-"""Calls that a person must approve because the model had read third-party content."""
+"""Calls that a person must approve: a rule says so, or the model had read third-party content."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from boundary import taint
 from durable import crashpoints
 from executions.models import Review
 from executions.reviews.questions import ReviewContext, ask_once
-from tools.base import Effect, Tool
+from tools.base import Effect, Rule, Tool
 from tools.context import ToolContext
-from tools.errors import ApprovalNeeded, Interrupted, ToolError
+from tools.errors import ApprovalNeeded, Interrupted, NotPermitted, ToolError
 from tools.running_call import RunningCall
 
 State = Review.State
@@ -21,6 +21,47 @@ CONTINUE = (
     "continue_run_block with review_id={review_id}."
 )
 REJECTED = "It was not approved, so it was not done."
+
+
+class CallHeld(Exception):
+    """The call waits for a person; `question` is what they are asked."""
+
+    def __init__(self, question: ReviewQuestion) -> None:
+        super().__init__(self.__doc__)
+        self.question = question
+
+
+def check_call(call: RunningCall, rule: Rule) -> None:
+    """Let a call pass, or raise CallHeld, ApprovalNeeded, NotPermitted or ToolError."""
+    match rule:
+        case Rule.DENY:
+            raise NotPermitted(f"{call.tool.name} is switched off here.")
+        case Rule.ASK:
+            check_asked(call)
+        case Rule.ALLOW:
+            check_tainted_call(call)
+        case _:
+            assert_never(rule)
+
+
+def check_asked(call: RunningCall) -> None:
+    """Raise CallHeld, or NotPermitted where nobody can be asked."""
+    if call.context.user_id is None:
+        raise NotPermitted(f"{call.tool.name} needs a person's approval, which needs an account.")
+    sources = call.context.outside_sources if call.tool.holds(call.args, call.context) else ()
+    if sources and taint.current_policy() is taint.TaintPolicy.DENY:
+        raise denied(sources)
+    raise CallHeld(
+        ReviewQuestion(name=call.tool.name, data=call.arguments, editable=False, outside_sources=sources)
+    )
+
+
+def denied(sources: taint.Sources) -> ToolError:
+    return ToolError(
+        f"{taint.explain(sources)} {taint.DENIED}",
+        code="outside_content",
+        next_step="Tell the user and continue without it.",
+    )
 
 
 def check_tainted_call(call: RunningCall) -> None:
@@ -34,11 +75,7 @@ def check_tainted_call(call: RunningCall) -> None:
     if not sources or policy is taint.TaintPolicy.ALLOW or not call.tool.holds(call.args, call.context):
         return
     if policy is taint.TaintPolicy.DENY or call.context.user_id is None:
-        raise ToolError(
-            f"{taint.explain(sources)} {taint.DENIED}",
-            code="outside_content",
-            next_step="Tell the user and continue without it.",
-        )
+        raise denied(sources)
     question = ReviewQuestion(
         name=call.tool.name, data=call.arguments, editable=False, outside_sources=sources
     )

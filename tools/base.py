@@ -6,7 +6,7 @@ import enum
 import inspect
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias, get_type_hints
 
@@ -52,6 +52,23 @@ class OutsideAnswer:
         return cls(**kept)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Handle:
+    """Work that goes on at an outside service: what the tool needs to look at it, and a person's answer to it."""
+
+    data: Mapping[str, Any]
+    answer: PersonAnswer | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PersonAnswer:
+    """What a person said to the last question about the work."""
+
+    approved: bool
+    data: Any = None
+    message: str = ""
+
+
 class Effect(enum.StrEnum):
     """What effect a call has, which decides whether it is repeated after a crash."""
 
@@ -59,6 +76,14 @@ class Effect(enum.StrEnum):
     IDEMPOTENT = "idempotent"  # the same effect when run twice with one key: run again
     EFFECTFUL = "effectful"  # a row that can be looked up by key: run again only if it is missing
     FOREIGN = "foreign"  # an effect elsewhere that cannot be looked up: never run again, report it
+
+
+class Rule(enum.StrEnum):
+    """What happens to a call of a tool."""
+
+    ALLOW = "allow"  # it runs
+    ASK = "ask"  # a person decides first
+    DENY = "deny"  # it is refused, and the model is not shown the tool
 
 
 class Reads(enum.StrEnum):
@@ -108,6 +133,8 @@ WaitSeconds: TypeAlias = Annotated[
 Run: TypeAlias = Callable[[Any, Any], ToolResult]  # a long-running tool is given an OperationContext
 Lookup: TypeAlias = Callable[[Any, Any], ToolResult | None]
 Receive: TypeAlias = Callable[[Any, OutsideAnswer, Any], ToolResult]
+Follow: TypeAlias = Callable[[Any, "Handle", Any], ToolResult]
+Abandon: TypeAlias = Callable[["Handle", int | None], None]
 Gate: TypeAlias = Callable[[ToolContext], None]
 Holds: TypeAlias = Callable[[Any, Any], bool]
 
@@ -131,6 +158,10 @@ class Tool:
     receive: Receive | None
     module: str
     for_client: bool = False  # a program that talks to the copilot runs it and sends the result
+    default_rule: Rule = Rule.ALLOW  # where neither the site nor the person has one
+    parameters: Mapping[str, Any] | None = None  # a JSON schema, instead of that of `args`
+    follow: Follow | None = None  # goes on with work that GoesOnElsewhere was raised for
+    abandon: Abandon | None = None  # tells the other side that nobody waits any more; may fail silently
 
     def __call__(self, args: ToolArgs, context: ToolContext) -> ToolResult:
         return self.run(args, context)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from executions.agents.repair import AppliedFix
 from executions.generator.requests import BetterGoal, Built, ClarifyingQuestions
 from executions.graph import graph_to_json
-from executions.models import AgentVersion
+from executions.models import Agent, AgentVersion
 from tools.base import ToolResult
 from tools.cards import AgentCard, agent_link, brief, brief_inputs
 
@@ -31,6 +31,18 @@ class AgentSaved(ToolResult):
     fixes: list[str]
     notes: list[str]
     similar_agents: list[AgentCard]
+
+
+class AgentProposed(ToolResult):
+    """A change of a draft that the person accepts or rejects in the builder."""
+
+    type: Literal["agent_proposed"] = "agent_proposed"
+    agent_id: str
+    agent_name: str
+    node_count: int
+    link_count: int
+    fixes: list[str]
+    notes: list[str]
 
 
 class AgentPreview(ToolResult):
@@ -84,6 +96,19 @@ def saved(
         fixes=[fix.message for fix in fixes[:MAX_SHOWN_FIXES]],
         notes=list(notes),
         similar_agents=list(similar),
+    )
+
+
+def proposed(agent: Agent, built: Built, notes: Sequence[str]) -> AgentProposed:
+    return AgentProposed(
+        message=f"The change of {agent.name!r} is shown in the builder. The person accepts or rejects it there.",
+        next_step="Say in one sentence what the change does. Do not call again unless something else is asked for.",
+        agent_id=str(agent.pk),
+        agent_name=agent.name,
+        node_count=len(built.graph.nodes),
+        link_count=len(built.graph.links),
+        fixes=[fix.message for fix in built.fixes[:MAX_SHOWN_FIXES]],
+        notes=list(notes),
     )
 
 

@@ -6,6 +6,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, assert_never
 
 from django.db import InterfaceError, OperationalError, close_old_connections
@@ -16,13 +17,15 @@ from durable.clock import current_time
 from durable.errors import HandOver, LeaseLost
 from durable.stop_signal import StopReason
 from llm.types import ToolCallRequest
-from tools import approvals, arguments, limits, preconditions, registry
+from tools import approvals, arguments, limits, preconditions, registry, toolset
 from tools.arguments import InvalidArguments
 from tools.base import Effect, Tool
 from tools.errors import Interrupted, ModelRetry, ToolCancelled, ToolError, ToolOutcome, ToolTimedOut
 from tools.journal import CallScope, FinishedCall, Journal
 from tools.models import ToolCall, call_key, calls_of
+from tools.operations.held import hold
 from tools.operations.start import start
+from tools.policies import Rules, rules_for
 from tools.running_call import UNREPEATABLE, CallOutcome, Crashed, RunningCall, StepInbox, find_running
 
 __all__ = ["CallScope", "FinishedCall", "Journal", "cancel_call", "run_calls"]
@@ -100,6 +103,8 @@ class _Step:
                         f"At most {limits.MAX_CALLS_PER_STEP} calls are allowed in one step, so this one was not run."
                     )
                 admitted = self._admit(planned)
+            except approvals.CallHeld as held:
+                self._hold(planned, held)
             except ToolOutcome as error:
                 self._refuse(planned, error)
             except DATABASE_AWAY:
@@ -121,10 +126,19 @@ class _Step:
         crashpoints.reached("operation_started")
         started.after_commit()
 
+    def _hold(self, planned: _Planned, held: approvals.CallHeld) -> None:
+        """Answer the call with a question; an operation runs it once a person has approved."""
+        assert planned.running is not None
+        call = planned.running
+        waiting = hold(call.tool, call.arguments, call.context, held.question)
+        state = ToolCall.State.SUCCEEDED
+        self._answer(planned, CallOutcome(state=state, output=waiting.answer, works=(waiting.save,)))
+        crashpoints.reached("call_held")
+
     def _admit(self, planned: _Planned) -> RunningCall:
         """Return the call ready to run; raises ToolOutcome when it must not run."""
         planned.arguments = storable.nearest_json(arguments.parse(planned.call.arguments))
-        tool = planned.tool = self._tool(planned.call.name)
+        tool = planned.tool = self._tool(planned)
         planned.refuse_if_stopped(self.scope)
         if planned.in_doubt and tool.effect is Effect.FOREIGN:
             raise Interrupted(
@@ -145,17 +159,26 @@ class _Step:
             inbox=self.inbox,
         )
         preconditions.check(tool, call.context)
+        planned.running = call
         if not planned.in_doubt:  # a call that had started was not held
-            approvals.check_tainted_call(call)
+            approvals.check_call(call, self.rules.of(tool))
         return call
 
-    def _tool(self, name: str) -> Tool:
+    @cached_property
+    def rules(self) -> Rules:
+        return rules_for(self.scope.user_id, self.scope.session_id)
+
+    def _tool(self, planned: _Planned) -> Tool:
+        """Return the tool that is called; a call of `call_tool` becomes the call of the tool that it names."""
+        name = planned.call.name
         if name in self.scope.client_tools:
             return self.scope.client_tools[name]
-        known = registry.current()
-        tool = known.get(name)
-        if tool is None or not tool.available():
-            close = ", ".join(known.similar(name))
+        assert planned.arguments is not None
+        if name == toolset.CALL_TOOL:
+            name, planned.arguments = toolset.named_call(planned.arguments)
+        tool = toolset.find(name, self.scope.user_id)
+        if tool is None:
+            close = ", ".join(registry.current().similar(name))
             hint = f" Did you mean {close}?" if close else ""
             raise ToolError(f"There is no tool named {name[:100]!r}.{hint}", code="unknown_tool")
         return tool
@@ -340,6 +363,7 @@ class _Planned:
         self.in_doubt = row is not None and row.state == ToolCall.State.STARTED
         self.arguments: dict[str, Any] | None = None
         self.tool: Tool | None = None
+        self.running: RunningCall | None = None
 
     def refuse_if_stopped(self, scope: CallScope) -> None:
         """Raise ToolCancelled when the call or its turn was stopped, whether or not it had started."""

@@ -10,6 +10,7 @@ ToolOutcome              raised inside a tool or a gate; the model gets it as a 
 ├── NoResults            nothing was found
 ├── ApprovalNeeded       a person must approve the call first
 ├── AcceptedElsewhere    an outside service does the work and will answer later
+├── GoesOnElsewhere      an outside service does the work and is asked how far it is
 └── NeedLogin            the tool needs a user account
 
 BadTool                  a tool's definition cannot be used
@@ -21,10 +22,11 @@ UnknownOperation         a completion names no known operation
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
+from blocks.ports import ReviewQuestion
 from durable import storable
 from durable.errors import Refusal
 from tools import limits
@@ -130,6 +132,26 @@ class AcceptedElsewhere(ToolOutcome):
     def __init__(self, message: str = "", *, wait_seconds: float = limits.MAX_OUTSIDE_ANSWER_SECONDS) -> None:
         super().__init__(message)
         self.wait_seconds = wait_seconds
+
+
+class GoesOnElsewhere(ToolOutcome):
+    """An outside service goes on with the work."""
+
+    type = "operation_started"
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        handle: Mapping[str, Any],
+        seconds: float,
+        question: ReviewQuestion | None = None,
+    ) -> None:
+        """`handle` is stored, and the tool's `follow` gets it in `seconds`, or once `question` is decided."""
+        super().__init__(message)
+        self.handle = dict(handle)
+        self.seconds = seconds
+        self.question = question
 
 
 class NeedLogin(ToolOutcome):

@@ -32,6 +32,7 @@ MAX_TOOL_ARGUMENT_CHARACTERS = 512 * 1024
 MAX_TOOL_ARGUMENT_DEPTH = 100
 MAX_TOOL_SCHEMA_CHARACTERS = 32_000
 MAX_REPORTED_ARGUMENT_ERRORS = 10
+TOOL_PRESENCE_SECONDS = 5.0  # how old the knowledge may be that a site has rules or servers at all
 READ_FILE_CHARACTERS = 8_000
 MAX_WRITTEN_FILE_CHARACTERS = 400_000
 MAX_FACTS_PER_TOPIC = 30
@@ -52,7 +53,11 @@ SIMILAR_AGENT_SCORE = 65.0  # of 100; from here on an agent fits a goal
 MAX_BUILDING_PARTS = 20
 LISTED_EXECUTIONS = 5
 
+# --- approvals ---
+MAX_APPROVAL_SECONDS = 7 * 24 * 3600.0  # after that a question counts as answered with no
+
 # --- operations ------------------------------------------------------------------------------------
+MAX_FOLLOWED_SECONDS = 7 * 24 * 3600.0  # for work that goes on elsewhere and is looked at now and then
 MAX_OUTSIDE_ANSWER_SECONDS = 24 * 3600.0
 MAX_CLIENT_ANSWER_SECONDS = 7 * 24 * 3600.0  # for the result of a tool that a client of the API defined
 OPERATION_PROGRESS_GAP_SECONDS = 0.5

@@ -25,9 +25,18 @@ from durable.stop_signal import StopReason, StopSignal
 from tools import limits, output
 from tools.base import Effect, Reads, Tool, ToolArgs, ToolResult
 from tools.context import ToolContext, WatchedExecution
-from tools.errors import ApprovalNeeded, Interrupted, NoResults, ToolCancelled, ToolError, ToolOutcome
+from tools.errors import (
+    ApprovalNeeded,
+    GoesOnElsewhere,
+    Interrupted,
+    NoResults,
+    ToolCancelled,
+    ToolError,
+    ToolOutcome,
+)
 from tools.journal import CallScope, Journal
 from tools.models import ToolCall
+from tools.operations.held import follow
 
 log = logging.getLogger(__name__)
 
@@ -218,6 +227,8 @@ class RunningCall:
                 raise ToolCancelled
             self._name_source()
             shown = output.process(result, self.context, self.sources)
+        except GoesOnElsewhere as elsewhere:
+            return self._goes_on(elsewhere)
         except ToolOutcome as error:
             return self._failed(error)
         except (Exception, SystemExit):
@@ -227,6 +238,17 @@ class RunningCall:
             )
         return CallOutcome(
             state=ToolCall.State.SUCCEEDED, output=shown, works=tuple(self.works), sources=self.sources
+        )
+
+    def _goes_on(self, elsewhere: GoesOnElsewhere) -> CallOutcome:
+        """Return the outcome of a call whose work goes on elsewhere: an operation, stored with this outcome."""
+        self._name_source()
+        started = follow(self.tool, self.arguments, self.context, elsewhere)
+        return CallOutcome(
+            state=ToolCall.State.SUCCEEDED,
+            output=started.answer,
+            works=(*self.works, started.save),
+            sources=self.sources,
         )
 
     def _name_source(self) -> None:

@@ -15,12 +15,16 @@ MAX_SCHEMA_DEPTH = 20
 
 def spec(tool: Tool) -> ToolSpec:
     """Return the tool's specification for the model."""
-    return ToolSpec(name=tool.name, description=tool.description, parameters=parameters(tool.args))
+    shape = parameters(tool.args) if tool.parameters is None else dict(tool.parameters)
+    return ToolSpec(name=tool.name, description=tool.description, parameters=shape)
 
 
 def size(tool: Tool) -> int:
     """Return the number of characters that the tool takes in a request."""
-    found = spec(tool)
+    return spec_size(spec(tool))
+
+
+def spec_size(found: ToolSpec) -> int:
     whole = {"name": found.name, "description": found.description, "parameters": found.parameters}
     return len(json.dumps(whole, ensure_ascii=False, separators=(",", ":")))
 

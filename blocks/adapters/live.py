@@ -86,9 +86,10 @@ def live_ports(
     tools: ToolboxPort,
     clock: ClockPort | None = None,
     model: ModelPort | None = None,
+    http: HttpPort | None = None,
 ) -> Ports:
-    """Return every port of one node run; the engine may replace the clock and the model."""
-    web = GuardedWeb()
+    """Return every port of one node run; the engine may replace the clock, the model and the way to the web."""
+    web = http or GuardedWeb()
     return Ports(
         model=model or PlatformModel(),
         http=web,

@@ -14,6 +14,7 @@ from blocks.examples import Example, ExamplePage, World
 from blocks.schema import JSON, BlockInputs, BlockOutputs, Credentials, Object, Text, pin
 from blocks.support.credentials import find_credential_for_url
 from blocks.support.schemas import fit_values
+from blocks.tool_servers import connected_servers
 from boundary import limits
 from boundary.http import OutboundRequest, OutboundResponse
 
@@ -94,6 +95,12 @@ def mcp_tool(inputs: Inputs, context: BlockContext) -> Emissions:
     if not inputs.selected_tool:
         raise BlockFailed("No tool is selected. Set `selected_tool`.")
     arguments = fit_values(inputs.tool_arguments, inputs.tool_input_schema)
+    context.check()
+    if not inputs.credentials:  # else the person has chosen the account themselves
+        known = connected_servers.call(context.user_id, url, inputs.selected_tool, arguments)
+        if known is not None:
+            yield "result", checked_content(inputs.selected_tool, known)
+            return
     credential = find_credential_for_url(PROVIDER, inputs.credentials, url, context)
     server = McpServer(url=url, token=credential.api_key if credential else "")
     yield "result", server.call_tool(inputs.selected_tool, arguments, context)
@@ -113,11 +120,9 @@ class McpServer:
         hello = {"protocolVersion": PROTOCOL_VERSION, "capabilities": {}, "clientInfo": client}
         self._ask("initialize", hello, 1, context)
         self._post({"jsonrpc": "2.0", "method": "notifications/initialized"}, context)
-        result = self._ask("tools/call", {"name": name, "arguments": arguments}, 2, context)
-        content = read_content(result)
-        if result.get("isError"):
-            raise BlockFailed(f"The tool {name} failed: {str(content)[:1000]}")
-        return content
+        return checked_content(
+            name, self._ask("tools/call", {"name": name, "arguments": arguments}, 2, context)
+        )
 
     def _ask(self, method: str, params: Object, request_id: int, context: BlockContext) -> Object:
         message = {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
@@ -171,6 +176,14 @@ def read_events(text: str) -> list[str]:
         "\n".join(line[5:].removeprefix(" ") for line in event.split("\n") if line.startswith("data:"))
         for event in events
     ]
+
+
+def checked_content(name: str, result: Object) -> JSON:
+    """Return the content of a result; raise BlockFailed if the tool reports a failure."""
+    content = read_content(result)
+    if result.get("isError"):
+        raise BlockFailed(f"The tool {name} failed: {str(content)[:1000]}")
+    return content
 
 
 def read_content(result: Object) -> JSON:

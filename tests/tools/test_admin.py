@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import uuid
+from datetime import timedelta
+from typing import Any
+
 import pytest
 from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
+from durable.clock import database_now
 from tests.tools.conftest import Bench, call
-from tools.models import FeatureRequest, ToolCall, Understanding
+from tools.models import FeatureRequest, FollowUp, ToolCall, Understanding
 
 
 @pytest.fixture
@@ -59,3 +64,32 @@ def test_wishes_and_facts_are_listed(admin: Client, user: User) -> None:
     for name in ("featurerequest", "featuresupport", "understanding"):
         assert admin.get(reverse(f"admin:tools_{name}_changelist")).status_code == 200
     assert b"bakery" in admin.get(reverse("admin:tools_understanding_change", args=[user.pk])).content
+
+
+def follow_up(user: User, **facts: Any) -> FollowUp:
+    values = {"key": "k1", "prompt": "Look after the oven.", "session_id": uuid.uuid4(), "cron": "0 9 * * *"}
+    return FollowUp.objects.create(user=user, **values | facts)
+
+
+def test_a_follow_up_is_found_opened_run_and_cancelled(admin: Client, user: User) -> None:
+    row = follow_up(user, next_run_at=database_now() + timedelta(days=1))
+    listing = reverse("admin:tools_followup_changelist")
+    assert b"0 9 * * *" in admin.get(listing, {"q": user.username}).content
+    page = admin.get(reverse("admin:tools_followup_change", args=[row.pk])).content.decode()
+    assert "Look after the oven." in page
+    admin.post(listing, {"action": "run", "_selected_action": [row.pk]})
+    row.refresh_from_db()
+    assert row.next_run_at is not None and row.next_run_at <= database_now()
+    for _ in range(2):  # the second time there is nothing to cancel
+        said = admin.post(listing, {"action": "cancel", "_selected_action": [row.pk]}, follow=True)
+        row.refresh_from_db()
+        assert said.status_code == 200 and row.next_run_at is None
+
+
+def test_a_follow_up_is_neither_made_nor_rewritten_by_hand(admin: Client, user: User) -> None:
+    row = follow_up(user, permissions={"headers": {"Authorization": "hunter2"}})
+    assert admin.get(reverse("admin:tools_followup_add")).status_code == 403
+    change = reverse("admin:tools_followup_change", args=[row.pk])
+    admin.post(change, {"prompt": "Something else."})
+    row.refresh_from_db()
+    assert row.prompt == "Look after the oven." and "hunter2" not in admin.get(change).content.decode()

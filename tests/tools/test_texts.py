@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,9 @@ from tools.errors import ToolError, ToolOutcome
 TOOLS = Path(errors.__file__).parent
 SPEAK_TO_MODELS = {  # modules whose texts only a model reads
     "blocks/support/orchestration.py",
+    "chat/continuations.py",
+    "chat/engine/history.py",
+    "chat/sub_sessions/callbacks.py",
     "executions/generator/block_index.py",
     "executions/generator/guide.py",
     "executions/generator/prompts.py",
@@ -69,7 +73,7 @@ def test_no_message_that_people_read_instructs_the_model(path: Path) -> None:
 
 
 def spoken_in(source: str) -> Iterator[str]:
-    """Yield every text of a module but its docstrings, names of fields and single words."""
+    """Yield every text of a module but its docstrings, steps for the model, names of fields and single words."""
     tree = ast.parse(source)
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     docstrings = {
@@ -77,13 +81,39 @@ def spoken_in(source: str) -> Iterator[str]:
         for node in ast.walk(tree)
         if isinstance(node, documented) and node.body and isinstance(node.body[0], ast.Expr)
     }
+    steps = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.keyword) and node.arg == "next_step"
+        for inner in ast.walk(node)
+    }
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and id(node) not in docstrings | steps
+        ):
             yield from [node.value] if " " in node.value else []
 
 
-@pytest.mark.parametrize("package", ["accounts", "blocks", "boundary", "executions", "webhooks", "workspace"])
-def test_nothing_below_the_tools_speaks_to_the_model_in_words_that_people_read(package: str) -> None:
+PACKAGES = [
+    *(
+        "accounts",
+        "blocks",
+        "boundary",
+        "chat",
+        "connections",
+        "copilot_project",
+        "doors",
+        "durable",
+        "executions",
+    ),
+    *("llm", "webhooks", "workspace"),
+]
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_nothing_outside_the_tools_speaks_to_the_model_in_words_that_people_read(package: str) -> None:
     root = TOOLS.parent
     found = {
         f"{path.relative_to(root)}: {text}": words
@@ -92,6 +122,24 @@ def test_nothing_below_the_tools_speaks_to_the_model_in_words_that_people_read(p
         for text in spoken_in(path.read_text())
         if (words := [each for each in instructions_in(text) if each != "`"])
     }
+    assert not found
+
+
+def texts_of_the_interface() -> Iterator[tuple[str, str]]:
+    """Yield the texts of the UI in every language and of the pages, each with its file."""
+    root = TOOLS.parent
+    for path in sorted((root / "frontend" / "src" / "i18n").rglob("*.ts")):
+        for value in re.findall(r":\s*(?:\n\s*)?(['\"`])(.+?)\1,?$", path.read_text(), re.MULTILINE):
+            yield path.name, value[1]
+    for folder in ("copilot_project", "durable"):
+        for path in sorted((root / folder / "templates").rglob("*.html")):
+            yield from ((path.name, text) for text in re.findall(r">([^<>{}]+)<", path.read_text()))
+
+
+def test_no_text_of_the_interface_names_a_tool_or_instructs_the_model() -> None:
+    texts = list(texts_of_the_interface())
+    assert len(texts) > 1000
+    found = {f"{name}: {text}": words for name, text in texts if (words := instructions_in(text))}
     assert not found
 
 

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from executions import limits as executions_limits
 from executions.agents.versions import get_version
+from executions.drafts.proposals import draft_of_session
 from executions.generator.patch import keep_unchanged
 from executions.generator.requests import AgentRequest
 from executions.graph import parse_graph
@@ -52,9 +53,10 @@ class Args(ToolArgs):
 def build_request(args: Args, context: OperationContext) -> BuildRequest:
     agent = by_library_id(args.agent_id, context)
     found = find_parts(args.library_agent_ids or (), context, leave_out=agent)
+    draft = draft_of_session(agent, context.session_id)
     with as_tool_errors():
-        version = get_version(agent)
-    base = replace(parse_graph(version.graph), name=agent.name, description=agent.description)
+        graph = draft.graph if draft else get_version(agent).graph
+    base = replace(parse_graph(graph), name=agent.name, description=agent.description)
     return BuildRequest(
         request=AgentRequest(
             goal=args.changes or "Changed as JSON.",
@@ -65,6 +67,7 @@ def build_request(args: Args, context: OperationContext) -> BuildRequest:
         save=args.save,
         external_build=lambda service, request, job: service.update(request, job),
         agent=agent,
+        is_proposal=draft is not None,
         notes=found.notes,
     )
 

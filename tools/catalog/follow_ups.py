@@ -17,6 +17,7 @@ from tools import limits
 from tools.base import Effect, Reads, ToolArgs, ToolResult, tool
 from tools.context import ToolContext
 from tools.errors import ModelRetry, ToolError, as_tool_errors
+from tools.follow_up_actions import cancel
 from tools.models import FollowUp
 from tools.preconditions import login_required
 
@@ -154,11 +155,6 @@ def find(followup_id: str, user: User) -> FollowUp | None:
         return FollowUp.objects.filter(pk=uuid.UUID(followup_id), user=user).first()
     except ValueError:
         return None
-
-
-def cancel(followup: FollowUp) -> None:
-    """End a follow-up. Repeating it changes nothing."""
-    FollowUp.objects.filter(pk=followup.pk).update(next_run_at=None)
 
 
 def describe(row: FollowUp) -> dict[str, Any]:

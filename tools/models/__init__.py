@@ -4,6 +4,7 @@ from tools.models.call import ToolCall, call_key, calls_of, was_called
 from tools.models.feature_request import FeatureRequest, FeatureSupport
 from tools.models.follow_up import FollowUp
 from tools.models.operation import Operation, find_operation
+from tools.models.policy import ToolPolicy
 from tools.models.todo_list import TodoList
 from tools.models.understanding import Understanding
 
@@ -14,6 +15,7 @@ __all__ = [
     "Operation",
     "TodoList",
     "ToolCall",
+    "ToolPolicy",
     "Understanding",
     "call_key",
     "calls_of",

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Q
 
 from boundary import taint
 from durable.models import Job
@@ -62,6 +63,12 @@ class Operation(Job):
         db_default=False,
         help_text="A call of a tool that a client of the API defined: its next request brings the result.",
     )
+    handle: Any = models.JSONField(
+        null=True, blank=True, help_text="Work that goes on at an outside service, as its tool names it."
+    )
+    review_id = models.UUIDField(
+        null=True, blank=True, help_text="What a person decides before it starts, or goes on."
+    )
     completed_by = models.CharField(max_length=16, blank=True, default="")
 
     class Meta(Job.Meta):
@@ -70,6 +77,9 @@ class Operation(Job):
             *Job.Meta.indexes,
             models.Index(fields=["session_id", "status"], name="tools_operation_of_session"),
             models.Index(fields=["turn_id"], name="tools_operation_of_turn"),
+            models.Index(
+                fields=["review_id"], condition=Q(review_id__isnull=False), name="tools_operation_of_review"
+            ),
         ]
 
     def log_context(self) -> dict[str, Any]:

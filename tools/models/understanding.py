@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from django.conf import settings
 from django.db import models
 
@@ -45,6 +47,16 @@ class Understanding(models.Model):
         row.origins = row.origins | dict.fromkeys(new, origin)
         row.save(update_fields=["facts", "origins", "updated_at"])
         return Facts(row.facts)
+
+    @classmethod
+    @in_transaction
+    def replace(cls, user_id: int, new: Mapping[str, str | list[str] | None]) -> None:
+        """Replace the facts of topics as the user wrote them; None forgets a topic. Idempotent."""
+        cls.objects.get_or_create(user_id=user_id)
+        row = cls.objects.select_for_update().get(user_id=user_id)
+        row.facts = {topic: fact for topic, fact in (row.facts | dict(new)).items() if fact is not None}
+        row.origins = {topic: source for topic, source in row.origins.items() if topic not in new}
+        row.save(update_fields=["facts", "origins", "updated_at"])
 
     @classmethod
     def of(cls, user_id: int) -> Facts:

@@ -12,7 +12,7 @@ from django.db.models import F, Q
 from durable import jobs
 from durable.database import after_commit, in_transaction
 from durable.publisher import poke
-from tools import output, registry
+from tools import output, toolset
 from tools.base import OutsideAnswer
 from tools.errors import UnknownOperation
 from tools.models import Operation, find_operation
@@ -47,7 +47,7 @@ def complete(
     operation = find_operation(operation_id=operation_id, task_id=task_id)
     if operation is None:
         raise UnknownOperation
-    tool = registry.current().get(operation.tool_name)
+    tool = toolset.find(operation.tool_name, operation.user_id)
     receives = tool is not None and tool.receive is not None and not operation.for_client
     take = _keep if receives else _end
     answer = OutsideAnswer(success=success, result=result, error=error)

@@ -10,7 +10,10 @@ from django.dispatch import Signal
 
 from durable import event_log
 from durable.lifecycle import Lifecycle
+from executions.models import Review
+from executions.reviews.decisions import withdraw_one
 from tools.models import Operation, ToolCall
+from tools.operations.abandonment import tell_later
 from webhooks.deliveries import announce
 from webhooks.events import EventType
 
@@ -39,11 +42,15 @@ class OperationLifecycle(Lifecycle[Operation]):
             error="" if job.status == job.COMPLETED else job.error,
             ended_at=job.clock.now(),
         )
+        if job.review_id is not None:
+            for review in Review.objects.filter(pk=job.review_id, state=Review.State.WAITING):
+                withdraw_one(review)
         operation_ended.send(sender=Operation, operation=job)
         announce_end(job)
 
     def after_end(self, job: Operation) -> None:
         notify_changed(job)
+        tell_later(job)
 
 
 def notify_changed(operation: Operation) -> None:

@@ -19,12 +19,21 @@ from durable import crashpoints
 from durable.errors import DurableError, HandOver, LeaseLost
 from durable.lease import Lease
 from durable.stop_signal import StopReason
-from tools import arguments, limits, registry
-from tools.base import Effect, OutsideAnswer, ToolResult
+from tools import arguments, limits, toolset
+from tools.base import Effect, Handle, OutsideAnswer, ToolResult
 from tools.context import WatchedExecution
-from tools.errors import AcceptedElsewhere, Interrupted, ToolCancelled, ToolError, ToolOutcome, ToolTimedOut
+from tools.errors import (
+    AcceptedElsewhere,
+    GoesOnElsewhere,
+    Interrupted,
+    ToolCancelled,
+    ToolError,
+    ToolOutcome,
+    ToolTimedOut,
+)
 from tools.journal import CallScope, FinishedCall
 from tools.models import Operation, ToolCall
+from tools.operations import decisions, held
 from tools.operations.context import OperationContext
 from tools.operations.lifecycle import notify_changed
 from tools.operations.start import ACCEPTED
@@ -53,7 +62,7 @@ class OperationAttempt:
     def run(self) -> None:
         """End the operation or suspend it; raises only LeaseLost, HandOver and database errors."""
         try:
-            if self.waits_for_outside():
+            if self.waits_for_person() or self.waits_for_outside():
                 return None
             call = self.prepare()
             self.begin()
@@ -66,6 +75,8 @@ class OperationAttempt:
             logger.exception("operation failed", extra=self.operation.log_context())
             return self.end(CallOutcome.of(Crashed(), self.operation.session_id))
         crashpoints.reached("operation_worked")
+        if call.elsewhere is not None and call.stopped_by is None:
+            return self.follow_later(call.elsewhere)
         if call.accepted is not None and call.stopped_by is None:
             return self.accept(call.accepted)
         return self.end(outcome)
@@ -77,10 +88,11 @@ class OperationAttempt:
         operation = self.operation
         if self.lease.stop.reason is StopReason.CANCELLED:
             raise ToolCancelled("The operation was cancelled.")
-        tool = registry.current().get(operation.tool_name)
-        if tool is None or not tool.available():
+        tool = toolset.find(operation.tool_name, operation.user_id)
+        if tool is None:
             raise ToolError(f"The tool {operation.tool_name!r} no longer exists.", code="unknown_tool")
-        if operation.begun and tool.effect is Effect.FOREIGN:
+        is_looking = operation.handle is not None and operation.handle.get("looks", True)
+        if operation.begun and tool.effect is Effect.FOREIGN and not is_looking:
             raise Interrupted(
                 f"{tool.name} was interrupted while it ran, so it may or may not have happened. It was not repeated."
             )
@@ -104,6 +116,7 @@ class OperationAttempt:
             recorded=True,
             in_doubt=operation.begun,
             answer=OutsideAnswer.parse(operation.outside_answer) if operation.outside_answer else None,
+            handle=self.handle(),
             journal=Progress(operation, self.lease),
             inbox=self.inbox,
         )
@@ -154,6 +167,55 @@ class OperationAttempt:
         if time.monotonic() >= call.context.deadline:
             text = f"{call.tool.name} was stopped after {call.tool.cap_seconds:.0f} seconds, its time limit."
             call.request_stop(ToolTimedOut(text), StopReason.TIMED_OUT)
+
+    # --- waiting ----------------------------------------------------------------------------------
+
+    def handle(self) -> Handle | None:
+        """Return the work that goes on elsewhere, with what a person has answered to its last question."""
+        operation = self.operation
+        if operation.handle is None:
+            return None
+        return Handle(data=operation.handle, answer=held.answer_to(operation))
+
+    def waits_for_person(self) -> bool:
+        """Suspend the operation and return True while a person has not decided. Raises ToolError after a refusal."""
+        operation = self.operation
+        if operation.review_id is None or self.lease.stop.reason is StopReason.CANCELLED:
+            return False
+        answer = held.answer_to(operation)
+        if answer is None:
+            self.lease.wait_until_due(limits.MAX_APPROVAL_SECONDS)
+            return True
+        if not answer.approved and operation.handle is None:
+            raise ToolError(f"{decisions.REJECTED} {answer.message}".strip(), code=decisions.NOT_APPROVED)
+        return False
+
+    def follow_later(self, elsewhere: GoesOnElsewhere) -> None:
+        """Free the worker until the work elsewhere is looked at again, or a person has answered its question."""
+        operation, question = self.operation, elsewhere.question
+        if (self.lease.now() - operation.queued_at).total_seconds() > limits.MAX_FOLLOWED_SECONDS:
+            late = ToolTimedOut(f"{operation.tool_name} went on for too long, so it is followed no further.")
+            self.end(CallOutcome.of(late, operation.session_id))
+            return
+        operation.handle = elsewhere.handle
+        changes: dict[str, Any] = {
+            "handle": elsewhere.handle,
+            "external": True,
+            "begun": False,
+            "message": elsewhere.message,
+            "review_id": None,
+        }
+        if question is None:
+            self.lease.wait_until_due(elsewhere.seconds, **changes)
+        else:
+            key = held.question_key(operation, elsewhere.handle)
+            changes["review_id"] = held.review_id_for(key)
+            seconds = limits.MAX_APPROVAL_SECONDS
+            self.lease.wait_until_due(
+                seconds + 60, work=lambda: held.ask(operation, question, key, seconds), **changes
+            )
+        self.operation.refresh_from_db()
+        notify_changed(self.operation)
 
     # --- ending -----------------------------------------------------------------------------------
 
@@ -220,13 +282,15 @@ class OperationAttempt:
         cancelled = self.lease.stop.reason is StopReason.CANCELLED
         if cancelled or not operation.external or operation.outside_answer is not None:
             return False
+        if operation.handle is not None:
+            return False  # it is asked how far it is
         due_at = operation.answer_due_at
         left = (due_at - self.lease.now()).total_seconds() if due_at else 0.0
         if left > 0:
             self.lease.wait_until_due(left)
             return True
         late = OutsideAnswer(success=False, late=True)
-        tool = registry.current().get(operation.tool_name)
+        tool = toolset.find(operation.tool_name, operation.user_id)
         if tool is None or tool.receive is None or operation.for_client:
             late.unwrap()
         operation.outside_answer, operation.begun = late.as_json(), False
@@ -240,13 +304,23 @@ class OperationCall(RunningCall):
 
     answer: OutsideAnswer | None = None
     accepted: AcceptedElsewhere | None = None
+    handle: Handle | None = None
+    elsewhere: GoesOnElsewhere | None = None
 
     def _call(self) -> ToolResult:
+        if self.handle is not None:
+            if self.tool.follow is None:
+                raise ToolError(f"{self.tool.name} can no longer follow work that goes on elsewhere.")
+            return self.tool.follow(self.args, self.handle, self.context)
         if self.answer is None:
             return super()._call()
         if self.tool.receive is None:
             raise ToolError(f"{self.tool.name} no longer accepts answers from an outside service.")
         return self.tool.receive(self.args, self.answer, self.context)
+
+    def _goes_on(self, elsewhere: GoesOnElsewhere) -> CallOutcome:
+        self.elsewhere = elsewhere
+        return self._failed(elsewhere)
 
     def _failed(self, error: ToolOutcome) -> CallOutcome:
         if isinstance(error, AcceptedElsewhere):

@@ -1,101 +1,99 @@
-"""More model calls at once than the database pool has connections: every one is made once, and nobody else suffers."""
+"""A conversation with a tool of an MCP server: approved, killed, answered once."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
+import uuid
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.harness import Stack, as_text, eventually, running_stack
-from tests.services import prepared_database
-from tests.system.acceptance.test_executions import Agents
+from tests.connections.running_servers import SdkServer, sdk_server
+from tests.harness import Client, Stack, eventually
 
-pytestmark = pytest.mark.services
-EXECUTIONS = ("ann-1", "ann-2", "bob-1", "bob-2")
-BLOCKS = 64  # of each execution: all that one may run at once, and together all that one process may
-GATE = "all-asked"
-RENEWALS = 5
-START_SECONDS = 50.0  # the model's servers may be silent for a minute
+pytestmark = pytest.mark.chaos
 
 
-@pytest.fixture(scope="module")
-def stack(short_tmp: Path) -> Iterator[Stack]:
-    with (
-        prepared_database() as (url, keys),
-        running_stack(short_tmp / "connections", database_url=url, keys=keys) as running,
-    ):
+@pytest.fixture
+def mill(tmp_path: Path) -> Iterator[SdkServer]:
+    with sdk_server(tmp_path / "tasks.json") as running:
         yield running
 
 
-def save(stack: Stack, name: str) -> tuple[Agents, dict[str, Any]]:
-    """An agent whose AI blocks all ask the model at once, and get no answer before the gate is opened."""
-    nodes, links = {}, []
-    for number in range(BLOCKS):
-        script = {"id": f"{name}-{number}", "steps": [{"text": f"Answer {number}.", "gate": GATE}]}
-        nodes[f"ask{number}"] = ("AI Text Generator", {"prompt": as_text(script)})
-        nodes[f"out{number}"] = ("Agent Output", {"name": f"out{number}"})
-        links.append(f"ask{number}.response -> out{number}.value")
-    agents = Agents(stack.client(name.partition("-")[0]))
-    return agents, agents.save(nodes, links)
+def call(name: str, call_id: str, **arguments: Any) -> dict[str, Any]:
+    return {"tool_calls": [{"id": call_id, "name": name, "arguments": arguments}]}
 
 
-def asked(stack: Stack) -> Counter[str]:
-    """How often the model was asked by each script."""
-    return Counter(request["conversation"] for request in stack.model_requests())
+def waiting(client: Client) -> list[dict[str, Any]]:
+    return list(client.http.get("/api/reviews", params={"state": "waiting"}).json()["results"])
 
 
-def test_256_model_calls_at_once_are_made_once_and_a_neighbour_keeps_its_attempt(stack: Stack) -> None:
-    saved = [save(stack, name) for name in EXECUTIONS]
-    cay = stack.client("cay")
-    session = cay.new_session()
-    turn = cay.send(session, {"id": "cay", "steps": [{"text": "Slow but steady.", "gate": GATE}]})
-    eventually(lambda: asked(stack)["cay"] == 1, what="the neighbour's model call")
-
-    running = [(agents, agents.start(agent)) for agents, agent in saved]
-    calls = {f"{name}-{number}" for name in EXECUTIONS for number in range(BLOCKS)}
-    eventually(lambda: calls <= asked(stack).keys(), seconds=START_SECONDS, what="256 model calls at once")
-    follow_renewals(stack, turn["id"])
-    stack.release(GATE)
-
-    for agents, execution in running:
-        ended = agents.wait(execution)
-        assert ended["status"] == "COMPLETED", ended
-        assert ended["outputs"] == {f"out{number}": [f"Answer {number}."] for number in range(BLOCKS)}
-    assert cay.wait(turn["id"])["end_reason"] == "done"
-    assert cay.turn(turn["id"])["attempt"] == 1
-    assert {name: count for name, count in asked(stack).items() if name in calls and count != 1} == {}
-    assert stack.sql("SELECT DISTINCT attempt FROM executions_execution") == [(1,)]
+def add_mill(client: Client, mill: SdkServer) -> None:
+    added = client.http.post("/api/connections", json={"url": mill.url, "name": "mill"})
+    assert added.status_code == 201, added.text
+    assert added.json()["status"] == "ok", added.json()["last_error"]
 
 
-def test_a_worker_with_too_small_a_pool_says_so_and_gets_on_all_the_same(
-    short_tmp: Path,
+def answers(stack: Stack, session: str) -> int:
+    [(count,)] = stack.sql(
+        "SELECT count(*) FROM chat_turn WHERE kind = 'continuation' AND session_id = ?",
+        uuid.UUID(session).hex,
+    )
+    return int(count)
+
+
+def test_a_call_waits_for_a_person_over_the_death_of_every_worker_and_runs_once(
+    new_stack: Callable[..., Stack], mill: SdkServer
 ) -> None:
-    with prepared_database() as (url, keys):
-        small = {"COPILOT_DATABASE_POOL_SIZE": "2"}
-        with running_stack(short_tmp / "small", database_url=url, keys=keys, env=small) as stack:
-            assert "Set COPILOT_DATABASE_POOL_SIZE to 18 or more" in stack.log("worker0", lines=1_000)
-            agents, agent = save(stack, "ann-small")
-            execution = agents.start(agent)
-            calls = {f"ann-small-{number}" for number in range(BLOCKS)}
-            eventually(lambda: calls <= asked(stack).keys(), what="64 model calls at once")
-            stack.release(GATE)
-            assert agents.wait(execution)["status"] == "COMPLETED"
-            assert {asked(stack)[name] for name in calls} == {1}
+    stack = new_stack(workers=0, env={"BOUNDARY_ALLOWED_HOSTS": mill.host})
+    stack.start_worker(0, crash_at="call_held")
+    client = stack.client()
+    add_mill(client, mill)
+    session = client.new_session()
+    steps = [call("mcp__mill__send", "out", to="bob"), {"text": "It waits for you."}]
+    turn = client.send(session, {"id": f"held-{session}", "steps": steps})
+    eventually(lambda: stack.processes["worker0"].poll() is not None, what="the crash")
+    stack.start_worker(1)
+    assert client.wait(turn["id"])["end_reason"] == "done"
+    [asked] = waiting(client)
+    assert (asked["tool_name"], asked["data"]) == ("mcp__mill__send", {"to": "bob"})
+    stack.kill("worker1")
+    assert mill.seen().get("send", 0) == 0
+    decided = client.http.post(f"/api/reviews/{asked['id']}/decide", json={"approved": True})
+    assert decided.status_code == 200, decided.text
+    again = client.http.post(f"/api/reviews/{asked['id']}/decide", json={"approved": True})
+    assert again.status_code == 409
+    stack.start_worker(2)
+    eventually(lambda: answers(stack, session) == 1 and not client.session(session)["active_turn"])
+    assert mill.seen()["send"] == 1
+    assert "sent to bob" in str(client.session(session)["messages"])
 
 
-def follow_renewals(stack: Stack, turn_id: str) -> None:
-    """Wait until the heartbeat has renewed the lease several times."""
-    seen: set[object] = set()
-
-    def renewed() -> bool:
-        [(lease_until, attempt)] = stack.sql(
-            "SELECT lease_until, attempt FROM chat_turn WHERE id = ?", turn_id
-        )
-        assert attempt == 1
-        seen.add(lease_until)
-        return len(seen) > RENEWALS
-
-    eventually(renewed, what="the renewals of the neighbour's lease")
+def test_a_task_is_one_operation_one_result_and_one_continuation_though_workers_and_server_die(
+    new_stack: Callable[..., Stack], tmp_path: Path, mill: SdkServer
+) -> None:
+    stack = new_stack(workers=1, env={"BOUNDARY_ALLOWED_HOSTS": mill.host})
+    client = stack.client()
+    add_mill(client, mill)
+    rule = client.http.put("/api/tools/mcp__mill__long_mill/rule", json={"rule": "allow"})
+    assert rule.status_code == 200, rule.text
+    mill.tell(work=3600)
+    session = client.new_session()
+    steps = [call("mcp__mill__long_mill", "grind", grain="rye"), {"text": "It is on its way."}]
+    turn = client.send(session, {"id": f"task-{session}", "steps": steps})
+    assert client.wait(turn["id"])["end_reason"] == "done"
+    eventually(lambda: mill.seen().get("tasks/get", 0) >= 2, what="the task to be looked at")
+    stack.kill("worker0")
+    for number in range(1, 4):
+        looks = mill.seen()["tasks/get"]
+        stack.start_worker(number)
+        eventually(lambda looks=looks: mill.seen()["tasks/get"] > looks, what="the next look")  # type: ignore[misc]
+        stack.kill(f"worker{number}")
+    mill.tell(finish=True)
+    stack.start_worker(9)
+    eventually(lambda: answers(stack, session) == 1 and not client.session(session)["active_turn"])
+    assert mill.seen()["long_mill"] == 1
+    [(operations,)] = stack.sql("SELECT count(*) FROM tools_operation")
+    assert operations == 1
+    assert "milled" in str(client.session(session)["messages"])

@@ -1,0 +1,1 @@
+"""Sign-ins at MCP servers: discovery, registration and tokens of OAuth 2.1."""
