@@ -11,6 +11,7 @@ Refusal
 │   └── BlockRefused      any  a worker's refusal, passed on to the waiting request
 ├── AlreadyDecided        409  decided, expired or withdrawn
 ├── NotEditable           400  the data may not be changed
+├── NothingToRemember     400  the review is not about a tool
 ├── BadCron               400  not a cron expression, never due, or due too often
 ├── TooManySchedules      409
 ├── UnknownHook           404  no such address, or it is switched off
@@ -37,6 +38,11 @@ class BadInputs(InvalidFields):
     def __init__(self, problems: Mapping[str, str]) -> None:
         self.problems = dict(problems)
         super().__init__({f"inputs.{name}": [text] for name, text in self.problems.items()})
+        self.message = " ".join(f"{name}: {text}" for name, text in self.problems.items())
+
+    def __str__(self) -> str:
+        """Name each input: a log of calls or runs shows nothing but this text."""
+        return self.message
 
 
 class ExecutionError(Refusal):
@@ -99,6 +105,12 @@ class NotEditable(Refusal):
     """The data of this review may not be changed. Approve or reject it as it is."""
 
     code = "not_editable"
+
+
+class NothingToRemember(Refusal):
+    """This decision counts once: it is not about a tool that is called again."""
+
+    code = "nothing_to_remember"
 
 
 class BadCron(InvalidFields):

@@ -55,6 +55,7 @@ def close(execution: Execution) -> None:
         subject_id=execution.pk,
         describe=lambda: describe(execution),
     )
+    notifications.announce_end(execution)
 
 
 def close_unowned(execution: Execution) -> None:

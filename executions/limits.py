@@ -25,6 +25,11 @@ MAX_QUERY_CHARACTERS = 100
 MAX_SEARCHED_ROWS = 2_000
 SEARCH_RESULTS = 20
 
+# --- drafts ----------------------------------------------------------------------------------------
+MAX_PINNED_BYTES = 4 * 1024 * 1024  # outputs pinned on one draft, all together
+MAX_DRAFT_EDITORS = 50  # tabs of one draft that are remembered
+DRAFT_EDITOR_SECONDS = 45.0  # a tab that has not reported for this long has gone
+
 # --- agents in chat --------------------------------------------------------------------------------
 MAX_REPAIR_ROUNDS = 3  # by the model, after the safe repairs
 MAX_SHOWN_PROBLEMS = 30

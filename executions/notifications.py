@@ -11,6 +11,9 @@ from durable import client_push, event_log
 from executions import signals
 from executions.models import Execution, Review
 from executions.redaction import hide
+from webhooks import notices
+from webhooks.events import NoticeKind
+from webhooks.notices import NoticeText
 
 
 def execution_changed(execution: Execution, nodes: Sequence[dict[str, Any]] = ()) -> None:
@@ -22,6 +25,7 @@ def execution_changed(execution: Execution, nodes: Sequence[dict[str, Any]] = ()
         "session_id": str(execution.session_id) if execution.session_id else None,
         "error": hide(execution.error, execution.secrets) or None,
         "nodes": list(nodes),
+        "news": execution.is_terminal and is_news(execution),
     }
     owner = f"user:{execution.user_id}"
 
@@ -34,13 +38,33 @@ def execution_changed(execution: Execution, nodes: Sequence[dict[str, Any]] = ()
 
 
 def push_requested(review: Review) -> None:
-    """Show the question on all devices."""
+    """Show the question on all devices, and push it to a person who is away. Inside the transaction that asks."""
     push(review, "review.requested", name=review.name)
+    text = NoticeText(kind=NoticeKind.REVIEW, subject=review.name, url=f"/library/reviews?review={review.pk}")
+    notices.announce(user=review.user, subject="review", subject_id=review.pk, describe=lambda: text)
 
 
 def push_decided(review: Review) -> None:
     """Remove the question from other devices."""
     push(review, "review.decided")
+    notices.withdraw(review.user_id, "review", review.pk)
+
+
+def is_news(execution: Execution) -> bool:
+    """Return whether its person should hear that it ended: not of parts of another run, or what they stopped."""
+    return execution.parent_id is None and execution.status != Execution.CANCELLED
+
+
+def announce_end(execution: Execution) -> None:
+    """Push the end of an execution that a person started. Inside the transaction that ends it."""
+    if not is_news(execution):
+        return
+
+    def describe() -> NoticeText:
+        url = f"/library/runs/{execution.pk}"
+        return NoticeText(kind=NoticeKind.RUN, subject=execution.agent.name, url=url)
+
+    notices.announce(user=execution.user, subject="execution", subject_id=execution.pk, describe=describe)
 
 
 def push(review: Review, kind: str, **more: str) -> None:

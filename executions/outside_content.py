@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from blocks.base import Block
 from blocks.registry import get_registry
 from boundary import taint
-from executions.graph import parse_graph
-from executions.models import AgentVersion, Execution
+from executions.execution_graph import graph_of
+from executions.models import Execution
 
 CALLER = "the agent that ran it"
 WEBHOOK = "a webhook call"
@@ -26,8 +26,8 @@ def content_sources(execution: Execution, blocks: Iterable[Block]) -> taint.Sour
 
 def sources_of(execution: Execution) -> taint.Sources:
     """Return the same for an execution that is only read; an agent of the store counts as outside, too."""
-    version = AgentVersion.objects.filter(agent=execution.agent_id, version=execution.version).first()
-    nodes = parse_graph(version.graph).nodes if version is not None else ()
+    graph = graph_of(execution)
+    nodes = graph.nodes if graph is not None else ()
     registry = get_registry()
     blocks = (registry.get(node.block_id) for node in nodes if node.block_id in registry)
     shared = [OTHERS_AGENT] if execution.agent.listing_id else []

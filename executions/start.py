@@ -38,6 +38,9 @@ class ExecutionRequest:
     tell_session: bool = False
     parent: NodeExecution | None = None
     outside_sources: tuple[str, ...] = ()  # outside content read before the request
+    draft: AgentVersion | None = None  # not saved: the graph to run instead of that of a version
+    pinned: Mapping[str, JSON] | None = None  # outputs by node id, used instead of running the node
+    retry_of: Execution | None = None
 
 
 PLAIN = ExecutionRequest()
@@ -58,7 +61,7 @@ def start(user: User, agent: Agent, inputs: Mapping[str, JSON], order: Execution
     """
     if found := by_client_id(user, order.client_id):
         return Started(execution=found, created=False)
-    version = find_version(agent, order.version)
+    version = check_problems(order.draft) if order.draft else find_version(agent, order.version)
     check_graph(parse_graph(version.graph), agent, order)
     fitted = fit_inputs(inputs, version.input_schema)
     depth = check_depth(order)
@@ -86,11 +89,22 @@ def find_version(agent: Agent, wanted: int | None) -> AgentVersion:
     version = agent.versions.filter(version=number).first()
     if version is None:
         raise CannotRun(f"{agent.name!r} has no version {number}.")
+    return check_problems(version)
+
+
+def check_problems(version: AgentVersion) -> AgentVersion:
+    """Return the version; raises CannotRun if validation found problems."""
     if version.problems:
         told = [str(problem.get("message", "")) for problem in version.problems]
         more = f" And {len(told) - SHOWN_PROBLEMS} more." if len(told) > SHOWN_PROBLEMS else ""
-        raise CannotRun(f"{agent.name!r} has problems: {' '.join(told[:SHOWN_PROBLEMS])}{more}")
+        raise CannotRun(f"{version.agent.name!r} has problems: {' '.join(told[:SHOWN_PROBLEMS])}{more}")
     return version
+
+
+def check_not_removed(agent: Agent) -> None:
+    """Raise CannotRun if the agent is no longer in its library, so that nothing may start it."""
+    if agent.deleted_at is not None:
+        raise CannotRun(f"The agent {agent.name!r} was deleted, so it cannot be started any more.")
 
 
 def check_graph(graph: Graph, agent: Agent, order: ExecutionRequest) -> None:
@@ -144,6 +158,9 @@ def write(
         "tell_session": order.tell_session,
         "outside_sources": list(taint.merge(order.outside_sources, version.outside_sources)),
         "poked_at": Execution.clock.now(),
+        "graph": version.graph if order.draft else None,
+        "pinned": order.pinned,
+        "retry_of": order.retry_of,
     }
     if order.client_id:
         return Execution.objects.get_or_create(user=user, client_id=order.client_id, defaults=values)

@@ -1,5 +1,14 @@
-"""Admin pages of agents, executions, schedules, triggers, reviews and credentials: one module each."""
+"""Admin pages of agents, executions, presets, schedules, triggers, reviews and credentials: one module each."""
 
-from executions.admin import agents, block_runs, credentials, executions, reviews, schedules, triggers
+from executions.admin import (
+    agents,
+    block_runs,
+    credentials,
+    executions,
+    presets,
+    reviews,
+    schedules,
+    triggers,
+)
 
-__all__ = ["agents", "block_runs", "credentials", "executions", "reviews", "schedules", "triggers"]
+__all__ = ["agents", "block_runs", "credentials", "executions", "presets", "reviews", "schedules", "triggers"]

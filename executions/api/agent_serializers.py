@@ -83,6 +83,16 @@ class AgentShape(serializers.ModelSerializer[Agent]):
         return newest.output_schema if newest else {}
 
 
+class AgentUses(serializers.Serializer[Any]):
+    """What starts an agent, and where it is offered."""
+
+    schedules = serializers.IntegerField()
+    triggers = serializers.IntegerField()
+    listings = serializers.ListField(
+        child=serializers.CharField(), help_text="Its listings in the store: username/slug."
+    )
+
+
 class SubAgentShape(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     version = serializers.IntegerField()
@@ -176,6 +186,16 @@ class ListingShape(serializers.ModelSerializer[StoreListing]):
         model = StoreListing
         fields = ["username", "slug", "name", "description", "categories", "version", "additions"]
         fields += ["input_schema", "output_schema", "published_at"]
+        read_only_fields = fields
+
+
+class ListingDetail(ListingShape):
+    """A published agent with the graph that a copy of it gets."""
+
+    graph = serializers.DictField()
+
+    class Meta(ListingShape.Meta):
+        fields = [*ListingShape.Meta.fields, "graph"]
         read_only_fields = fields
 
 

@@ -10,7 +10,8 @@ from rest_framework.generics import GenericAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from executions.agents import versions
+from accounts.api.authentication import current_user
+from executions.agents import library, versions
 from executions.agents.diff import compare
 from executions.api.agent_serializers import (
     AgentDetail,
@@ -47,8 +48,8 @@ class OneVersion(AgentView):
 
     @extend_schema(summary="Get a version of an agent", responses=VersionDetail)
     def get(self, request: Request, pk: uuid.UUID, number: int) -> Response:
-        """Return the version with its graph."""
-        version = versions.get_version(self.agent(pk), number)
+        """Return the version with its graph, also of an agent that was deleted: its past runs remain."""
+        version = versions.get_version(library.get_kept_agent(current_user(request), pk), number)
         more = {
             name: getattr(version, name) for name in ("input_schema", "output_schema", "sub_agents", "graph")
         }

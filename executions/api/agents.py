@@ -28,6 +28,7 @@ from executions.api.agent_serializers import (
     AgentChange,
     AgentDetail,
     AgentShape,
+    AgentUses,
     FixedShape,
     FixOrder,
     ValidationShape,
@@ -103,6 +104,15 @@ class OneAgent(AgentView):
         """Remove the agent from the library; its executions stay."""
         library.remove_agent(self.agent(pk))
         return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class UsesOfAgent(AgentView):
+    """What uses an agent."""
+
+    @extend_schema(summary="Get what uses an agent", responses=AgentUses)
+    def get(self, request: Request, pk: uuid.UUID) -> Response:
+        """Count the schedules and triggers that start it, and name its listings in the store."""
+        return Response(AgentUses(library.uses_of(self.agent(pk))).data)
 
 
 class ExportAgent(AgentView):

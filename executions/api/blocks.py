@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import asdict
 from typing import Any
 
 from django.http.response import HttpResponseBase
@@ -20,6 +21,7 @@ from blocks.base import Block
 from blocks.errors import UnknownBlock
 from blocks.foreign_blocks import known_elsewhere
 from blocks.registry import get_registry
+from blocks.schema import PinInfo
 from executions import limits
 from executions.models import BlockRun
 from executions.run_block.block_jobs import answer_of, ended_block_run, start_block_run
@@ -42,6 +44,18 @@ class BlockShape(serializers.Serializer[Any]):
     static_output = serializers.BooleanField(help_text="Its outputs keep their value.")
     credentials = serializers.CharField(allow_null=True, help_text="The provider whose credential it needs.")
     costs = serializers.BooleanField(help_text="Running it has a price besides that of a model.")
+    advanced = serializers.ListField(
+        child=serializers.CharField(), help_text="Inputs that forms show on request only."
+    )
+    hidden = serializers.ListField(
+        child=serializers.CharField(), help_text="Inputs that forms do not show: the engine fills them in."
+    )
+    wraps = serializers.ListField(
+        child=serializers.CharField(), help_text="Object inputs that also take a plain value."
+    )
+    schema_pin = serializers.CharField(
+        allow_null=True, help_text="The input whose value is a schema of further inputs."
+    )
 
 
 class BlockList(serializers.Serializer[Any]):
@@ -92,7 +106,8 @@ class ForeignBlockShape(serializers.Serializer[Any]):
 
     id = serializers.CharField()
     name = serializers.CharField()
-    provider = serializers.CharField()
+    provider = serializers.CharField(help_text="The service it needs; AutoGPT for those that need none.")
+    category = serializers.CharField()
 
 
 class BlocksElsewhere(APIView):
@@ -102,11 +117,8 @@ class BlocksElsewhere(APIView):
         summary="List blocks that are known but not installed", responses=ForeignBlockShape(many=True)
     )
     def get(self, request: Request) -> Response:
-        """Return their names, so that a graph can show them."""
-        shown = [
-            {"id": one.id, "name": one.name, "provider": one.provider} for one in known_elsewhere().values()
-        ]
-        return Response(shown)
+        """Return their names, services and categories, so that a graph can show them."""
+        return Response([asdict(one) for one in known_elsewhere().values()])
 
 
 class ExecuteBlock(LongPollView):
@@ -168,4 +180,13 @@ def shape(block: Block) -> dict[str, Any]:
         "static_output": block.static_output,
         "credentials": block.credentials.provider if block.credentials else None,
         "costs": bool(block.cost),
+        "advanced": [pin.name for pin in block.input_pins if pin.advanced],
+        "hidden": [pin.name for pin in block.input_pins if pin.hidden or is_filled_in(pin)],
+        "wraps": [pin.name for pin in block.input_pins if pin.scalar_key],
+        "schema_pin": block.dynamic_inputs.schema_pin if block.dynamic_inputs else None,
     }
+
+
+def is_filled_in(pin: PinInfo) -> bool:
+    """Return whether the engine fills the pin in; a credential is chosen by the person."""
+    return pin.provided and pin.type != "credentials"

@@ -7,6 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from executions import limits
+from executions.api.own_agents import AgentRemovedField
 from executions.models import Execution, NodeExecution
 from executions.models.status import PublicStatus
 from executions.redaction import hide, shown_inputs, shown_outputs, shown_pairs
@@ -25,6 +26,23 @@ class ExecutionOrder(serializers.Serializer[Any]):
     )
     version = serializers.IntegerField(
         required=False, allow_null=True, min_value=1, help_text="Default: the newest version."
+    )
+
+
+class RetryOrder(serializers.Serializer[Any]):
+    """How to retry an execution."""
+
+    client_id = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        allow_null=True,
+        max_length=limits.MAX_CLIENT_ID_CHARACTERS,
+        help_text="Idempotency key: a repeated request returns the same execution.",
+    )
+    draft = serializers.BooleanField(
+        required=False,
+        default=False,
+        help_text="Go on with the agent's draft instead of the graph that failed.",
     )
 
 
@@ -80,6 +98,10 @@ class ExecutionShape(serializers.ModelSerializer[Execution]):
     source = serializers.ChoiceField(  # type: ignore[assignment]
         choices=Execution.Source.choices, read_only=True, help_text="What started it."
     )
+    agent_removed = AgentRemovedField()
+    rejected = serializers.SerializerMethodField(
+        help_text="Whether a person rejected something that it asked."
+    )
     error = serializers.SerializerMethodField()
     end_reason = serializers.SerializerMethodField()
     parent_id = serializers.UUIDField(
@@ -90,14 +112,20 @@ class ExecutionShape(serializers.ModelSerializer[Execution]):
         help_text="The execution that started this one as a sub-agent.",
     )
 
+    retry_of_id = serializers.UUIDField(
+        allow_null=True, read_only=True, help_text="The execution whose finished nodes it took over."
+    )
+
     class Meta:
         model = Execution
         fields = [
             "id",
             "agent_id",
             "agent_name",
+            "agent_removed",
             "version",
             "status",
+            "rejected",
             "end_reason",
             "inputs",
             "outputs",
@@ -106,6 +134,7 @@ class ExecutionShape(serializers.ModelSerializer[Execution]):
             "client_id",
             "session_id",
             "parent_id",
+            "retry_of_id",
             "cost",
             "attempt",
             "queued_at",
@@ -123,6 +152,10 @@ class ExecutionShape(serializers.ModelSerializer[Execution]):
     def get_error(self, execution: Execution) -> str | None:
         return hide(execution.error, execution.secrets) or None
 
+    def get_rejected(self, execution: Execution) -> bool:
+        """Read what the query of a list added; an execution that has just started was asked nothing."""
+        return bool(getattr(execution, "was_rejected", False))
+
     def get_end_reason(self, execution: Execution) -> str | None:
         return execution.end_reason or None
 
@@ -132,9 +165,14 @@ class ExecutionDetail(ExecutionShape):
 
     nodes = NodeExecutionShape(many=True, required=False)
     node_count = serializers.IntegerField(required=False)
+    graph = serializers.DictField(
+        required=False,
+        allow_null=True,
+        help_text="The draft that was tested; null: the graph of the version.",
+    )
 
     class Meta(ExecutionShape.Meta):
-        fields = [*ExecutionShape.Meta.fields, "nodes", "node_count"]
+        fields = [*ExecutionShape.Meta.fields, "nodes", "node_count", "graph"]
         read_only_fields = fields
 
 

@@ -6,7 +6,7 @@ import math
 import uuid
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
@@ -28,10 +28,12 @@ from executions.api.execution_serializers import (
     ExecutionOrder,
     ExecutionShape,
     NodeExecutionShape,
+    RetryOrder,
 )
 from executions.cancellation import cancel
-from executions.models import Execution, NodeExecution
+from executions.models import Execution, NodeExecution, Review
 from executions.models.status import PublicStatus, has_public_status
+from executions.retry import retry
 from executions.start import ExecutionRequest, start
 from executions.wait import execution_with_news, has_news
 
@@ -44,6 +46,9 @@ WAIT = OpenApiParameter(
 NODES = OpenApiParameter("nodes", OpenApiTypes.BOOL, description="Include the node executions.")
 AGENT = OpenApiParameter("agent", OpenApiTypes.UUID, description="Only executions of this agent.")
 STATUS = OpenApiParameter("status", OpenApiTypes.STR, enum=PublicStatus.values)
+SOURCE = OpenApiParameter(
+    "source", OpenApiTypes.STR, enum=Execution.Source.values, description="Only those started by this."
+)
 
 
 class ExecuteAgent(APIView):
@@ -76,13 +81,14 @@ class OwnExecutions(generics.GenericAPIView[Execution]):
 
     def get_queryset(self) -> QuerySet[Execution]:
         rows = Execution.objects.filter(user=current_user(self.request)).order_by("-queued_at")
-        return rows.select_related("agent", "parent")
+        refused = Review.objects.filter(execution=OuterRef("pk"), state=Review.State.REJECTED)
+        return rows.select_related("agent", "parent").annotate(was_rejected=Exists(refused))
 
 
 class Executions(OwnExecutions, generics.ListAPIView[Execution]):
     """List executions, newest first."""
 
-    @extend_schema(summary="List executions", parameters=[AGENT, STATUS])
+    @extend_schema(summary="List executions", parameters=[AGENT, STATUS, SOURCE])
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """List your executions, newest first, without those of sub-agents, which belong to their parents."""
         return super().get(request, *args, **kwargs)
@@ -93,6 +99,10 @@ class Executions(OwnExecutions, generics.ListAPIView[Execution]):
             if wanted not in PublicStatus.values:
                 raise ValidationError({"status": [f"Use one of {', '.join(PublicStatus.values)}."]})
             rows = rows.filter(has_public_status(wanted))
+        if source := asked.get("source"):
+            if source not in Execution.Source.values:
+                raise ValidationError({"source": [f"Use one of {', '.join(Execution.Source.values)}."]})
+            rows = rows.filter(source=source)
         if agent := asked.get("agent"):
             rows = rows.filter(agent_id=read_uuid("agent", agent))
         return rows
@@ -124,6 +134,7 @@ class OneExecution(LongPollView, OwnExecutions):
             rows = nodes_of(found)
             shown["node_count"] = rows.count()
             shown["nodes"] = NodeExecutionShape(rows[: limits.MAX_SHOWN_NODES], many=True).data
+            shown["graph"] = found.graph
         return Response(shown)
 
 
@@ -153,6 +164,30 @@ class CancelExecution(OwnExecutions):
         answer = cancel(self.get_object().pk)
         shown: dict[str, Any] = {"cancelled": answer.cancelled}
         return Response(shown | {"reason": answer.reason} if answer.reason else shown)
+
+
+class RetryExecution(OwnExecutions):
+    """Retry an execution that failed."""
+
+    @extend_schema(
+        summary="Retry an execution from the node that failed",
+        request=RetryOrder,
+        responses={202: ExecutionShape, 200: ExecutionShape},
+    )
+    def post(self, request: Request, pk: uuid.UUID) -> Response:
+        """Start an execution that takes over what had finished, free of charge, and runs only the rest.
+
+        With `draft`, the agent's draft goes on in place of the graph that failed, if the nodes that had finished are
+        unchanged in it; otherwise 409.
+        """
+        form = RetryOrder(data=request.data)
+        form.is_valid(raise_exception=True)
+        given = form.validated_data
+        started = retry(
+            self.get_object(), client_id=given.get("client_id") or None, with_draft=given["draft"]
+        )
+        code = status.HTTP_202_ACCEPTED if started.created else status.HTTP_200_OK
+        return Response(ExecutionShape(started.execution).data, status=code)
 
 
 def nodes_of(execution: Execution) -> QuerySet[NodeExecution]:

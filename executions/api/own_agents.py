@@ -1,4 +1,4 @@
-"""Serializer field for an agent of the user's own library."""
+"""Serializer fields for an agent of the user's own library."""
 
 from __future__ import annotations
 
@@ -23,3 +23,15 @@ class OwnAgentField(serializers.PrimaryKeyRelatedField[Agent]):
     def get_queryset(self) -> QuerySet[Agent]:
         request: Request = self.context["request"]
         return Agent.objects.filter(user=current_user(request), deleted_at=None)
+
+
+class AgentRemovedField(serializers.BooleanField):
+    """Whether the agent of the row has been deleted from the library; the row and its past runs remain."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(
+            source="agent.is_removed",
+            read_only=True,
+            help_text="Whether the agent has been deleted from the library.",
+            **kwargs,
+        )

@@ -32,6 +32,9 @@ class ReviewSerializer(serializers.ModelSerializer[Review]):
     outside_sources = serializers.ListField(
         child=serializers.CharField(), help_text="The outside content that made the review necessary."
     )
+    answer_schema = serializers.JSONField(
+        allow_null=True, help_text="JSON Schema of the data that is asked for, if there is one."
+    )
     decided_data = serializers.JSONField(allow_null=True)
     decided_by = serializers.CharField(source="decided_by.username", default=None, allow_null=True)
 
@@ -42,6 +45,8 @@ class ReviewSerializer(serializers.ModelSerializer[Review]):
             "name",
             "data",
             "editable",
+            "tool_name",
+            "answer_schema",
             "outside_sources",
             "state",
             "execution_id",
@@ -57,6 +62,7 @@ class ReviewSerializer(serializers.ModelSerializer[Review]):
             "decided_by",
             "decided_data",
             "message",
+            "remember",
         ]
         read_only_fields = fields
 
@@ -68,6 +74,12 @@ class Decision(serializers.Serializer[Any]):
     )
     message = serializers.CharField(
         required=False, allow_blank=True, default="", max_length=limits.MAX_REVIEW_MESSAGE_CHARACTERS
+    )
+    remember = serializers.ChoiceField(
+        required=False,
+        default="",
+        choices=Review.Remember.choices,
+        help_text="For a call of a tool: decide the same for the rest of the conversation, or always.",
     )
 
 
@@ -130,6 +142,7 @@ class Decide(OwnReviews):
             approved=said["approved"],
             data=said.get("data", UNCHANGED),
             message=said["message"],
+            remember=said["remember"],
             by=current_user(request),
         )
         return Response(self.get_serializer(decided).data)

@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from accounts.api.authentication import current_user
 from accounts.api.throttling import WriteRate
 from executions import limits
-from executions.api.own_agents import OwnAgentField
+from executions.api.own_agents import AgentRemovedField, OwnAgentField
 from executions.errors import BadCron
 from executions.models import Schedule
 from executions.schedules import actions
@@ -25,6 +25,7 @@ class ScheduleSerializer(serializers.ModelSerializer[Schedule]):
 
     agent_id = OwnAgentField(source="agent")
     agent_name = serializers.CharField(source="agent.name", read_only=True)
+    agent_removed = AgentRemovedField()
     version = serializers.IntegerField(
         min_value=1, allow_null=True, required=False, help_text="Null: the newest version at each run."
     )
@@ -46,6 +47,7 @@ class ScheduleSerializer(serializers.ModelSerializer[Schedule]):
             "name",
             "agent_id",
             "agent_name",
+            "agent_removed",
             "version",
             "cron",
             "timezone",

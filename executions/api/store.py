@@ -13,7 +13,7 @@ from accounts.api.authentication import current_user
 from accounts.api.throttling import WriteRate
 from executions import limits
 from executions.agents import library, store
-from executions.api.agent_serializers import AgentShape, ListingShape, Publication
+from executions.api.agent_serializers import AgentShape, ListingDetail, ListingShape, Publication
 from executions.api.agents import read_form, shown
 from executions.models import StoreListing
 
@@ -51,10 +51,11 @@ class Listing(APIView):
 
     throttle_classes = [WriteRate]
 
-    @extend_schema(summary="Get a store listing", responses=ListingShape)
+    @extend_schema(summary="Get a store listing", responses=ListingDetail)
     def get(self, request: Request, username: str, slug: str) -> Response:
-        """Return the listing with its description, inputs and outputs."""
-        return Response(ListingShape(store.get_listing(username, slug)).data)
+        """Return the listing with its description, inputs, outputs and graph."""
+        listing = store.get_listing(username, slug)
+        return Response({**ListingShape(listing).data, "graph": store.offered_graph(listing)})
 
     @extend_schema(summary="Withdraw a store listing", responses={204: None})
     def delete(self, request: Request, username: str, slug: str) -> Response:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from django.db.models import QuerySet
@@ -13,8 +14,9 @@ from rest_framework.response import Response
 
 from accounts.api.authentication import current_user
 from accounts.api.throttling import WriteRate
+from durable import storable
 from executions import limits
-from executions.api.own_agents import OwnAgentField
+from executions.api.own_agents import AgentRemovedField, OwnAgentField
 from executions.models import Trigger, TriggerDelivery
 from executions.triggers import actions, dispatch
 
@@ -26,6 +28,7 @@ class TriggerSerializer(serializers.ModelSerializer[Trigger]):
 
     agent_id = OwnAgentField(source="agent")
     agent_name = serializers.CharField(source="agent.name", read_only=True)
+    agent_removed = AgentRemovedField()
     version = serializers.IntegerField(
         min_value=1, allow_null=True, required=False, help_text="Null: the newest version at each call."
     )
@@ -54,6 +57,7 @@ class TriggerSerializer(serializers.ModelSerializer[Trigger]):
             "name",
             "agent_id",
             "agent_name",
+            "agent_removed",
             "version",
             "node_id",
             "url",
@@ -196,6 +200,29 @@ class Rotate(OwnTriggers):
         return self.shown(
             actions.rotate_secret(trigger, secret=said["secret"], grace_seconds=said["grace_seconds"])
         )
+
+
+class TestForm(serializers.Serializer[Any]):
+    payload = serializers.DictField(required=False, default=dict, help_text="What a caller would send.")
+
+    def validate_payload(self, payload: dict[str, Any]) -> dict[str, Any]:
+        if len(json.dumps(payload)) > limits.MAX_HOOK_BYTES:
+            raise serializers.ValidationError(f"Send at most {limits.MAX_HOOK_BYTES:,} bytes.")
+        kept: dict[str, Any] = storable.nearest_json(payload)
+        return kept
+
+
+class TestCall(OwnTriggers):
+    """Try a trigger out."""
+
+    @extend_schema(summary="Test a trigger", request=TestForm, responses={202: DeliverySerializer})
+    def post(self, request: Request, **kwargs: Any) -> Response:
+        """Start the agent as a call with this payload would, without a signature. It is logged as a call."""
+        trigger = self.get_object()
+        form = TestForm(data=request.data)
+        form.is_valid(raise_exception=True)
+        made = dispatch.try_out(trigger, form.validated_data["payload"])
+        return Response(DeliverySerializer(made).data, status=status.HTTP_202_ACCEPTED)
 
 
 class OwnTriggerDeliveries(generics.GenericAPIView[TriggerDelivery]):

@@ -56,7 +56,7 @@ class Driver:
         self.lease = lease
         self.threads = dependencies.threads
         self.inbox = DriverInbox()
-        self.scope = ExecutionScope(execution, plan, lease, self.inbox, dependencies.model)
+        self.scope = ExecutionScope(execution, plan, lease, self.inbox, dependencies)
         self.state = replay(plan, history.events, self.scope.large.load)
         self.at_work: dict[uuid.UUID, NodeRun] = {}
         self.suspended = SuspendedRuns()
@@ -347,4 +347,6 @@ class Driver:
 def needs_row(run: NodeRun) -> bool:
     """Return whether its row is written before it begins, as for effects; else it is written at its end."""
     block = run.node.block
+    if run.node.pinned is not None:
+        return False
     return block.effects is not Effects.PURE or block.sensitive or bool(block.cost)

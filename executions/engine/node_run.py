@@ -235,6 +235,10 @@ class NodeRun:
             self.outcome = RunOutcome.LOST
 
     def _run(self) -> None:
+        if self.node.pinned is not None:
+            for pin, value in self.node.pinned[self.recorded :]:
+                self._keep(pin, value)
+            return
         block = self.node.block
         values = {name: self._load(value) for name, value in self.inputs.items()}
         inputs = prepare(block, values)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from blocks.base import ERROR_PIN, Block, BlockType
@@ -29,6 +29,7 @@ class PlannedNode:
     static: tuple[str, ...]  # linked pins that keep their value
     looped: tuple[str, ...]  # linked back from a later node: the first run does not wait for them
     links: tuple[Link, ...]  # that start here
+    pinned: tuple[tuple[str, JSON], ...] | None = None  # emitted instead of running the block
 
     @property
     def id(self) -> str:
@@ -96,19 +97,28 @@ def make_plan(
     *,
     inputs: Mapping[str, JSON],
     node_inputs: Mapping[str, Mapping[str, JSON]] | None = None,
+    pinned: Mapping[str, Sequence[Sequence[JSON]]] | None = None,
 ) -> Plan:
-    """Return the plan of a run with these inputs; raises CannotPlan if the graph cannot be run."""
+    """Return the plan of a run with these inputs; raises CannotPlan if the graph cannot be run.
+
+    The nodes of `pinned` emit the outputs given there and are not run.
+    """
     known = {node.id: find_block(registry, node) for node in graph.nodes}
     for link in graph.links:
         if link.source_id not in known or link.sink_id not in known:
             raise CannotPlan(f"The link {link.id} starts or ends at a node that does not exist.")
-    masks = node_inputs or {}
+    masks, fixed = node_inputs or {}, pinned or {}
+    planned = {
+        node.id: plan_node(graph, node, known, inputs, masks.get(node.id) or {}) for node in graph.nodes
+    }
     return Plan(
-        nodes={
-            node.id: plan_node(graph, node, known, inputs, masks.get(node.id) or {}) for node in graph.nodes
-        },
+        nodes={key: pin_outputs(node, fixed[key]) if key in fixed else node for key, node in planned.items()},
         uncalled=find_uncalled(known, masks),
     )
+
+
+def pin_outputs(node: PlannedNode, pairs: Sequence[Sequence[JSON]]) -> PlannedNode:
+    return replace(node, pinned=tuple((str(pin), value) for pin, value in pairs))
 
 
 def find_uncalled(blocks: Mapping[str, Block], called: Container[str]) -> frozenset[str]:

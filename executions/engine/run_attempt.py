@@ -19,7 +19,7 @@ from executions.engine.driver import Driver
 from executions.engine.errors import CannotPlan, EngineError, NodeFailed, OutOfMoney
 from executions.engine.node_rows import read_history
 from executions.engine.plan import Plan, make_plan
-from executions.graph import parse_graph
+from executions.execution_graph import graph_of
 from executions.models import Execution
 
 logger = logging.getLogger(__name__)
@@ -67,8 +67,13 @@ def drive_to_an_end(driver: Driver) -> None:
 
 
 def plan_of(execution: Execution, registry: BlockRegistry) -> Plan:
-    version = execution.agent.versions.filter(version=execution.version).first()
-    if version is None:
+    graph = graph_of(execution)
+    if graph is None:
         raise CannotPlan(f"Version {execution.version} of the agent no longer exists.")
-    graph = parse_graph(version.graph)
-    return make_plan(graph, registry, inputs=execution.inputs, node_inputs=execution.node_inputs)
+    return make_plan(
+        graph,
+        registry,
+        inputs=execution.inputs,
+        node_inputs=execution.node_inputs,
+        pinned=execution.pinned,
+    )

@@ -11,12 +11,13 @@ from blocks.adapters.live import SystemClock, live_ports
 from blocks.base import Leaves
 from blocks.context import BlockContext
 from blocks.errors import BudgetUsedUp, ParkedUntil
-from blocks.ports import ModelPort, Ports
+from blocks.ports import Ports
 from boundary import taint
 from durable.lease import Lease
 from durable.stop_signal import StopSignal
 from executions import limits
 from executions.credentials.lookup import StoredCredentials
+from executions.engine.dependencies import EngineDependencies
 from executions.engine.large_values import LargeValues
 from executions.engine.node_run import DriverInbox, NodeRun
 from executions.engine.plan import Plan
@@ -35,14 +36,20 @@ class ExecutionScope:
     """One attempt's view of its execution, shared by the threads of its runs; immutable."""
 
     def __init__(
-        self, execution: Execution, plan: Plan, lease: Lease, inbox: DriverInbox, model: ModelPort
+        self,
+        execution: Execution,
+        plan: Plan,
+        lease: Lease,
+        inbox: DriverInbox,
+        dependencies: EngineDependencies,
     ) -> None:
         self.execution = execution
         self.user = execution.user
         self.plan = plan
         self.lease = lease
         self.inbox = inbox
-        self.model = model
+        self.model = dependencies.model
+        self.http = dependencies.http
         self.large = LargeValues(execution.user)
         self.safe_mode = execution.safe_mode
 
@@ -134,6 +141,7 @@ def make_ports(scope: ExecutionScope, run: NodeRun) -> Ports:
         tools=NodeToolbox(plan=scope.plan, caller=run),
         clock=ParkingClock() if run.node.block.resumable else None,
         model=RecordingModel(scope.model, store, scope.check_budget),
+        http=scope.http,
     )
 
 

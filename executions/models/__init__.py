@@ -3,6 +3,7 @@
 from executions.models.agent import Agent, AgentVersion, StoreListing
 from executions.models.block_run import BlockRun
 from executions.models.credential import StoredCredential
+from executions.models.draft import AgentDraft, DraftEditor
 from executions.models.execution import Execution, NodeExecution
 from executions.models.preset import Preset
 from executions.models.review import Review
@@ -12,8 +13,10 @@ from executions.models.trigger import Trigger, TriggerDelivery
 
 __all__ = [
     "Agent",
+    "AgentDraft",
     "AgentVersion",
     "BlockRun",
+    "DraftEditor",
     "Execution",
     "NodeExecution",
     "Preset",

@@ -62,6 +62,11 @@ class Agent(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def is_removed(self) -> bool:
+        """Whether it is out of the library."""
+        return self.deleted_at is not None
+
 
 class AgentVersion(models.Model):
     """One state of an agent's graph. Never changed: a change is a new version."""

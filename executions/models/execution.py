@@ -29,6 +29,7 @@ class Execution(Job):
         SCHEDULE = "schedule"
         TRIGGER = "trigger"
         AGENT = "agent"  # a node of another execution
+        DRAFT = "draft"  # a test in the builder
 
     QUEUED: ClassVar[str] = Status.QUEUED
     RUNNING: ClassVar[str] = Status.RUNNING
@@ -93,6 +94,20 @@ class Execution(Job):
     )
     worked_seconds = models.FloatField(
         default=0.0, help_text="Seconds that workers have spent on it; limited."
+    )
+    graph = OrderedJSON(
+        null=True, default=None, help_text="The draft that is tested; null: the graph of the version."
+    )
+    pinned = OrderedJSON(
+        null=True, default=None, help_text="Outputs by node id that are used instead of running the node."
+    )
+    retry_of = models.ForeignKey(
+        "self",
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="retries",
+        help_text="The execution whose finished runs it took over.",
     )
 
     class Meta(Job.Meta):

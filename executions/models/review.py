@@ -20,6 +20,11 @@ class Review(models.Model):
         EXPIRED = "expired"
         WITHDRAWN = "withdrawn"  # what asked has ended
 
+    class Remember(models.TextChoices):
+        ONCE = ""
+        SESSION = "session"  # for the rest of the conversation
+        ALWAYS = "always"
+
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="reviews")
     key = models.CharField(max_length=255, unique=True)
@@ -51,6 +56,24 @@ class Review(models.Model):
         default="",
         db_default="",
         help_text="The call that does what was approved.",
+    )
+    tool_name = models.CharField(
+        max_length=128,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="The tool whose call is asked about. Its decision can be remembered.",
+    )
+    answer_schema = models.JSONField(
+        null=True, blank=True, help_text="The form in which the data is filled in, if there is one."
+    )
+    remember = models.CharField(
+        max_length=8,
+        choices=Remember.choices,
+        blank=True,
+        default=Remember.ONCE,
+        db_default="",
+        help_text="For what else the decision counts.",
     )
     state = models.CharField(max_length=16, choices=State.choices, default=State.WAITING)
     decided_data = models.JSONField(null=True, blank=True)

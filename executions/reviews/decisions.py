@@ -13,7 +13,7 @@ from blocks.ports import JSON
 from durable import database, limits
 from durable.database import in_transaction
 from executions import notifications
-from executions.errors import AlreadyDecided, NotEditable
+from executions.errors import AlreadyDecided, NotEditable, NothingToRemember
 from executions.models import Execution, Review
 from executions.signals import review_decided
 
@@ -41,18 +41,22 @@ def decide(
     approved: bool,
     data: JSON | Literal[Unchanged.UNCHANGED] = UNCHANGED,
     message: str = "",
+    remember: str = Review.Remember.ONCE,
     by: User | None,
 ) -> Review:
     """Write the decision and wake what waits for it, in one transaction. Once: a second one raises AlreadyDecided.
 
-    Raises NotEditable if data was changed that may not be.
+    Raises NotEditable if data was changed that may not be, NothingToRemember if it is not about a tool.
     """
+    if remember and not review.tool_name:
+        raise NothingToRemember
     if data is not UNCHANGED and not review.editable and data != review.data:
         raise NotEditable
     decision = {
         "state": Review.State.APPROVED if approved else Review.State.REJECTED,
         "decided_data": F("data") if data is UNCHANGED else data,
         "message": message,
+        "remember": remember,
         "decided_by": by,
     }
     if not _write(review, Q(expires_at=None) | Q(expires_at__gt=Execution.clock.now()), **decision):

@@ -11,6 +11,7 @@ from typing import assert_never
 from blocks.errors import BlockCancelled, ParkedForReview
 from blocks.ports import JSON, PortError, ReviewDecision, ReviewQuestion
 from durable import storable
+from durable.ids import new_id
 from executions import limits, notifications
 from executions.models import Execution, Review
 
@@ -27,6 +28,7 @@ class ReviewContext:
     execution_id: uuid.UUID | None = None
     node_execution_id: uuid.UUID | None = None
     session_id: uuid.UUID | None = None
+    tool_name: str = ""
     expires_in: timedelta | None = None
 
 
@@ -53,8 +55,13 @@ class PersonReviews:
                 assert_never(state)
 
 
-def ask_once(asker: ReviewContext, question: ReviewQuestion, key: str) -> Review:
-    """Return the review of this key; of concurrent calls one creates it and notifies the user."""
+def ask_once(
+    asker: ReviewContext, question: ReviewQuestion, key: str, *, review_id: uuid.UUID | None = None
+) -> Review:
+    """Return the review of this key; of concurrent calls one creates it and notifies the user.
+
+    `review_id` is for those who must know it before they are in the transaction that asks.
+    """
     if found := Review.objects.filter(key=key).first():
         return checked(found, asker)
     try:
@@ -62,15 +69,18 @@ def ask_once(asker: ReviewContext, question: ReviewQuestion, key: str) -> Review
     except ValueError as error:
         raise PortError(f"What is to be reviewed has no JSON form: {error}.") from None
     review = Review(
+        id=review_id or new_id(),
         user_id=asker.user_id,
         key=key,
         execution_id=asker.execution_id,
         node_id=asker.node_execution_id,
         session_id=asker.session_id,
         block_id=asker.block_id,
+        tool_name=asker.tool_name,
         name=question.name[: limits.MAX_REVIEW_NAME_CHARACTERS],
         data=data,
         editable=question.editable,
+        answer_schema=question.answer_schema,
         outside_sources=list(question.outside_sources),
         expires_at=Execution.clock.after(asker.expires_in.total_seconds()) if asker.expires_in else None,
     )

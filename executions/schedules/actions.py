@@ -21,7 +21,7 @@ from executions.graph import parse_graph
 from executions.inputs import fit_inputs
 from executions.models import Agent, Execution, Schedule
 from executions.schedules.cron import Cron, parse_cron, read_cron
-from executions.start import ExecutionRequest, check_graph, find_version
+from executions.start import ExecutionRequest, check_graph, check_not_removed, find_version
 
 TASK = "executions.run_schedule"
 ALL = "*"
@@ -73,6 +73,8 @@ def create(user: User, new: NewSchedule) -> Schedule:
 
 def change(schedule: Schedule, **values: Any) -> Schedule:
     """Change name, cron, timezone, inputs, version or enabled; raises as `create` does."""
+    if values.get("enabled"):
+        check_not_removed(schedule.agent)
     for name, value in values.items():
         setattr(schedule, name, value)
     moved = {"cron", "timezone"} & values.keys()

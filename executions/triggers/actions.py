@@ -22,7 +22,7 @@ from executions import limits
 from executions.errors import BadTrigger, TooManyTriggers
 from executions.inputs import fit_inputs
 from executions.models import Agent, Trigger
-from executions.start import find_version
+from executions.start import check_not_removed, find_version
 from executions.triggers.dispatch import webhook_nodes
 from executions.triggers.signatures import Scheme, check_secret, new_secret
 
@@ -83,7 +83,12 @@ def create(user: User, new: NewTrigger) -> TriggerSecrets:
 
 
 def change(trigger: Trigger, *, secret: str = "", **values: Any) -> TriggerSecrets:
-    """Change name, version, node, scheme, inputs or enabled. A new scheme gets a new secret at once."""
+    """Change name, version, node, scheme, inputs or enabled. A new scheme gets a new secret at once.
+
+    Raises as `create` does.
+    """
+    if values.get("enabled"):
+        check_not_removed(trigger.agent)
     scheme = values.get("scheme", trigger.scheme)
     another = scheme != trigger.scheme
     for name, value in values.items():

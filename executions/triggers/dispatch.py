@@ -106,6 +106,19 @@ def replay(delivery: TriggerDelivery) -> TriggerDelivery:
     return again
 
 
+def try_out(trigger: Trigger, payload: Mapping[str, JSON]) -> TriggerDelivery:
+    """Start the agent as a call with this payload would, and log it as a call. Its owner asks, so nothing is signed."""
+    made = TriggerDelivery.objects.create(
+        trigger=trigger,
+        delivery_key=f"test:{uuid.uuid4()}",
+        payload=dict(payload),
+        due_at=database_now() + timedelta(seconds=limits.HOOK_PATIENCE_SECONDS),
+    )
+    start_delivery(made.pk)
+    made.refresh_from_db()
+    return made
+
+
 def forget_old() -> int:
     """Delete a batch of old calls from the log; return how many."""
     age = timezone.now() - timedelta(seconds=limits.HOOK_LOG_SECONDS)

@@ -12,9 +12,11 @@ describe('conversations in groups', () => {
     title: id,
     status: 'idle',
     needs_you: false,
+    unread: false,
     pinned,
     model: '',
     parent: null,
+    forked_from: null,
     created_at: '',
     active_at: new Date(now.getTime() - daysAgo * 86_400_000).toISOString(),
   });

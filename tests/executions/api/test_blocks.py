@@ -178,3 +178,19 @@ def test_old_runs_are_forgotten_and_live_ones_are_not(user: User) -> None:
     )
     assert block_jobs.forget_old_block_runs() == 1
     assert list(BlockRun.objects.values_list("pk", flat=True)) == [live.pk]
+
+
+@pytest.mark.django_db
+def test_blocks_that_are_not_installed_are_listed_with_service_and_category(
+    client: Client, django_user_model: type[User]
+) -> None:
+    address = "/api/blocks/elsewhere"
+    assert client.get(address).status_code in (401, 403)
+    client.force_login(django_user_model.objects.create(username="ada"))
+    listed = {block["name"]: block for block in client.get(address).json()}
+    assert listed["Gmail Send"] == {
+        "id": "6c27abc2-e51d-499e-a85f-5a0041ba94f0",
+        "name": "Gmail Send",
+        "provider": "Google",
+        "category": "communication",
+    }
