@@ -147,7 +147,7 @@ def closing_events(turn: Turn, *, open_prose: dict[str, Prose], in_step: bool) -
         events.append(FilesSeen(tuple(turn.files_seen)))
     events += [SourceCited(source["id"], source["url"], source["title"]) for source in turn.sources]
     events += [FileMade(file["url"], file["media_type"]) for file in turn.files_made]
-    reason: FinishReason = "stop"
+    reason: FinishReason = "length" if turn.end_reason == "length" else "stop"
     if turn.status == turn.CANCELLED:
         events.append(TurnAborted("cancelled"))
         reason = "other"
@@ -173,9 +173,12 @@ def close_unowned(turn: Turn) -> None:
         events += opening_events(turn)
     else:
         event_log.fence(turn.pk, turn.attempt)  # first: events its worker still writes are refused
-    rescued = [] if after == START else rescue(turn, after)
+    left = [] if after == START else event_log.left_open(turn.pk, after)
+    rescued = rescue(left, after)
     shown = protocol.shown_by(entry.body for entry in rescued)
     event_log.drop_open(turn.pk)
+    valid = {entry.at for entry in rescued}
+    event_log.store_abandoned(turn.pk, [entry for entry in left if entry.at not in valid])
     if rescued:
         event_log.store(turn.pk, rescued)
         after = rescued[-1].at
@@ -251,10 +254,10 @@ def close_absorbed(turn: Turn, into: Turn) -> None:
     event_log.store(turn.pk, entries(max(turn.attempt, 1), START, events))
 
 
-def rescue(turn: Turn, after: Position) -> list[LoggedEvent]:
-    """Return the events of the open step from open pages and Redis; only the pages if Redis is unavailable."""
+def rescue(left: Sequence[LoggedEvent], after: Position) -> list[LoggedEvent]:
+    """Return the events of the open step, given all that were shown after the last commit."""
     chain: list[LoggedEvent] = []
-    for entry in event_log.uncommitted(turn.pk, after):
+    for entry in event_log.standing(left):
         if entry.after > (chain[-1].at if chain else after):
             break  # a gap: what follows cannot be trusted
         if not is_hint(entry.body):

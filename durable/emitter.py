@@ -80,6 +80,9 @@ class Emitter:
         self._last = after
         self._open: list[UnsealedEvent] = []
         self._saved = 0  # so many of the open events are in open pages
+        self._abandoned: list[
+            UnsealedEvent
+        ] = []  # void, but readers have seen them; the next commit stores them
         self._buffer: list[UnsealedEvent] = []
         self._held = False
         self._ended = False
@@ -163,12 +166,18 @@ class Emitter:
                 raise
             with self._state:
                 del self._open[: len(entries)]
+                self._abandoned.clear()
                 self._saved = 0
                 self.has_open_pages = False
                 if entries:
                     self._sealed = entries[-1].at
                 self._held = False
         self._wake(self)
+
+    def abandoned(self) -> list[LoggedEvent]:
+        """Return the events that were voided since the last commit and may have been seen."""
+        with self._state:
+            return [pending.entry() for pending in self._abandoned]
 
     @property
     def has_many_open(self) -> bool:
@@ -198,6 +207,7 @@ class Emitter:
             self._ended = self._closed = True
             self._buffer.clear()
             self._open.clear()
+            self._abandoned.clear()
             self._calm.notify_all()
 
     def flush(self, seconds: float) -> bool:
@@ -233,9 +243,10 @@ class Emitter:
             self._calm.notify_all()
 
     def with_open(self, batch: list[UnsealedEvent]) -> list[UnsealedEvent]:
-        """Return the batch preceded by all open events, for a log that may have lost some."""
+        """Return the batch preceded by all events that no page has, for a log that may have lost some."""
         with self._state:
-            wanted = {pending.at: pending for pending in self._open if pending.at < batch[-1].at}
+            known = (*self._abandoned, *self._open)
+            wanted = {pending.at: pending for pending in known if pending.at < batch[-1].at}
         wanted.update((pending.at, pending) for pending in batch)
         return [wanted[at] for at in sorted(wanted)]
 
@@ -268,6 +279,8 @@ class Emitter:
 
     def _void(self) -> None:
         """Drop the open events; those no reader has seen are never sent."""
+        unsent = {pending.at for pending in self._buffer}
+        self._abandoned += [pending for pending in self._open if pending.at not in unsent]
         self._open.clear()
         self._saved = 0
         self._last = self._sealed

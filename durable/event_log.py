@@ -7,6 +7,7 @@ import uuid
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
+from itertools import groupby
 from typing import Any, NamedTuple, Protocol
 
 from django.conf import settings
@@ -204,7 +205,7 @@ def watching(job_id: uuid.UUID, news: News) -> AbstractAsyncContextManager[None]
     return loop_hub().watching(stream_key(job_id), news)
 
 
-async def read(job_id: uuid.UUID, after: Position) -> list[LoggedEvent]:
+async def read(job_id: uuid.UUID, after: Position, *, with_abandoned: bool = False) -> list[LoggedEvent]:
     """Return the valid entries in Redis after a position; raises RedisError or OSError while it is down."""
     entries: list[LoggedEvent] = []
     is_full = True
@@ -214,7 +215,7 @@ async def read(job_id: uuid.UUID, after: Position) -> list[LoggedEvent]:
         entries += _entries(rows)
         is_full = len(rows) == limits.LOG_PAGE
         after = entries[-1].at if rows else after
-    return standing(entries)
+    return entries if with_abandoned else standing(entries)
 
 
 def _entries(rows: Iterable[Any]) -> Iterator[LoggedEvent]:
@@ -252,6 +253,21 @@ def store_open(job_id: uuid.UUID, entries: Sequence[LoggedEvent]) -> None:
     EventPage.objects.bulk_create([page_of(job_id, entries, is_open=True)])
 
 
+def store_abandoned(job_id: uuid.UUID, entries: Sequence[LoggedEvent]) -> None:
+    """Store void entries that readers have seen, with the commit or claim that makes them void. Idempotent."""
+    for _, of_attempt in groupby(entries, key=lambda entry: entry.at.attempt):
+        page = page_of(job_id, list(of_attempt))
+        page.abandoned = True
+        plain_sql.insert([page], on_conflict="DO NOTHING")
+
+
+def left_open(job_id: uuid.UUID, after: Position) -> list[LoggedEvent]:
+    """Return what was shown after the last commit and is in no page that lasts, void or not."""
+    kept = {entry.at for entry in stored(job_id, after, with_abandoned=True, with_open=False)}
+    shown = in_order(stored(job_id, after), tail(job_id, after))
+    return [entry for entry in shown if entry.at not in kept]
+
+
 def page_of(job_id: uuid.UUID, entries: Sequence[LoggedEvent], *, is_open: bool = False) -> EventPage:
     first, last = entries[0].at, entries[-1].at
     return EventPage(
@@ -276,17 +292,33 @@ def uncommitted(job_id: uuid.UUID, after: Position) -> list[LoggedEvent]:
 
 def join(*parts: Sequence[LoggedEvent]) -> list[LoggedEvent]:
     """Return the valid entries of all parts, in order and without duplicates."""
+    return standing(in_order(*parts))
+
+
+def in_order(*parts: Sequence[LoggedEvent]) -> list[LoggedEvent]:
+    """Return the entries of all parts, void or not, in order and without duplicates."""
     found = {entry.at: entry for part in parts for entry in part}
-    return standing([found[at] for at in sorted(found)])
+    return [found[at] for at in sorted(found)]
 
 
-def stored(job_id: uuid.UUID, after: Position = START) -> list[LoggedEvent]:
+def stored(
+    job_id: uuid.UUID, after: Position = START, *, with_abandoned: bool = False, with_open: bool = True
+) -> list[LoggedEvent]:
     """Return the stored entries after a position, in order; those of open pages may be void."""
     pages = EventPage.objects.filter(job_id=job_id, attempt__gte=after.attempt).order_by(
         "attempt", "first_seq"
     )
     pages = pages.exclude(attempt=after.attempt, last_seq__lte=after.seq)
-    return [entry for page in pages for entry in unpack(bytes(page.data)) if entry.at > after]
+    if not with_open:
+        pages = pages.filter(open=False)
+    found = [
+        entry
+        for page in pages
+        if with_abandoned or not page.abandoned
+        for entry in unpack(bytes(page.data))
+        if entry.at > after
+    ]
+    return in_order(found) if with_abandoned else found
 
 
 def last_stored(job_id: uuid.UUID) -> Position:
@@ -296,7 +328,7 @@ def last_stored(job_id: uuid.UUID) -> Position:
 
 _newest_page: plain_sql.PreparedSelect[Any] = plain_sql.PreparedSelect(
     lambda job_id: (
-        EventPage.objects.filter(job_id=job_id, open=False)
+        EventPage.objects.filter(job_id=job_id, open=False, abandoned=False)
         .order_by("-attempt", "-last_seq")
         .values_list("attempt", "last_seq")[:1]
     ),

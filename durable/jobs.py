@@ -17,7 +17,7 @@ from django.db.models.functions import Coalesce, Greatest
 from durable import database, event_log, limits, plain_sql
 from durable.clock import DatabaseClock, database_time
 from durable.database import after_commit, bounded, in_transaction
-from durable.event_log import START
+from durable.event_log import START, Position
 from durable.lease import INTERNAL_ERROR, Lease, unclosed
 from durable.lifecycle import NotAdmitted, lifecycle_of
 from durable.models import Cause, Job
@@ -124,14 +124,25 @@ def _lease(job: Any, cause: Cause, *, silent_since: datetime | None) -> Lease:
         database_time().heard(job.claimed_at)
     after = START
     if job.attempt > 1:
-        event_log.drop_open(job.pk)
         after = event_log.last_stored(job.pk)
+        _void_open(job, after)
     lease = Lease(job, seconds=float(settings.COPILOT_LEASE_SECONDS), after=after)
     lease.cause, lease.silent_since = cause, silent_since
     if job.cancel_requested_at is not None:
         lease.stop.set(StopReason.CANCELLED)
     lease.lifecycle.claimed(job, lease)
     return lease
+
+
+def _void_open(job: Any, after: Position) -> None:
+    """Drop what the attempts before showed after the last commit; keep it as abandoned where readers need it."""
+    if not lifecycle_of(type(job)).keeps_abandoned:
+        event_log.drop_open(job.pk)
+        return
+    event_log.fence(job.pk, job.attempt)  # first: events its worker still writes are refused
+    shown = event_log.left_open(job.pk, after)
+    event_log.drop_open(job.pk)
+    event_log.store_abandoned(job.pk, shown)
 
 
 def _mark(model: type[Job], job_id: uuid.UUID, owner: str, left: LeftBy, above: int) -> bool:

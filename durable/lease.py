@@ -359,6 +359,8 @@ class Transaction(Generic[T]):
             transaction.on_commit(self._note)  # registered first, so that it is called whatever the others do
             if self.lease.emitter.has_open_pages:
                 event_log.drop_open(self.lease.job_id)
+            if self.lease.lifecycle.keeps_abandoned:
+                event_log.store_abandoned(self.lease.job_id, self.lease.emitter.abandoned())
             event_log.store(self.lease.job_id, self.entries)
             self.result.append(self.work())
 

@@ -40,6 +40,8 @@ class Lifecycle(Generic[J]):
     reads_queued: ClassVar[bool] = False
     # Whether others change a running job's row, so that `ended` must see it as it is in the database.
     rereads_ended: ClassVar[bool] = True
+    # Whether events that an attempt showed and never committed are kept, for readers that cannot take them back.
+    keeps_abandoned: ClassVar[bool] = False
 
     def admit(self, job_id: uuid.UUID) -> bool:
         """Return whether a queued job may start now. Called inside the claim's transaction."""

@@ -172,6 +172,11 @@ class EventPage(models.Model):
     open = models.BooleanField(
         default=False, help_text="Not committed yet: part of a long step, and void when its attempt dies."
     )
+    abandoned = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="Void; kept for readers whose protocol cannot take back what they were sent.",
+    )
 
     class Meta:
         constraints = [

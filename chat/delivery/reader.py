@@ -36,16 +36,19 @@ class Past(list[LoggedEvent]):
 _pasts: SharedReads[Any, Past | None] = SharedReads()
 
 
-async def read(turn_id: uuid.UUID, *, after: Position = START, is_new: bool = False) -> AsyncGenerator[Batch]:
+async def read(
+    turn_id: uuid.UUID, *, after: Position = START, is_new: bool = False, with_abandoned: bool = False
+) -> AsyncGenerator[Batch]:
     """Yield everything valid that follows `after`, then what comes, until the turn's end.
 
     A turn that `is_new`, made by this very request, has no past in the database: it is not read there first.
+    `with_abandoned` yields what became void as well, so that all readers get the same, whenever they come.
 
     Subscribes before it reads the past, so that nothing is missed; duplicates are dropped by position. An entry
     that does not follow the reader's position makes it catch up first: from the log, and from the database where
     the log has lost entries. An empty batch says that nothing came for a while: time for a keep-alive.
     """
-    position = ReaderPosition(turn_id, after)
+    position = ReaderPosition(turn_id, after, with_abandoned=with_abandoned)
     statuses, now = loop_cache(), asyncio.get_running_loop().time
     quiet_checks = 0
     retry_at = 0.0  # a gap that could not be filled is not tried again for each announcement
@@ -153,6 +156,7 @@ class ReaderPosition:
     queue_position: int = 0  # the one this reader was last sent
     shown: Position = START  # of the last entry that changed what this reader shows
     was_corrected: bool = False
+    with_abandoned: bool = False
 
     def __post_init__(self) -> None:
         self.shown = self.at
@@ -174,13 +178,17 @@ class ReaderPosition:
         """Return whether the database has something for this reader."""
         return status is not None and (status.is_over or status.stored > self.at)
 
-    def accept(self, entries: Sequence[LoggedEvent]) -> Batch:
-        """Advance over entries in order and return the new ones, up to the first gap."""
+    def accept(self, entries: Sequence[LoggedEvent], *, whole: bool = False) -> Batch:
+        """Advance over entries in order and return the new ones, up to the first gap.
+
+        A reader of abandoned events takes those of a new attempt only if nothing of the one before is missing: if
+        they are `whole`, read with the pages that its claim has stored.
+        """
         fresh = []
         for entry in entries:
             if entry.at <= self.at or self.ended:
                 continue
-            if entry.after > self.at:
+            if entry.after > self.at or (not whole and self._may_lack_abandoned(entry)):
                 break
             self.at = entry.at
             if not protocol.is_hint(entry.body):
@@ -189,20 +197,26 @@ class ReaderPosition:
             fresh.append(entry)
         return fresh
 
+    def _may_lack_abandoned(self, entry: LoggedEvent) -> bool:
+        return self.with_abandoned and entry.at.attempt > max(self.at.attempt, 1)
+
     async def catch_up(self, status: TurnStatus | None) -> AsyncIterator[Batch]:
         """Yield what the log has and, if it has a gap or the turn is over, what the database has."""
         is_over = status is not None and status.is_over
-        past = await self._past(("log", self.at), self._from_log, is_over) or Past()
+        kind = "all" if self.with_abandoned else "valid"
+        past = await self._past(("log", kind, self.at), self._from_log, is_over) or Past()
         if fresh := self.accept(past):
             yield fresh
         has_gap = bool(past) and self.at < past[-1].at
         if not self.ended and (has_gap or self.lacks(status)):
-            stored = await self._past(("stored", self.at), partial(self._from_database, self.at), is_over)
+            load = partial(self._from_database, self.at)
+            stored = await self._past(("stored", kind, self.at), load, is_over)
             if status is not None and is_over and stored and self._shows_void(stored[0]):
                 self.ended = True
                 yield await self._replay_all(status)
                 return
-            if fresh := self.accept(event_log.join(stored or (), past)):
+            join = event_log.in_order if self.with_abandoned else event_log.join
+            if fresh := self.accept(join(stored or (), past), whole=stored is not None):
                 yield fresh
             if status is not None and is_over and stored is not None and not self.ended:
                 if end := await self._final_events(status):
@@ -216,7 +230,7 @@ class ReaderPosition:
     def _shows_void(self, entry: LoggedEvent) -> bool:
         """Return whether this reader shows text that an end written without a worker does not include."""
         unknown = entry.after < self.shown and self.shown.attempt < entry.at.attempt
-        return unknown and not protocol.is_reset(entry.body)
+        return unknown and not self.with_abandoned and not protocol.is_reset(entry.body)
 
     async def _replay_all(self, status: TurnStatus) -> Batch:
         """Return all of an ended turn again, for a reader that shows text the database does not have."""
@@ -241,21 +255,23 @@ class ReaderPosition:
     async def _from_rows(self, status: TurnStatus) -> Batch:
         """Rebuild the events of a turn whose log was purged; a reader that had begun gets only the end."""
         chunks = (await in_thread(replay.snapshot, self.turn_id)).chunks
-        at = [Position(status.attempt, number) for number in range(len(chunks) + 1)]
+        attempt = status.attempt + self.with_abandoned  # above every number that such a reader has had
+        at = [Position(attempt, number) for number in range(len(chunks) + 1)]
         entries = [LoggedEvent(at[n + 1], at[n], chunk) for n, chunk in enumerate(chunks)]
         return entries if self.at == START else [entry for entry in entries if protocol.closes(entry.body)]
 
     async def _from_log(self) -> Past:
         """Return the valid entries of the log; none while Redis is unavailable."""
         try:
-            return Past(await event_log.read(self.turn_id, self.at))
+            return Past(await event_log.read(self.turn_id, self.at, with_abandoned=self.with_abandoned))
         except (RedisError, OSError):
             return Past()
 
     async def _from_database(self, after: Position) -> Past | None:
         """Return stored entries; None while the database is unavailable."""
         try:
-            return Past(await in_thread(event_log.stored, self.turn_id, after))
+            load = partial(event_log.stored, self.turn_id, after, with_abandoned=self.with_abandoned)
+            return Past(await in_thread(load))
         except (OperationalError, InterfaceError):
             return None
 

@@ -16,10 +16,10 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
-from copilot_project.launcher.redis import start_server
 from durable.redis import client
 from tests.durable.fixed_clock import FixedClock
 from tests.durable.testjobs.models import Chore
+from tests.redis_server import start_server
 
 START = datetime(2030, 1, 1, tzinfo=UTC)
 

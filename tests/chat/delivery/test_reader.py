@@ -179,7 +179,7 @@ def test_a_reader_with_nothing_but_the_database_gets_everything(
     long_answer(turn, 30)
     whole = read_all(turn)
 
-    async def away(*args: object) -> list[LoggedEvent]:
+    async def away(*args: object, **more: object) -> list[LoggedEvent]:
         raise OSError("Redis is away")
 
     monkeypatch.setattr(event_log, "read", away)

@@ -172,7 +172,7 @@ def test_any_history_is_sent_as_if_nothing_were_kept(session: Session, seed: int
         running.session = session
         for origin in ORIGINS:
             expected = plainly_sent(running, origin)
-            known = SETTLED.get((session.pk, session.summary_until, origin))
+            known = SETTLED.get((session.pk, session.branch, session.summary_until, origin))
             messages = history.messages_for(running, origin)
             assert sent(messages, origin) == expected
             reused += (
@@ -186,7 +186,7 @@ def test_any_history_is_sent_as_if_nothing_were_kept(session: Session, seed: int
 def test_a_long_conversation_is_read_once(send: Send, session: Session, model: OfflineServer) -> None:
     for number in range(4):
         send({"id": f"t{number}", "steps": [{"text": f"Answer {number}."}]})
-    kept = SETTLED.get((session.pk, 0, llm.carry_origin(llm.default_model())))
+    kept = SETTLED.get((session.pk, None, 0, llm.carry_origin(llm.default_model())))
     assert kept is not None and kept.until == 6 and len(kept.prefix.messages) == 6
     with CaptureQueriesContext(connection) as asked:
         send({"id": "last", "steps": [{"text": "The last."}]})
@@ -230,7 +230,7 @@ def test_a_deleted_turn_is_not_sent_again(send: Send, session: Session, model: O
 
 def test_what_was_not_used_for_longest_is_dropped() -> None:
     cache = SettledCache(100)
-    keys = [(uuid.uuid4(), 0, "") for _ in range(3)]
+    keys = [(uuid.uuid4(), None, 0, "") for _ in range(3)]
     for key in keys:
         cache.put(key, Settled(prefix=StablePrefix(), until=1, size=40))
         cache.get(keys[0])

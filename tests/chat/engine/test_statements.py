@@ -19,7 +19,7 @@ from tests.offline_server import OfflineServer
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Send = Callable[..., Turn]
-PLAIN_TURN = 20  # from the accepted input to the end, with BEGIN and without COMMIT
+PLAIN_TURN = 20  # from the accepted input to the end, with BEGIN and without COMMIT; one of them every few seconds only
 WITH_LOGIN = 21  # the same from the POST on, with an API key
 NOT_POKED = (
     'UPDATE "chat_turn" SET "poked_at" = NULL'  # where the queue is taken for full, as without a worker
