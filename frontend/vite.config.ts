@@ -30,5 +30,10 @@ export default defineConfig(({ command }) => ({
   plugins: [react(), tailwindcss(), compressed()],
   // The markdown renderer would parse HTML with this; ours shows HTML as words, and 40 kB of parser stay at home.
   resolve: { alias: { 'rehype-raw': join(import.meta.dirname, 'src/markdown/rawAsText.ts') } },
-  build: { chunkSizeWarningLimit: 1500, assetsInlineLimit: 0 },
+  build: {
+    chunkSizeWarningLimit: 1500,
+    assetsInlineLimit: 0,
+    // Diagrams are drawn in a frame of their own; see src/markdown/diagramFrame.ts.
+    rolldownOptions: { input: ['index.html', 'diagram.html'].map((page) => join(import.meta.dirname, page)) },
+  },
 }));

@@ -9,6 +9,7 @@ import { queryClient } from '../api/queries';
 import { toast } from '../app/toasts';
 import { errorText } from '../api/errorText';
 import { accountApi, type ApiKey, type NewKey } from './api';
+import { Grants } from './Grants';
 import { KeyLimitsDialog } from './KeyLimits';
 import { Snippets } from './Snippets';
 
@@ -44,6 +45,7 @@ export function Keys() {
           ))}
         </ul>
       )}
+      <Grants />
     </div>
   );
 }

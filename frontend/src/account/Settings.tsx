@@ -12,6 +12,7 @@ import { toast } from '../app/toasts';
 import type { Me, Theme } from '../api/types';
 import { errorText } from '../api/errorText';
 import { useChoice, useModelName } from '../chat/models';
+import { Notifications } from './Notifications';
 
 export function Settings() {
   const t = useT();
@@ -27,6 +28,9 @@ export function Settings() {
       <ModelChoice me={data} />
       <Part title={t('settings.you')}>
         <Profile key={data.username} me={data} />
+      </Part>
+      <Part title={t('notify.title')}>
+        <Notifications />
       </Part>
       <Part title={t('settings.security')}>
         <a href="/password/" className="link text-sm">

@@ -4,11 +4,11 @@ import { CopyButton } from '../components/Pieces';
 import { useT } from '../i18n';
 import { type Program, PROGRAMS, snippet } from './connectSnippets';
 
-/** Ready-made settings for programs that speak the OpenAI API, with this site's address. */
+/** Ready-made settings for programs that speak the OpenAI API or MCP, with this site's address. */
 export function Snippets({ apiKey }: { apiKey: string }) {
   const t = useT();
   const [program, setProgram] = useState<Program>('python');
-  const code = snippet(program, `${window.location.origin}/v1`, apiKey || 'rk_…');
+  const code = snippet(program, window.location.origin, apiKey || 'rk_…');
   return (
     <section aria-label={t('keys.connect')} className="panel flex flex-col gap-3 p-4">
       <div className="flex flex-wrap items-end justify-between gap-3">

@@ -1,4 +1,4 @@
-// Settings and first lines for programs that speak the OpenAI API.
+// Settings and first lines for programs that speak the OpenAI API, or the Model Context Protocol.
 export const PROGRAMS = [
   { id: 'python', label: 'Python' },
   { id: 'javascript', label: 'JavaScript' },
@@ -6,13 +6,20 @@ export const PROGRAMS = [
   { id: 'open-webui', label: 'Open WebUI' },
   { id: 'librechat', label: 'LibreChat' },
   { id: 'langchain', label: 'LangChain' },
+  { id: 'claude-code', label: 'Claude Code (MCP)' },
+  { id: 'claude-desktop', label: 'Claude Desktop (MCP)' },
+  { id: 'vscode', label: 'VS Code (MCP)' },
+  { id: 'cursor', label: 'Cursor (MCP)' },
 ] as const;
 
 export type Program = (typeof PROGRAMS)[number]['id'];
 
-export function snippet(program: Program, url: string, key: string): string {
-  return SNIPPETS[program](url, key).trim();
+/** What to write in a program; `site` is the address of this site, without a path. */
+export function snippet(program: Program, site: string, key: string): string {
+  return SNIPPETS[program](MCP.has(program) ? `${site}/mcp` : `${site}/v1`, key).trim();
 }
+
+const MCP: ReadonlySet<Program> = new Set<Program>(['claude-code', 'claude-desktop', 'vscode', 'cursor']);
 
 const SNIPPETS: Record<Program, (url: string, key: string) => string> = {
   python: (url, key) => `
@@ -58,4 +65,34 @@ from langchain_openai import ChatOpenAI
 
 model = ChatOpenAI(base_url="${url}", api_key="${key}", model="copilot")
 print(model.invoke("Hello!").content)`,
+  'claude-code': (url, key) => `
+claude mcp add --transport http ratchet ${url} --header "Authorization: Bearer ${key}"`,
+  'claude-desktop': (url, key) => `
+{
+  "mcpServers": {
+    "ratchet": {
+      "command": "npx",
+      "args": ["-y", "mcp-remote", "${url}", "--header", "Authorization: Bearer ${key}"]
+    }
+  }
+}`,
+  vscode: (url, key) => `
+{
+  "servers": {
+    "ratchet": {
+      "type": "http",
+      "url": "${url}",
+      "headers": { "Authorization": "Bearer ${key}" }
+    }
+  }
+}`,
+  cursor: (url, key) => `
+{
+  "mcpServers": {
+    "ratchet": {
+      "url": "${url}",
+      "headers": { "Authorization": "Bearer ${key}" }
+    }
+  }
+}`,
 };

@@ -22,9 +22,14 @@ export const OFFLINE = 'offline'; // what the server calls the model it brings a
 export const useMe = () => useQuery({ queryKey: ['me'], queryFn: api.me, staleTime: 60_000 });
 export const useConfig = () => useQuery({ queryKey: ['config'], queryFn: api.config, staleTime: 300_000 });
 
+/** The conversations loaded so far. Pinned ones are among them however old they are. */
 export function useSessions(search: string) {
   const found = usePages(['sessions', search], (cursor) => api.sessions(search, cursor), { steady: true });
-  const sessions = useMemo(() => unique(found.data ?? []), [found.data]);
+  const pinned = useQuery({ queryKey: ['sessions', '', 'pinned'], queryFn: api.pinned, enabled: search === '' });
+  const sessions = useMemo(
+    () => unique([...((search === '' && pinned.data?.results) || []), ...(found.data ?? [])]),
+    [found.data, pinned.data, search],
+  );
   return { ...found, sessions };
 }
 
@@ -46,7 +51,7 @@ export function usePages<T>(
   return { data, error: found.error, refetch: found.refetch, more, busy: found.isFetchingNextPage };
 }
 
-/** Removes duplicates: a session that became active between two requests is on both pages. */
+/** Removes duplicates: a session that is pinned, or became active between two requests, is on two pages. */
 function unique(rows: SessionRow[]): SessionRow[] {
   return [...new Map(rows.map((row) => [row.id, row])).values()];
 }

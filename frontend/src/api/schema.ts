@@ -1,5 +1,5 @@
 // Generated from the OpenAPI schema by `npm run api-types`; do not edit.
-// schema: 0d7154880fa2d16895e88c57da8c13900ad40861e353c9032ce52390d2afdb95
+// schema: f2b95ff4593ecdaca8f20ffd9aa61bbe8a6949c9ae9339f6814acde1bdc491e2
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
@@ -62,6 +62,11 @@ export interface components {
         };
         /** @enum {string} */
         AgentSourceEnum: "created" | "imported" | "generated" | "store";
+        AgentUses: {
+            listings: string[];
+            schedules: number;
+            triggers: number;
+        };
         Allowance: {
             /** Format: double */
             limit: number | null;
@@ -75,6 +80,9 @@ export interface components {
             error: string | null;
             result?: unknown;
             success: boolean;
+        };
+        ApproveForm: {
+            digest: string;
         };
         AskForm: {
             attachments?: string[];
@@ -91,6 +99,15 @@ export interface components {
             trigger: components["schemas"]["TriggerEnum"];
             while_running?: components["schemas"]["WhileRunningEnum"];
         };
+        AttentionShape: {
+            questions: number;
+            reviews: number;
+            unread: number;
+        };
+        /** @enum {string} */
+        AuthEnum: "none" | "key" | "sign_in";
+        /** @enum {unknown} */
+        BlankEnum: "";
         BlockList: {
             next: string | null;
             results: components["schemas"]["BlockShape"][];
@@ -116,10 +133,12 @@ export interface components {
         /** @enum {string} */
         BlockResultStatusEnum: "completed" | "failed" | "review" | "running";
         BlockShape: {
+            advanced: string[];
             category: string;
             costs: boolean;
             credentials: string | null;
             description: string;
+            hidden: string[];
             /** Format: uuid */
             id: string;
             input_schema: {
@@ -130,9 +149,11 @@ export interface components {
                 [key: string]: unknown;
             };
             runs_alone: boolean;
+            schema_pin: string | null;
             sensitive: boolean;
             static_output: boolean;
             type: string;
+            wraps: string[];
         };
         BudgetState: {
             day: components["schemas"]["Allowance"];
@@ -214,6 +235,8 @@ export interface components {
             data?: unknown;
             /** @default  */
             message: string;
+            /** @default  */
+            remember: components["schemas"]["RememberEnum"] | components["schemas"]["BlankEnum"];
         };
         Delivery: {
             readonly delivery_key: string;
@@ -240,6 +263,72 @@ export interface components {
             nodes: components["schemas"]["PartsShape"];
             to_version: number;
         };
+        DraftFixShape: {
+            fixes: components["schemas"]["ProblemShape"][];
+            graph: {
+                [key: string]: unknown;
+            };
+            validation: components["schemas"]["ValidationShape"];
+        };
+        DraftOrder: {
+            base_version?: number | null;
+            /** @default  */
+            client_id: string;
+            graph: {
+                [key: string]: unknown;
+            };
+            revision: number;
+            save_id: string;
+        };
+        DraftRunOrder: {
+            client_id: string;
+            inputs?: {
+                [key: string]: unknown;
+            };
+            revision: number;
+        };
+        DraftShape: {
+            /** Format: uuid */
+            agent_id: string;
+            base_version: number;
+            changed: boolean;
+            description: string;
+            graph: {
+                [key: string]: unknown;
+            };
+            input_schema: {
+                [key: string]: unknown;
+            };
+            latest_version: number;
+            name: string;
+            pinned: {
+                [key: string]: unknown;
+            };
+            proposal: components["schemas"]["ProposalShape"] | null;
+            removed: components["schemas"]["ProblemShape"][];
+            revision: number;
+            /** Format: uuid */
+            session_id: string | null;
+            validation: components["schemas"]["ValidationShape"];
+        };
+        EditorOrder: {
+            client_id: string;
+            /** @default false */
+            closed: boolean;
+            /** @default  */
+            device: string;
+        };
+        EditorShape: {
+            client_id: string;
+            device: string;
+            /** Format: date-time */
+            seen_at: string;
+        };
+        EditorsShape: {
+            editors: components["schemas"]["EditorShape"][];
+        };
+        /** @enum {string} */
+        EffectEnum: "pure" | "idempotent" | "foreign";
         Error: {
             error: {
                 code: string;
@@ -262,6 +351,7 @@ export interface components {
             /** Format: uuid */
             readonly agent_id: string;
             readonly agent_name: string;
+            readonly agent_removed: boolean;
             readonly attempt: number;
             readonly client_id: string | null;
             /** Format: decimal */
@@ -270,6 +360,9 @@ export interface components {
             /** Format: date-time */
             readonly ended_at: string | null;
             readonly error: string | null;
+            graph?: {
+                [key: string]: unknown;
+            } | null;
             /** Format: uuid */
             readonly id: string;
             readonly inputs: {
@@ -284,6 +377,9 @@ export interface components {
             readonly parent_id: string | null;
             /** Format: date-time */
             readonly queued_at: string;
+            readonly rejected: boolean;
+            /** Format: uuid */
+            readonly retry_of_id: string | null;
             /** Format: uuid */
             readonly session_id: string | null;
             readonly source: components["schemas"]["ExecutionSourceEnum"];
@@ -303,6 +399,7 @@ export interface components {
             /** Format: uuid */
             readonly agent_id: string;
             readonly agent_name: string;
+            readonly agent_removed: boolean;
             readonly attempt: number;
             readonly client_id: string | null;
             /** Format: decimal */
@@ -323,6 +420,9 @@ export interface components {
             readonly parent_id: string | null;
             /** Format: date-time */
             readonly queued_at: string;
+            readonly rejected: boolean;
+            /** Format: uuid */
+            readonly retry_of_id: string | null;
             /** Format: uuid */
             readonly session_id: string | null;
             readonly source: components["schemas"]["ExecutionSourceEnum"];
@@ -332,7 +432,7 @@ export interface components {
             readonly version: number;
         };
         /** @enum {string} */
-        ExecutionSourceEnum: "api" | "chat" | "schedule" | "trigger" | "agent";
+        ExecutionSourceEnum: "api" | "chat" | "schedule" | "trigger" | "agent" | "draft";
         /** @enum {string} */
         ExecutionStatusEnum: "INCOMPLETE" | "QUEUED" | "RUNNING" | "REVIEW" | "COMPLETED" | "FAILED" | "TERMINATED";
         File: {
@@ -385,9 +485,45 @@ export interface components {
             readonly timezone: string;
         };
         ForeignBlockShape: {
+            category: string;
             id: string;
             name: string;
             provider: string;
+        };
+        ForkShape: {
+            /** Format: date-time */
+            readonly active_at: string;
+            /** Format: date-time */
+            readonly created_at: string;
+            draft: components["schemas"]["InputShape"] | null;
+            /** Format: uuid */
+            forked_from: string | null;
+            /** Format: uuid */
+            readonly id: string;
+            readonly model: string;
+            readonly needs_you: boolean;
+            /** Format: uuid */
+            parent: string | null;
+            readonly permissions: unknown;
+            readonly pinned: boolean;
+            readonly status: components["schemas"]["SessionStatusEnum"];
+            readonly title: string;
+            readonly unread: boolean;
+        };
+        Grant: {
+            client_id: string;
+            /** Format: date-time */
+            readonly created_at: string;
+            /** Format: uuid */
+            readonly id: string;
+            /** Format: date-time */
+            last_used_at: string | null;
+            name: string;
+        };
+        GraphOrder: {
+            graph: {
+                [key: string]: unknown;
+            };
         };
         InputShape: {
             attachments: string[];
@@ -417,6 +553,26 @@ export interface components {
             /** Format: int64 */
             requests_per_minute?: number | null;
         };
+        ListingDetail: {
+            readonly additions: number;
+            categories: string[];
+            readonly description: string;
+            graph: {
+                [key: string]: unknown;
+            };
+            input_schema: {
+                [key: string]: unknown;
+            };
+            readonly name: string;
+            output_schema: {
+                [key: string]: unknown;
+            };
+            /** Format: date-time */
+            readonly published_at: string;
+            readonly slug: string;
+            username: string;
+            version: number;
+        };
         ListingShape: {
             readonly additions: number;
             categories: string[];
@@ -439,12 +595,32 @@ export interface components {
             /** Format: date-time */
             readonly date_joined: string;
             email?: string;
+            instructions?: string;
             readonly is_staff: boolean;
             readonly limits: components["schemas"]["AccountLimits"];
             model?: string;
             theme?: components["schemas"]["ThemeEnum"];
             time_zone?: string;
             readonly username: string;
+        };
+        MemoryShape: {
+            facts: {
+                [key: string]: {
+                    [key: string]: unknown;
+                };
+            };
+            topics: string[];
+        };
+        MessageHitShape: {
+            /** Format: date-time */
+            at: string;
+            /** Format: uuid */
+            message_id: string | null;
+            role: string;
+            /** Format: uuid */
+            session_id: string;
+            snippet: string;
+            title: string;
         };
         MessageShape: {
             content: string;
@@ -462,7 +638,10 @@ export interface components {
         MessageVersion: {
             /** Format: date-time */
             created_at: string;
+            /** Format: uuid */
+            message_id: string;
             model: string;
+            shown: boolean;
             /** Format: uuid */
             turn_id: string;
         };
@@ -477,6 +656,12 @@ export interface components {
         Models: {
             default: string;
             models: components["schemas"]["OfferedModel"][];
+        };
+        NewFork: {
+            /** Format: uuid */
+            id?: string;
+            /** Format: uuid */
+            message_id: string;
         };
         NewForm: {
             api_key?: string;
@@ -514,6 +699,14 @@ export interface components {
             readonly prefix: string;
             /** Format: int64 */
             requests_per_minute?: number | null;
+        };
+        NewPushSubscription: {
+            endpoint: string;
+            keys: components["schemas"]["PushKeys"];
+            /** @default en */
+            language: string;
+            /** @default  */
+            name: string;
         };
         NewSession: {
             model?: string | null;
@@ -578,6 +771,29 @@ export interface components {
             /** Format: date-time */
             readonly wake_at: string | null;
         };
+        NodeRunOrder: {
+            client_id: string;
+            inputs?: {
+                [key: string]: unknown;
+            };
+        };
+        NoticeClaim: {
+            show: boolean;
+        };
+        NoticeEvent: {
+            event: string;
+        };
+        NotificationSettingsShape: {
+            all_devices?: boolean;
+            answers?: boolean;
+            questions?: boolean;
+            /** Format: time */
+            quiet_from?: string | null;
+            /** Format: time */
+            quiet_until?: string | null;
+            reviews?: boolean;
+            runs?: boolean;
+        };
         OfferedModel: {
             context_tokens: number;
             endpoint: string;
@@ -638,6 +854,10 @@ export interface components {
             next: string | null;
             results: components["schemas"]["File"][];
         };
+        PaginatedGrantList: {
+            next: string | null;
+            results: components["schemas"]["Grant"][];
+        };
         PaginatedKeyList: {
             next: string | null;
             results: components["schemas"]["Key"][];
@@ -661,6 +881,10 @@ export interface components {
         PaginatedSessionShapeList: {
             next: string | null;
             results: components["schemas"]["SessionShape"][];
+        };
+        PaginatedToolServerList: {
+            next: string | null;
+            results: components["schemas"]["ToolServer"][];
         };
         PaginatedTriggerList: {
             next: string | null;
@@ -732,12 +956,24 @@ export interface components {
             /** Format: date-time */
             readonly date_joined?: string;
             email?: string;
+            instructions?: string;
             readonly is_staff?: boolean;
             readonly limits?: components["schemas"]["AccountLimits"];
             model?: string;
             theme?: components["schemas"]["ThemeEnum"];
             time_zone?: string;
             readonly username?: string;
+        };
+        PatchedNotificationSettingsShape: {
+            all_devices?: boolean;
+            answers?: boolean;
+            questions?: boolean;
+            /** Format: time */
+            quiet_from?: string | null;
+            /** Format: time */
+            quiet_until?: string | null;
+            reviews?: boolean;
+            runs?: boolean;
         };
         PatchedRename: {
             path?: string;
@@ -746,6 +982,7 @@ export interface components {
             /** Format: uuid */
             readonly agent_id?: string;
             readonly agent_name?: string;
+            readonly agent_removed?: boolean;
             /** Format: date-time */
             readonly created_at?: string;
             cron?: string;
@@ -769,15 +1006,28 @@ export interface components {
             version?: number | null;
             readonly words?: string | null;
         };
+        PatchedServerChangeForm: {
+            auth?: components["schemas"]["AuthEnum"];
+            enabled?: boolean;
+            key?: string;
+            key_header?: string;
+            title?: string;
+            url?: string;
+        };
         PatchedSessionChange: {
             model?: string | null;
             pinned?: boolean;
             title?: string;
         };
+        PatchedToolChangeForm: {
+            lowered_effect?: string;
+            pinned?: boolean;
+        };
         PatchedTriggerChangeForm: {
             /** Format: uuid */
             readonly agent_id?: string;
             readonly agent_name?: string;
+            readonly agent_removed?: boolean;
             /** Format: date-time */
             readonly called_at?: string | null;
             /** Format: date-time */
@@ -821,6 +1071,11 @@ export interface components {
             readonly id?: string;
             url?: string;
         };
+        PinOrder: {
+            /** Format: uuid */
+            execution_id?: string;
+            outputs?: unknown[][];
+        };
         ProblemShape: {
             block?: components["schemas"]["MissingBlockShape"];
             code: string;
@@ -828,6 +1083,19 @@ export interface components {
             node_id?: string;
             pin?: string;
             sub_agent?: string;
+        };
+        ProposalAnswer: {
+            key: string;
+        };
+        ProposalShape: {
+            base: {
+                [key: string]: unknown;
+            };
+            graph: {
+                [key: string]: unknown;
+            };
+            key: string;
+            summary: string;
         };
         ProviderList: {
             next: string | null;
@@ -848,6 +1116,29 @@ export interface components {
             name: string;
             /** @default  */
             slug: string;
+        };
+        PublishOrder: {
+            /** @default  */
+            note: string;
+            revision: number;
+        };
+        PushKeys: {
+            auth: string;
+            p256dh: string;
+        };
+        PushState: {
+            public_key: string;
+            subscriptions: components["schemas"]["PushSubscriptionShape"][];
+        };
+        PushSubscriptionShape: {
+            /** Format: date-time */
+            readonly created_at: string;
+            readonly host: string;
+            /** Format: uuid */
+            readonly id: string;
+            readonly name: string;
+            /** Format: date-time */
+            readonly used_at: string;
         };
         QueuedTurnShape: {
             /** Format: uuid */
@@ -875,10 +1166,18 @@ export interface components {
             usage: components["schemas"]["TurnUsage"];
             while_running: components["schemas"]["WhileRunningEnum"];
         };
+        /** @enum {string} */
+        RememberEnum: "session" | "always";
+        RetryOrder: {
+            client_id?: string | null;
+            /** @default false */
+            draft: boolean;
+        };
         Review: {
             /** Format: uuid */
             agent_id?: string | null;
             agent_name?: string | null;
+            answer_schema: unknown;
             /** Format: date-time */
             readonly asked_at: string;
             readonly block_id: string;
@@ -900,9 +1199,11 @@ export interface components {
             node_execution_id: string | null;
             node_id?: string | null;
             outside_sources: string[];
+            readonly remember: components["schemas"]["RememberEnum"] | components["schemas"]["BlankEnum"];
             /** Format: uuid */
             readonly session_id: string | null;
             readonly state: components["schemas"]["ReviewStateEnum"];
+            readonly tool_name: string;
         };
         /** @enum {string} */
         ReviewStateEnum: "waiting" | "approved" | "rejected" | "expired" | "withdrawn";
@@ -934,6 +1235,7 @@ export interface components {
             /** Format: uuid */
             agent_id: string;
             readonly agent_name: string;
+            readonly agent_removed: boolean;
             /** Format: date-time */
             readonly created_at: string;
             cron: string;
@@ -959,6 +1261,41 @@ export interface components {
         };
         /** @enum {string} */
         SchemeEnum: "none" | "standard_webhooks" | "hmac_sha256";
+        /** @enum {string} */
+        ScopeEnum: "person" | "group" | "site";
+        ServerForm: {
+            /** @default none */
+            auth: components["schemas"]["AuthEnum"];
+            group?: string | null;
+            /** @default  */
+            key: string;
+            /** @default Authorization */
+            key_header: string;
+            name?: string;
+            /** @default person */
+            scope: components["schemas"]["ScopeEnum"];
+            /** @default  */
+            title: string;
+            url: string;
+        };
+        ServerTool: {
+            /** Format: date-time */
+            readonly approved_at: string | null;
+            readonly description: string;
+            readonly difference: string;
+            readonly effect: components["schemas"]["EffectEnum"];
+            /** Format: uuid */
+            readonly id: string;
+            readonly known_as: string;
+            lowered_effect: string;
+            readonly name: string;
+            readonly offered_digest: string;
+            readonly pinned: boolean;
+            readonly state: components["schemas"]["ServerToolStateEnum"];
+            readonly title: string;
+        };
+        /** @enum {string} */
+        ServerToolStateEnum: "approved" | "changed" | "new" | "gone";
         SessionDetail: {
             /** Format: date-time */
             readonly active_at: string;
@@ -967,6 +1304,8 @@ export interface components {
             before: string | null;
             /** Format: date-time */
             readonly created_at: string;
+            /** Format: uuid */
+            forked_from: string | null;
             /** Format: uuid */
             readonly id: string;
             messages: components["schemas"]["MessageShape"][];
@@ -979,12 +1318,19 @@ export interface components {
             queued_turns: components["schemas"]["QueuedTurnShape"][];
             readonly status: components["schemas"]["SessionStatusEnum"];
             readonly title: string;
+            readonly unread: boolean;
+        };
+        SessionOrder: {
+            /** Format: uuid */
+            session_id: string;
         };
         SessionShape: {
             /** Format: date-time */
             readonly active_at: string;
             /** Format: date-time */
             readonly created_at: string;
+            /** Format: uuid */
+            forked_from: string | null;
             /** Format: uuid */
             readonly id: string;
             readonly model: string;
@@ -995,6 +1341,7 @@ export interface components {
             readonly pinned: boolean;
             readonly status: components["schemas"]["SessionStatusEnum"];
             readonly title: string;
+            readonly unread: boolean;
         };
         /** @enum {string} */
         SessionStatusEnum: "idle" | "queued" | "running";
@@ -1002,6 +1349,7 @@ export interface components {
             /** Format: uuid */
             agent_id: string;
             readonly agent_name: string;
+            readonly agent_removed: boolean;
             /** Format: date-time */
             readonly called_at: string | null;
             /** Format: date-time */
@@ -1034,6 +1382,11 @@ export interface components {
             /** Format: uuid */
             operation_id: string;
             status: string;
+        };
+        TestForm: {
+            payload?: {
+                [key: string]: unknown;
+            };
         };
         /** @enum {string} */
         ThemeEnum: "system" | "light" | "dark";
@@ -1114,6 +1467,24 @@ export interface components {
              * @enum {string}
              */
             type: "agent_preview";
+        };
+        ToolAgentProposed: {
+            agent_id: string;
+            agent_name: string;
+            fixes: string[];
+            link_count: number;
+            message: string;
+            /** @default  */
+            next_step: string;
+            node_count: number;
+            notes: string[];
+            /** @default null */
+            session_id: string | null;
+            /**
+             * @default agent_proposed
+             * @enum {string}
+             */
+            type: "agent_proposed";
         };
         ToolAgentSaved: {
             agent_id: string;
@@ -1596,6 +1967,26 @@ export interface components {
             snippet: string;
             title: string;
         };
+        ToolFoundTool: {
+            description: string;
+            name: string;
+            parameters: {
+                [key: string]: unknown;
+            };
+        };
+        ToolFoundTools: {
+            message: string;
+            /** @default  */
+            next_step: string;
+            /** @default null */
+            session_id: string | null;
+            tools: components["schemas"]["ToolFoundTool"][];
+            /**
+             * @default tools_found
+             * @enum {string}
+             */
+            type: "tools_found";
+        };
         ToolInputValidationError: {
             input_schema: {
                 [key: string]: unknown;
@@ -1719,7 +2110,7 @@ export interface components {
             options: string[] | null;
             question: string;
         };
-        ToolResult: components["schemas"]["ToolAgentDetails"] | components["schemas"]["ToolAgentOutput"] | components["schemas"]["ToolAgentPreview"] | components["schemas"]["ToolAgentSaved"] | components["schemas"]["ToolAgentsFound"] | components["schemas"]["ToolBashResult"] | components["schemas"]["ToolBlockDetails"] | components["schemas"]["ToolBlockOutput"] | components["schemas"]["ToolBuildingGuide"] | components["schemas"]["ToolClarification"] | components["schemas"]["ToolClarificationNeeded"] | components["schemas"]["ToolCredentialList"] | components["schemas"]["ToolDecomposition"] | components["schemas"]["ToolDocPage"] | components["schemas"]["ToolDocSearchResults"] | components["schemas"]["ToolExecutionStarted"] | components["schemas"]["ToolFeatureRequestCreated"] | components["schemas"]["ToolFeatureRequestSearch"] | components["schemas"]["ToolFileContent"] | components["schemas"]["ToolFileDeleted"] | components["schemas"]["ToolFileList"] | components["schemas"]["ToolFileMetadata"] | components["schemas"]["ToolFileWritten"] | components["schemas"]["ToolFixResult"] | components["schemas"]["ToolFollowUpCancelled"] | components["schemas"]["ToolFollowUpList"] | components["schemas"]["ToolFollowUpScheduled"] | components["schemas"]["ToolFoundBlocks"] | components["schemas"]["ToolInputValidationError"] | components["schemas"]["ToolOperationStatus"] | components["schemas"]["ToolPresetDeleted"] | components["schemas"]["ToolPresetList"] | components["schemas"]["ToolPresetSaved"] | components["schemas"]["ToolReviewRequired"] | components["schemas"]["ToolScheduleDeleted"] | components["schemas"]["ToolScheduleList"] | components["schemas"]["ToolSetupRequirements"] | components["schemas"]["ToolSubSessionStatus"] | components["schemas"]["ToolSuggestedGoal"] | components["schemas"]["ToolTodosUpdated"] | components["schemas"]["ToolTriggerCreated"] | components["schemas"]["ToolTriggerList"] | components["schemas"]["ToolUnderstandingUpdated"] | components["schemas"]["ToolValidationResult"] | components["schemas"]["ToolWebPage"] | components["schemas"]["ToolWebSearchResults"] | components["schemas"]["ToolOutcome"];
+        ToolResult: components["schemas"]["ToolAgentDetails"] | components["schemas"]["ToolAgentOutput"] | components["schemas"]["ToolAgentPreview"] | components["schemas"]["ToolAgentProposed"] | components["schemas"]["ToolAgentSaved"] | components["schemas"]["ToolAgentsFound"] | components["schemas"]["ToolBashResult"] | components["schemas"]["ToolBlockDetails"] | components["schemas"]["ToolBlockOutput"] | components["schemas"]["ToolBuildingGuide"] | components["schemas"]["ToolClarification"] | components["schemas"]["ToolClarificationNeeded"] | components["schemas"]["ToolCredentialList"] | components["schemas"]["ToolDecomposition"] | components["schemas"]["ToolDocPage"] | components["schemas"]["ToolDocSearchResults"] | components["schemas"]["ToolExecutionStarted"] | components["schemas"]["ToolFeatureRequestCreated"] | components["schemas"]["ToolFeatureRequestSearch"] | components["schemas"]["ToolFileContent"] | components["schemas"]["ToolFileDeleted"] | components["schemas"]["ToolFileList"] | components["schemas"]["ToolFileMetadata"] | components["schemas"]["ToolFileWritten"] | components["schemas"]["ToolFixResult"] | components["schemas"]["ToolFollowUpCancelled"] | components["schemas"]["ToolFollowUpList"] | components["schemas"]["ToolFollowUpScheduled"] | components["schemas"]["ToolFoundBlocks"] | components["schemas"]["ToolFoundTools"] | components["schemas"]["ToolInputValidationError"] | components["schemas"]["ToolOperationStatus"] | components["schemas"]["ToolPresetDeleted"] | components["schemas"]["ToolPresetList"] | components["schemas"]["ToolPresetSaved"] | components["schemas"]["ToolReviewRequired"] | components["schemas"]["ToolScheduleDeleted"] | components["schemas"]["ToolScheduleList"] | components["schemas"]["ToolSetupRequirements"] | components["schemas"]["ToolSubSessionStatus"] | components["schemas"]["ToolSuggestedGoal"] | components["schemas"]["ToolTodosUpdated"] | components["schemas"]["ToolTriggerCreated"] | components["schemas"]["ToolTriggerList"] | components["schemas"]["ToolUnderstandingUpdated"] | components["schemas"]["ToolValidationResult"] | components["schemas"]["ToolWebPage"] | components["schemas"]["ToolWebSearchResults"] | components["schemas"]["ToolOutcome"];
         ToolReviewRequired: {
             block_id: string;
             block_name: string;
@@ -1735,6 +2126,26 @@ export interface components {
              */
             type: "review_required";
         };
+        ToolRule: {
+            default_rule: string;
+            description: string;
+            effect: string;
+            name: string;
+            rule: components["schemas"]["ToolRuleRuleEnum"];
+            site_rule: string;
+            your_rule: string;
+        };
+        ToolRuleForm: {
+            rule: components["schemas"]["ToolRuleFormRuleEnum"];
+        };
+        /** @enum {string} */
+        ToolRuleFormRuleEnum: "allow" | "ask" | "deny" | "default";
+        ToolRuleList: {
+            next: string | null;
+            results: components["schemas"]["ToolRule"][];
+        };
+        /** @enum {string} */
+        ToolRuleRuleEnum: "allow" | "ask" | "deny";
         ToolScheduleDeleted: {
             message: string;
             name: string;
@@ -1764,6 +2175,30 @@ export interface components {
              * @enum {string}
              */
             type: "schedule_list";
+        };
+        ToolServer: {
+            readonly auth: components["schemas"]["AuthEnum"];
+            readonly can_change: boolean;
+            /** Format: date-time */
+            readonly created_at: string;
+            readonly enabled: boolean;
+            group?: string | null;
+            /** Format: uuid */
+            readonly id: string;
+            readonly instructions: string;
+            readonly last_error: string;
+            /** Format: date-time */
+            readonly listed_at: string | null;
+            readonly name: string;
+            readonly protocol_version: string;
+            /** Format: date-time */
+            readonly retry_at: string | null;
+            scope: components["schemas"]["ScopeEnum"];
+            readonly signed_in: boolean;
+            readonly status: string;
+            readonly title: string;
+            tools: components["schemas"]["ServerTool"][];
+            readonly url: string;
         };
         ToolSetupRequirements: {
             link: string;
@@ -1964,6 +2399,7 @@ export interface components {
             /** Format: uuid */
             agent_id: string;
             readonly agent_name: string;
+            readonly agent_removed: boolean;
             /** Format: date-time */
             readonly called_at: string | null;
             /** Format: date-time */

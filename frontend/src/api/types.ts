@@ -19,7 +19,7 @@ export type Metadata = {
   files_seen?: string[];
   steered_step?: number;
 };
-/** `versions`: all answers to the same message, where there are several. */
+/** `versions`: all answers to the same message, or all wordings of it, where there are several. */
 export type ChatMessage = UIMessage<Metadata> & { versions?: Schemas['MessageVersion'][] };
 export type Part = ChatMessage['parts'][number];
 

@@ -1,5 +1,6 @@
 import { lazy, Suspense } from 'react';
 import { Redirect, Route, Switch, useLocation } from 'wouter';
+import { Conversation } from '../chat/conversationRoute';
 import { Welcome } from '../chat/Welcome';
 import { useT } from '../i18n';
 import { Boundary } from '../components/Boundary';
@@ -8,7 +9,7 @@ import { Missing } from './Missing';
 import { LoadingPage, Page } from './Page';
 import { Shell } from './Shell';
 
-const Conversation = lazy(() => import('../chat/ConversationPage'));
+const Builder = lazy(() => import('../builder/Builder'));
 const Library = lazy(() => import('../library/Library'));
 const Account = lazy(() => import('../account/Account'));
 const Styleguide = lazy(() => import('../styleguide/Styleguide'));
@@ -30,12 +31,13 @@ export function App() {
             <Route path="/">
               <Welcome />
             </Route>
-            <Route path="/c/:id">{({ id }) => <Conversation key={id} id={id} />}</Route>
+            <Route path="/c/:id">{({ id }) => <Conversation.Page key={id} id={id} />}</Route>
+            <Route path="/library/agents/:id/edit">{({ id }) => <Builder id={id} />}</Route>
             <Route path="/library/*?">
               <Library />
             </Route>
             <Route path="/store/:username/:slug">
-              {({ username, slug }) => <Redirect to={`/library/store?search=${username}/${slug}`} />}
+              {({ username, slug }) => <Redirect to={`/library/store/${username}/${slug}`} />}
             </Route>
             <Route path="/account/credentials">
               <Redirect to="/library/credentials" />

@@ -1,8 +1,10 @@
 import { type ReactNode, useEffect } from 'react';
+import { useLocation } from 'wouter';
 import { IconButton } from '../components/Button';
 import { classes } from '../components/classes';
 import { Loading } from '../components/Pieces';
 import { useT } from '../i18n';
+import { setPageName } from '../browser/pageTitle';
 import { useConnected } from '../live/hints';
 import { useDrawer } from './menu';
 
@@ -13,7 +15,7 @@ export function Bar({ title, name, children }: BarProps) {
   const t = useT();
   const drawer = useDrawer();
   useEffect(() => {
-    document.title = name ? `${name} · Ratchet` : 'Ratchet';
+    setPageName(name);
   }, [name]);
   return (
     <header
@@ -32,8 +34,17 @@ export function Bar({ title, name, children }: BarProps) {
       <div className="min-w-0 flex-1">{title}</div>
       <Connection />
       {children}
+      <NewConversation />
     </header>
   );
+}
+
+/** On small screens the drawer is closed, so a new conversation is one tap away here. */
+function NewConversation() {
+  const t = useT();
+  const [path, go] = useLocation();
+  if (path === '/') return null;
+  return <IconButton icon="plus" label={t('sessions.new')} className="md:hidden" onClick={() => go('/')} />;
 }
 
 /** A page with one readable column. */

@@ -6,23 +6,32 @@ import { Boundary } from '../components/Boundary';
 import { Button, IconButton, Spinner } from '../components/Button';
 import { classes } from '../components/classes';
 import { Icon } from '../components/icons';
+import { Linked } from '../components/Linked';
 import { Failed, Raw } from '../components/Pieces';
 import { Progress } from '../components/Progress';
 import { useT } from '../i18n';
 import { bodyOf } from './bodies';
 import { readCall, outputOf } from './call';
-import { failedBuildOf, iconOf, labelOf, outcomeOf } from './tools';
+import { failedBuildOf, iconOf, labelOf, outcomeOf, wentWrong } from './tools';
 
-type Props = { part: ToolUIPart | DynamicToolUIPart; turn: string; message: string; live: boolean; open: boolean };
+type Props = {
+  part: ToolUIPart | DynamicToolUIPart;
+  turn: string;
+  message: string;
+  live: boolean;
+  open: boolean;
+  reply?: string;
+};
 
 /** One tool call: what it does, its progress and its result; the raw data is in a disclosure. */
-export const ToolCard = memo(function ToolCard({ part, turn, message, live, open }: Props) {
+export const ToolCard = memo(function ToolCard({ part, turn, message, live, open, reply }: Props) {
   const t = useT();
   const { busy, stopCall, regenerate } = useConversationActions();
   const [unfolded, setUnfolded] = useState(false);
   const call = readCall(part);
   const working = call.state === 'working';
   const failed = call.state === 'failed';
+  const wrong = failed || (call.result !== null && wentWrong(call.result));
   const Body = call.result ? bodyOf(call.result.type) : null;
   const outcome = call.result && outcomeOf(call.tool, call.result, t);
   const failedBuild = failed ? failedBuildOf(call.tool, t) : null;
@@ -31,7 +40,7 @@ export const ToolCard = memo(function ToolCard({ part, turn, message, live, open
   const line = outcome?.quiet ? '' : call.line;
   return (
     <section
-      className={classes('panel overflow-hidden text-sm', failed && 'border-wrong/40')}
+      className={classes('panel overflow-hidden text-sm', wrong && 'border-wrong/40')}
       aria-label={label}
       aria-busy={working}
     >
@@ -39,20 +48,20 @@ export const ToolCard = memo(function ToolCard({ part, turn, message, live, open
         <span
           className={classes(
             'rounded-lg p-1.5',
-            failed ? 'bg-wrong-soft text-wrong' : asks ? 'bg-notice text-on-notice' : 'bg-hover text-quiet',
+            wrong ? 'bg-wrong-soft text-wrong' : asks ? 'bg-notice text-on-notice' : 'bg-hover text-quiet',
           )}
         >
           {working && live ? (
             <Spinner size={18} />
           ) : (
-            <Icon name={failed ? 'warning' : (outcome?.icon ?? iconOf(call.tool))} />
+            <Icon name={wrong ? 'warning' : (outcome?.icon ?? iconOf(call.tool))} />
           )}
         </span>
         <div className="min-w-0 flex-1">
           <p className="line-clamp-2 font-medium">{label}</p>
           {line && (
             <p className={classes('text-[13px] break-words', failed ? 'text-wrong' : 'line-clamp-2 text-quiet')}>
-              {line}
+              <Linked text={line} />
             </p>
           )}
         </div>
@@ -88,7 +97,13 @@ export const ToolCard = memo(function ToolCard({ part, turn, message, live, open
         <div className="border-t border-line px-3.5 py-3.5">
           <Boundary fallback={(again) => <Failed words={t('card.broken')} onRetry={again} />}>
             <Suspense fallback={<Spinner />}>
-              <Body result={call.result} input={part.input} call={part.toolCallId} active={open && !live && !busy} />
+              <Body
+                result={call.result}
+                input={part.input}
+                call={part.toolCallId}
+                active={open && !live && !busy}
+                reply={reply}
+              />
             </Suspense>
           </Boundary>
         </div>
@@ -124,7 +139,13 @@ function same(before: Props, now: Props): boolean {
     old.input === part.input &&
     old.output === part.output &&
     old.errorText === part.errorText;
-  return shown && before.live === now.live && before.open === now.open && before.message === now.message;
+  return (
+    shown &&
+    before.live === now.live &&
+    before.open === now.open &&
+    before.message === now.message &&
+    before.reply === now.reply
+  );
 }
 
 function Details({ part }: { part: ToolUIPart | DynamicToolUIPart }) {

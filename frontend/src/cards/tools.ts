@@ -1,4 +1,5 @@
 // The icon and labels of each tool.
+import { number, text } from '../api/looseValues';
 import type { IconName } from '../components/icons';
 import type { Key, Translate } from '../i18n';
 import type { Result } from './call';
@@ -118,16 +119,38 @@ export function failedBuildOf(tool: string, t: Translate): string | null {
   return known ? t(known) : null;
 }
 
+/** Whether a call did what it was asked to, and what it asked for went wrong: a page that is missing, a command that failed. */
+export function wentWrong(result: Result): boolean {
+  switch (result.type) {
+    case 'web_fetch':
+      return (number(result.status_code) ?? 0) >= 400;
+    case 'bash_exec':
+      return result.timed_out === true || (number(result.exit_code) ?? 0) !== 0;
+    case 'sub_session_status':
+    case 'operation_status':
+      return text(result.status) === 'failed';
+    default:
+      return false;
+  }
+}
+
+const WRONG_OUTCOMES: Record<string, Key> = {
+  web_fetch: 'outcome.page_failed',
+  bash_exec: 'outcome.command_failed',
+};
+
 /** The heading of a card with this result. */
 export function outcomeOf(
   tool: string,
-  { type, status }: Result,
+  result: Result,
   t: Translate,
 ): { icon: IconName; label: string; asks: boolean; quiet: boolean } {
+  const { type, status } = result;
   const known = status === 'SCHEDULED' ? SCHEDULED : OUTCOMES[type];
+  const wrong = wentWrong(result) ? WRONG_OUTCOMES[type] : undefined;
   return {
     icon: known?.icon ?? iconOf(tool),
-    label: known ? t(known.name) : labelOf(tool, !NOT_DONE.has(type), t),
+    label: wrong ? t(wrong) : known ? t(known.name) : labelOf(tool, !NOT_DONE.has(type), t),
     asks: known?.asks ?? false,
     quiet: SPEAKS_FOR_ITSELF.has(type),
   };

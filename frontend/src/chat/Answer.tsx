@@ -1,14 +1,16 @@
 import type { ToolUIPart } from 'ai';
-import { memo } from 'react';
+import { memo, useState } from 'react';
 import { ToolCard } from '../cards/ToolCard';
 import { Button, IconButton } from '../components/Button';
 import { classes } from '../components/classes';
+import { Confirm } from '../components/Dialog';
 import { Icon } from '../components/icons';
 import { CopyButton, Notice } from '../components/Pieces';
 import { useT } from '../i18n';
 import { useFormat } from '../i18n/format';
+import { inReadingOrder } from '../messages/answerParts';
 import { textOf } from '../messages/history';
-import type { ChatMessage, Part } from '../api/types';
+import type { ChatMessage, Metadata, Part } from '../api/types';
 import { endingText } from '../api/errorText';
 import { SeenContext } from './Attached';
 import { Footnotes } from './Footnotes';
@@ -16,10 +18,12 @@ import { Markdown } from '../markdown/Markdown';
 import { Reasoning } from './Reasoning';
 import { ModelMenu } from './ModelPicker';
 import { type Models, useChoice, useModelName } from './models';
+import { useCannedReplies } from './cannedReplies';
 import { useConversationActions } from './conversationActions';
-import { useVersions, type Versions } from './useVersions';
+import { ForkButton } from './ForkButton';
+import { VersionSwitch } from './VersionSwitch';
 
-/** `cameBack`: a continuation after long work. `open`: the user has not answered since, so its forms can still be submitted. */
+/** `cameBack`: a continuation after long work. `open`: the user has not answered since, so its forms can still be submitted. `reply`: what the user said next. */
 type Props = {
   message: ChatMessage;
   live: boolean;
@@ -27,16 +31,20 @@ type Props = {
   open: boolean;
   seen?: ReadonlySet<string>;
   cameBack?: boolean;
+  reply?: string;
   far?: boolean;
 };
 
-export const Answer = memo(function Answer({ message, live, last, open, seen, cameBack, far }: Props) {
+export const Answer = memo(function Answer({ message, live, last, open, seen, cameBack, far, reply }: Props) {
   const t = useT();
-  const versions = useVersions(message);
-  const { shown } = versions;
-  const turn = shown.metadata?.turn_id ?? '';
+  const turn = message.metadata?.turn_id ?? '';
   return (
-    <article className={classes('min-w-0', far && 'far')} aria-label={t('chat.answer')} aria-busy={live}>
+    <article
+      className={classes('min-w-0', far && 'far')}
+      data-message={message.id}
+      aria-label={t('chat.answer')}
+      aria-busy={live}
+    >
       {cameBack && (
         <p className="mb-3 flex items-center gap-2 text-[13px] text-quiet">
           <Icon name="back" size={15} /> {t('chat.cameBack')}
@@ -44,34 +52,27 @@ export const Answer = memo(function Answer({ message, live, last, open, seen, ca
       )}
       <SeenContext value={live ? null : (seen ?? null)}>
         <div className="flex flex-col gap-3.5">
-          {shown.parts.map((part, place) => (
-            <OnePart
-              key={shown === message ? place : `${turn} ${place}`}
-              part={part}
-              live={live}
-              open={open && shown === message}
-              turn={turn}
-              message={shown.id}
-            />
+          {inReadingOrder(message.parts).map(({ part, key }) => (
+            <OnePart key={key} part={part} live={live} open={open} turn={turn} message={message.id} reply={reply} />
           ))}
-          <Footnotes parts={shown.parts} />
-          {!live && <Ending message={shown} />}
+          <Footnotes parts={message.parts} />
+          {!live && <Ending message={message} open={open && last} />}
         </div>
       </SeenContext>
-      {!live && <Foot message={message} versions={versions} last={last} />}
+      {!live && <Foot message={message} last={last} />}
     </article>
   );
 });
 
-type PartProps = { part: Part; live: boolean; open: boolean; turn: string; message: string };
+type PartProps = { part: Part; live: boolean; open: boolean; turn: string; message: string; reply?: string };
 
-function OnePart({ part, live, open, turn, message }: PartProps) {
+function OnePart({ part, live, open, turn, message, reply }: PartProps) {
   const t = useT();
   if (part.type === 'text')
     return part.text ? <Markdown text={part.text} live={live && part.state === 'streaming'} /> : null;
   if (part.type === 'reasoning') return <Reasoning text={part.text} live={live && part.state === 'streaming'} />;
   if (part.type.startsWith('tool-'))
-    return <ToolCard part={part as ToolUIPart} turn={turn} message={message} live={live} open={open} />;
+    return <ToolCard part={part as ToolUIPart} turn={turn} message={message} live={live} open={open} reply={reply} />;
   if (part.type === 'data-steer') {
     return (
       <p className="ml-auto flex max-w-[85%] items-center gap-2 rounded-2xl bg-mine px-4 py-2 text-sm">
@@ -85,10 +86,11 @@ function OnePart({ part, live, open, turn, message }: PartProps) {
 }
 
 /** Why an answer ended early, and how to continue. */
-function Ending({ message }: { message: ChatMessage }) {
+function Ending({ message, open }: { message: ChatMessage; open: boolean }) {
   const t = useT();
   const { busy, regenerate } = useConversationActions();
   const { status, end_reason: reason, error } = message.metadata ?? {};
+  if (reason === 'length') return <CutShort open={open} />;
   if (status === 'cancelled') return <p className="text-sm text-quiet">{t('ending.cancelled')}</p>;
   if (status !== 'failed') return null;
   return (
@@ -108,75 +110,94 @@ function Ending({ message }: { message: ChatMessage }) {
   );
 }
 
-function Foot({ message, versions, last }: { message: ChatMessage; versions: Versions; last: boolean }) {
+/** An answer as long as the model may write: it says so, and goes on when asked to. */
+function CutShort({ open }: { open: boolean }) {
   const t = useT();
+  const { busy, say } = useConversationActions();
+  const cannedReply = useCannedReplies();
+  return (
+    <Notice
+      icon="info"
+      action={
+        open &&
+        !busy && (
+          <Button small icon="right" onClick={() => say(cannedReply('say.continue'))}>
+            {t('chat.continue')}
+          </Button>
+        )
+      }
+    >
+      {t('ending.length')}
+    </Notice>
+  );
+}
+
+function Foot({ message, last }: { message: ChatMessage; last: boolean }) {
   const format = useFormat();
   const { busy } = useConversationActions();
   const choice = useChoice();
   const nameOf = useModelName();
-  const { usage, model, created_at: at } = versions.shown.metadata ?? {};
-  const tokens = usage ? usage.input_tokens + usage.output_tokens : 0;
+  const { usage, model, created_at: at } = message.metadata ?? {};
   const cost = Number(usage?.cost ?? 0);
-  const facts = [
-    model && choice && nameOf(model),
-    tokens > 0 && t('chat.tokens', { count: tokens }),
-    usage?.cached_tokens ? t('chat.cached', { count: usage.cached_tokens }) : '',
-    cost > 0 && format.money(cost),
-    at && format.clock(at),
-  ].filter(Boolean);
+  const facts = [model && choice && nameOf(model), cost > 0 && format.money(cost), at && format.clock(at)].filter(
+    Boolean,
+  );
   return (
     <div
       className={classes(
         'mt-1.5 -ml-1.5 flex h-7 items-center gap-0.5 text-quiet',
-        !last && 'on-hover [article:hover>&]:opacity-100',
+        !last && !message.versions && 'on-hover [article:hover>&]:opacity-100',
       )}
     >
-      <CopyButton text={() => textOf(versions.shown)} />
-      {!busy && <AnswerAgain message={message} choice={choice} />}
-      {versions.count > 1 && <VersionSwitch versions={versions} />}
-      <span className="px-1.5 text-xs">{facts.join(' · ')}</span>
+      <CopyButton text={() => textOf(message)} />
+      {!busy && <AnswerAgain message={message} choice={choice} last={last} />}
+      {!busy && <ForkButton message={message.id} />}
+      <VersionSwitch versions={message.versions} of="answer" />
+      <span className="px-1.5 text-xs">
+        {facts.join(' · ')}
+        {usage && usage.output_tokens > 0 && <Tokens usage={usage} />}
+      </span>
     </div>
   );
 }
 
-/** Ask once more: at once, or with a model to choose where there are several. The answer that stands is kept. */
-function AnswerAgain({ message, choice }: { message: ChatMessage; choice: Models | undefined }) {
+/** What the model wrote; on hover also what it read, which is mostly the conversation and the tools it may call. */
+function Tokens({ usage }: { usage: NonNullable<Metadata['usage']> }) {
   const t = useT();
-  const { regenerate } = useConversationActions();
-  if (!choice)
-    return (
-      <IconButton icon="refresh" size="small" label={t('chat.regenerate')} onClick={() => regenerate(message.id)} />
-    );
-  return (
-    <ModelMenu
-      models={choice}
-      picked=""
-      title={t('model.again')}
-      onPick={(name) => regenerate(message.id, name)}
-      trigger={<IconButton icon="refresh" size="small" label={t('chat.regenerate')} />}
-    />
-  );
+  const read = t('chat.tokensRead', { count: usage.input_tokens });
+  const cached = usage.cached_tokens ? `, ${t('chat.cached', { count: usage.cached_tokens })}` : '';
+  return <span title={read + cached}> · {t('chat.tokensWritten', { count: usage.output_tokens })}</span>;
 }
 
-function VersionSwitch({ versions: { place, count, turnTo } }: { versions: Versions }) {
+/** Ask once more: at once, or with a model to choose where there are several. The answer that stands is kept. */
+function AnswerAgain({ message, choice, last }: { message: ChatMessage; choice: Models | undefined; last: boolean }) {
   const t = useT();
+  const { regenerate } = useConversationActions();
+  const [asking, setAsking] = useState<{ model?: string } | null>(null);
+  const again = (model?: string) => (last ? regenerate(message.id, model) : setAsking({ model }));
+  const button = (
+    <IconButton
+      icon="refresh"
+      size="small"
+      label={t('chat.regenerate')}
+      {...(choice ? {} : { onClick: () => again() })}
+    />
+  );
   return (
-    <span role="group" aria-label={t('versions.title')} className="flex items-center text-xs">
-      <IconButton
-        icon="left"
-        size="small"
-        label={t('versions.before')}
-        disabled={place === 0}
-        onClick={() => turnTo(place - 1)}
+    <>
+      {choice ? (
+        <ModelMenu models={choice} picked="" title={t('model.again')} onPick={again} trigger={button} />
+      ) : (
+        button
+      )}
+      <Confirm
+        open={asking !== null}
+        onClose={() => setAsking(null)}
+        onConfirm={() => regenerate(message.id, asking?.model)}
+        title={t('chat.regenerateTitle')}
+        about={t('chat.regenerateAbout')}
+        action={t('chat.regenerate')}
       />
-      <span role="status">{t('versions.place', { place: place + 1, count })}</span>
-      <IconButton
-        icon="right"
-        size="small"
-        label={t('versions.after')}
-        disabled={place === count - 1}
-        onClick={() => turnTo(place + 1)}
-      />
-    </span>
+    </>
   );
 }

@@ -1,5 +1,6 @@
 import { type ClipboardEvent, type KeyboardEvent, type Ref, useImperativeHandle, useRef, useState } from 'react';
-import { IconButton } from '../components/Button';
+import { toast } from '../app/toasts';
+import { Button, IconButton } from '../components/Button';
 import { Menu } from '../components/Menu';
 import { useT } from '../i18n';
 import { OFFLINE, useConfig } from '../api/queries';
@@ -45,7 +46,12 @@ export function Composer({ ref, draftName, busy, model, onModel, onSend, onStop 
     },
   }));
 
-  const ready = !files.busy && (text.trim() !== '' || files.uploads.some((entry) => entry.done));
+  const most = config?.limits.message_characters ?? 64_000;
+  const tooLong = text.length > most;
+  const ready = !files.busy && !tooLong && (text.trim() !== '' || files.uploads.some((entry) => entry.done));
+  const attachText = (words: string) => {
+    files.add([new File([words], t('chat.pastedName'), { type: 'text/plain' })]);
+  };
   const send = (mode: SentMode = 'queue') => {
     if (!ready) return;
     onSend(text.trim(), files.take(), mode);
@@ -63,9 +69,16 @@ export function Composer({ ref, draftName, busy, model, onModel, onSend, onStop 
     send();
   };
   const pasted = (event: ClipboardEvent) => {
-    if (event.clipboardData.files.length === 0) return;
+    if (event.clipboardData.files.length > 0) {
+      event.preventDefault();
+      files.add([...event.clipboardData.files]);
+      return;
+    }
+    const words = event.clipboardData.getData('text/plain');
+    if (text.length + words.length <= most) return;
     event.preventDefault();
-    files.add([...event.clipboardData.files]);
+    attachText(words);
+    toast(t('chat.pastedAsFile', { count: words.length, most }));
   };
 
   return (
@@ -82,13 +95,28 @@ export function Composer({ ref, draftName, busy, model, onModel, onSend, onStop 
           onRemove={files.remove}
           blind={models ? isBlind(models, model) : config?.sees_images === false}
         />
+        {tooLong && (
+          <div role="alert" className="flex flex-wrap items-center gap-2 px-4 pt-3 text-[13px] text-wrong">
+            <span className="min-w-0 flex-1">{t('chat.tooLong', { count: text.length, most })}</span>
+            <Button
+              small
+              icon="clip"
+              onClick={() => {
+                attachText(text);
+                write('');
+                area.current?.focus();
+              }}
+            >
+              {t('chat.attachText')}
+            </Button>
+          </div>
+        )}
         <textarea
           ref={area}
           autoFocus
           aria-label={t('chat.message')}
           className="bare-focus block field-sizing-content max-h-72 min-h-12 w-full resize-none bg-transparent px-4 pt-3 pb-1 placeholder:text-quiet"
           placeholder={t(busy ? 'chat.placeholderBusy' : 'chat.placeholder')}
-          maxLength={config?.limits.message_characters ?? 64_000}
           value={text}
           onChange={(event) => write(event.target.value)}
           onKeyDown={typed}

@@ -1,12 +1,13 @@
 import { type ReactNode, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
 import { Link } from 'wouter';
+import { api } from '../api/chat';
 import { Bar } from '../app/Page';
 import { IconButton } from '../components/Button';
 import { Icon } from '../components/icons';
 import { Menu } from '../components/Menu';
 import { Notice } from '../components/Pieces';
 import { useT } from '../i18n';
-import { filesSeen, keyOf } from '../messages/history';
+import { filesSeen, keyOf, textOf } from '../messages/history';
 import type { ChatMessage, SessionDetail } from '../api/types';
 import { RenameForm } from '../sessions/RenameForm';
 import { useSessionActions } from '../sessions/useSessionActions';
@@ -21,6 +22,7 @@ import { Thinking } from './Thinking';
 import { Thread, type ThreadHandle } from './Thread';
 import { type Conversation, useConversation } from './useConversation';
 import { UserMessage } from './UserMessage';
+import { useJump } from './useJump';
 
 const AT_ONCE = 4; // so many of the newest messages are drawn first
 const NEAR = 8; // so many of the newest messages are always laid out; what is far waits until it is looked at
@@ -28,6 +30,8 @@ const NEAR = 8; // so many of the newest messages are always laid out; what is f
 export function ConversationView({ detail }: { detail: SessionDetail }) {
   const t = useT();
   const conversation = useConversation(detail);
+  useRead(conversation.session);
+  useJump(conversation.messages, conversation.hasOlder, conversation.loadOlder);
   const composer = useRef<ComposerHandle>(null);
   const thread = useRef<ThreadHandle>(null);
   const { pending, live } = conversation;
@@ -35,6 +39,7 @@ export function ConversationView({ detail }: { detail: SessionDetail }) {
   const seen = useSeen(messages);
   const last = messages.at(-1);
   const answering = live && last?.role === 'assistant' ? last : null;
+  const replies = useMemo(() => repliesAfter(messages), [messages]);
   const unanswered = messages.findLastIndex((message) => message.role === 'user');
   const endSaid = useEndSaid(answering, last);
   const actions = useActions(detail.id, conversation, () => thread.current?.toEnd());
@@ -69,6 +74,7 @@ export function ConversationView({ detail }: { detail: SessionDetail }) {
                   open={place > unanswered && !pending.next}
                   seen={seen}
                   cameBack={messages[place - 1]?.role === 'assistant'}
+                  reply={replies[place] ?? pending.next?.text}
                 />
               ),
             ),
@@ -118,6 +124,28 @@ export function ConversationView({ detail }: { detail: SessionDetail }) {
   );
 }
 
+/** Tells the server that its end was seen, once it is, for all devices. */
+function useRead({ id, unread }: SessionDetail): void {
+  useEffect(() => {
+    if (!unread) return;
+    const seen = () => document.visibilityState === 'visible' && void api.read(id).catch(() => undefined);
+    seen();
+    document.addEventListener('visibilitychange', seen);
+    return () => document.removeEventListener('visibilitychange', seen);
+  }, [id, unread]);
+}
+
+/** What the person said next after each message. */
+function repliesAfter(messages: readonly ChatMessage[]): (string | undefined)[] {
+  const replies: (string | undefined)[] = messages.map(() => undefined);
+  let reply: string | undefined;
+  for (let place = messages.length - 1; place >= 0; place -= 1) {
+    replies[place] = reply;
+    if (messages[place]!.role === 'user') reply = textOf(messages[place]!);
+  }
+  return replies;
+}
+
 /** The same set while it has the same images, so that messages are not rendered again. */
 function useSeen(messages: ChatMessage[]): ReadonlySet<string> {
   const found = filesSeen(messages);
@@ -163,6 +191,7 @@ function useActions(session: string, conversation: Conversation, toEnd: () => vo
       stopCall: (turn, call) => void latest.current.stopCall(turn, call),
       regenerate: (message, model) => void latest.current.regenerate(message, model),
       edit: (message, text) => void latest.current.edit(message, text),
+      show: (turn) => void latest.current.show(turn),
     }),
     [session, conversation.busy],
   );
@@ -184,6 +213,14 @@ function ConversationBar({ session }: { session: SessionDetail }) {
     </div>
   ) : (
     <div className="flex min-w-0 items-center gap-2">
+      {session.forked_from && (
+        <Link
+          href={`/c/${session.forked_from}`}
+          className="inline-flex shrink-0 items-center gap-1 text-sm text-quiet hover:text-ink"
+        >
+          <Icon name="branch" size={15} /> <span className="max-md:sr-only">{t('chat.forkedFrom')}</span>
+        </Link>
+      )}
       {session.parent && (
         <Link
           href={`/c/${session.parent}`}

@@ -8,6 +8,8 @@ import { textOf } from '../messages/history';
 import type { ChatMessage } from '../api/types';
 import { Attached } from './Attached';
 import { useConversationActions } from './conversationActions';
+import { ForkButton } from './ForkButton';
+import { VersionSwitch } from './VersionSwitch';
 
 type Props = { message: ChatMessage; seen: ReadonlySet<string>; answered: boolean; far?: boolean };
 
@@ -30,16 +32,18 @@ export const UserMessage = memo(function UserMessage({ message, seen, answered, 
     );
   }
   return (
-    <div className={classes('group/mine flex flex-col items-end gap-1.5', far && 'far')}>
+    <div data-message={message.id} className={classes('group/mine flex flex-col items-end gap-1.5', far && 'far')}>
       <span className="sr-only">{t('chat.youSaid')}</span>
       {files.length > 0 && <Attached files={files} seen={seen} answered={answered} />}
       <div className="flex max-w-full items-center gap-1 pl-8">
         <span className="on-hover flex shrink-0 group-hover/mine:opacity-100">
           {!busy && <IconButton icon="pencil" size="small" label={t('chat.edit')} onClick={() => setEditing(true)} />}
+          {!busy && <ForkButton message={message.id} />}
           <CopyButton text={text} />
         </span>
         {text && <Bubble text={text} />}
       </div>
+      <VersionSwitch versions={message.versions} of="message" />
     </div>
   );
 }, same);

@@ -10,6 +10,7 @@ import { queryClient } from '../api/queries';
 import type { SessionDetail, WorkspaceFile } from '../api/types';
 import { errorText } from '../api/errorText';
 import { Composer, type ComposerHandle } from './Composer';
+import { Conversation } from './conversationRoute';
 import { Dropzone } from './Dropzone';
 import { outboxOf } from '../messages/outboxes';
 import { PROMPTS } from './prompts';
@@ -21,7 +22,7 @@ export function Welcome() {
   const [problem, setProblem] = useState('');
   const [model, setModel] = useState('');
   const composer = useRef<ComposerHandle>(null);
-  useEffect(() => void import('./ConversationPage'), []); // it is needed next
+  useEffect(() => void Conversation.load(), []); // it is needed next
 
   const begin = async (text: string, files: WorkspaceFile[] = []) => {
     setProblem('');

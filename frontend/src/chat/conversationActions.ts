@@ -9,6 +9,7 @@ export type ConversationActions = {
   stopCall: (turn: string, call: string) => void;
   regenerate: (message: string, model?: string) => void;
   edit: (message: ChatMessage, text: string) => void;
+  show: (turn: string) => void;
 };
 
 const NOTHING = () => undefined;
@@ -19,5 +20,6 @@ export const ConversationContext = createContext<ConversationActions>({
   stopCall: NOTHING,
   regenerate: NOTHING,
   edit: NOTHING,
+  show: NOTHING,
 });
 export const useConversationActions = () => useContext(ConversationContext);

@@ -72,6 +72,7 @@ export function useConversation(detail: SessionDetail) {
           ? chat.regenerate({ messageId: message.id, body: bodyFor(picked) })
           : chat.sendMessage({ text, messageId: message.id }, { body: bodyFor(picked) }),
       ),
+    show: (turn: string) => attempt(() => api.show(turn)),
     changeQueued: (turn: string, change: { message?: string; while_running?: SentMode }) =>
       attempt(() => api.editQueued(turn, change)),
     removeQueued: (turn: string) => attempt(() => api.removeQueued(turn)),

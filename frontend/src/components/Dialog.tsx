@@ -1,8 +1,11 @@
 import * as Radix from '@radix-ui/react-dialog';
-import type { ReactNode } from 'react';
+import { type ReactNode, useRef } from 'react';
 import { useT } from '../i18n';
 import { Button, IconButton } from './Button';
 import { classes } from './classes';
+
+// Where one begins in a dialog: what is to be filled in, or the way back of a question.
+const FIRST = 'input:not([type=hidden], [hidden]), textarea, select, [data-first]';
 
 type Props = {
   open: boolean;
@@ -14,15 +17,23 @@ type Props = {
   foot?: ReactNode;
 };
 
-/** A modal dialog: focus stays inside, Escape closes it. */
+/** A modal dialog: focus starts at its first field (or itself), stays inside, and Escape closes it. */
 export function Dialog({ open, onClose, title, about, wide, children, foot }: Props) {
   const t = useT();
+  const content = useRef<HTMLDivElement>(null);
+  const toFirstField = (event: Event) => {
+    event.preventDefault();
+    (content.current?.querySelector<HTMLElement>(FIRST) ?? content.current)?.focus();
+  };
   return (
     <Radix.Root open={open} onOpenChange={(now) => !now && onClose()}>
       <Radix.Portal>
         <div className="veil fixed inset-0 z-40 bg-black/40" aria-hidden="true" />
         <Radix.Content
           {...(about ? {} : { 'aria-describedby': undefined })}
+          ref={content}
+          tabIndex={-1}
+          onOpenAutoFocus={toFirstField}
           className={classes(
             'pop fixed top-1/2 left-1/2 z-50 flex max-h-[min(85dvh,50rem)] w-[calc(100vw-2rem)] -translate-x-1/2 -translate-y-1/2',
             'flex-col gap-4 rounded-2xl border border-line bg-card p-6 text-ink shadow-2xl outline-none',
@@ -68,7 +79,9 @@ export function Confirm({ open, onClose, onConfirm, title, about, action }: Conf
       about={about}
       foot={
         <>
-          <Button onClick={onClose}>{t('common.cancel')}</Button>
+          <Button onClick={onClose} data-first>
+            {t('common.cancel')}
+          </Button>
           <Button look="danger" onClick={confirmed}>
             {action}
           </Button>

@@ -6,6 +6,7 @@ import { useFormat } from '../i18n/format';
 import { Button, IconButton, Spinner } from './Button';
 import { classes } from './classes';
 import { Icon, type IconName } from './icons';
+import { Linked } from './Linked';
 
 export type Tone = 'calm' | 'busy' | 'good' | 'wrong' | 'attention';
 
@@ -148,7 +149,7 @@ export function Raw({ value }: { value: unknown }) {
         className="max-h-80 overflow-auto rounded-lg bg-code p-3 text-xs leading-relaxed whitespace-pre-wrap"
         tabIndex={0}
       >
-        {text}
+        <Linked text={text ?? ''} />
       </pre>
       <span className="absolute top-1.5 right-1.5 rounded-lg bg-code">
         <CopyButton text={text ?? ''} />

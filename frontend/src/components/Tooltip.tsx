@@ -1,12 +1,14 @@
 import * as Radix from '@radix-ui/react-tooltip';
-import type { ReactNode } from 'react';
+import { type FocusEvent, type ReactNode } from 'react';
 
 export const TooltipProvider = Radix.Provider;
 
 export function Tooltip({ text, children }: { text: string; children: ReactNode }) {
   return (
     <Radix.Root>
-      <Radix.Trigger asChild>{children}</Radix.Trigger>
+      <Radix.Trigger asChild onFocus={unlessByKeyboard}>
+        {children}
+      </Radix.Trigger>
       <Radix.Portal>
         <Radix.Content
           sideOffset={6}
@@ -18,4 +20,9 @@ export function Tooltip({ text, children }: { text: string; children: ReactNode 
       </Radix.Portal>
     </Radix.Root>
   );
+}
+
+/** A click, or a dialog that gives the focus back, is no question what a button does. */
+function unlessByKeyboard(event: FocusEvent<HTMLElement>): void {
+  if (!event.currentTarget.matches(':focus-visible')) event.preventDefault();
 }

@@ -36,6 +36,7 @@ export function Languages({ first, children }: { first: Spoken; children: ReactN
       t: translator(spoken.catalogue, spoken.language),
       choose: async (language: Language) => {
         remember(CHOICE, language);
+        tellServer(language);
         setSpoken(await speak(language));
       },
     }),
@@ -52,8 +53,15 @@ export function useT(): Translate {
   return useSpeech().t;
 }
 
-/** `{name}` is filled in; where a text has two forms divided by `|`, `count` chooses. */
 export function translator(catalogue: Catalogue, language: string): Translate {
+  return translatorOf(catalogue, language);
+}
+
+/** `{name}` is filled in; where a text has two forms divided by `|`, `count` chooses. */
+export function translatorOf<K extends string>(
+  catalogue: Record<K, string>,
+  language: string,
+): (key: K, values?: Values) => string {
   const rules = new Intl.PluralRules(language);
   const numbers = new Intl.NumberFormat(language);
   return (key, values = {}) => {
@@ -70,4 +78,9 @@ async function speak(language: Language): Promise<Spoken> {
   const catalogue = await LOADERS[language]();
   document.documentElement.lang = language;
   return { language, catalogue };
+}
+
+/** The pages that the server draws (password, administration, errors) read the choice from a cookie. */
+function tellServer(language: Language): void {
+  document.cookie = `ratchet_language=${language}; path=/; max-age=31536000; samesite=lax`;
 }

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { lazy, Suspense, useMemo } from 'react';
+import { lazy, Suspense, useMemo, useState } from 'react';
 import { Link } from 'wouter';
 import { Button } from '../components/Button';
 import { Icon } from '../components/icons';
@@ -13,6 +13,7 @@ import { errorText } from '../api/errorText';
 import { More, Run } from './AgentActions';
 import { type AgentDetail, libraryApi } from './api';
 import { ExecutionList } from './Executions';
+import { NodePanel } from './NodePanel';
 import { Heading, useAttempt } from './Screen';
 import { useBlockNames } from './useBlockNames';
 import { Versions } from './Versions';
@@ -30,6 +31,7 @@ export function AgentPage({ id }: { id: string }) {
 function Shown({ agent }: { agent: AgentDetail }) {
   const t = useT();
   const names = useBlockNames();
+  const [chosen, setChosen] = useState<string | null>(null);
   const graph = useMemo(() => readGraph(agent.graph), [agent.graph]);
   const tabs = [
     {
@@ -39,8 +41,13 @@ function Shown({ agent }: { agent: AgentDetail }) {
         <div className="flex flex-col gap-4">
           <Problems agent={agent} />
           <Suspense fallback={<Loading />}>
-            <GraphView graph={graph} names={names} />
+            <GraphView graph={graph} names={names} chosen={chosen} onChoose={setChosen} />
           </Suspense>
+          {chosen ? (
+            <NodePanel graph={graph} node={chosen} names={names} />
+          ) : (
+            <p className="text-sm text-quiet">{t('node.hint')}</p>
+          )}
         </div>
       ),
     },
@@ -67,6 +74,12 @@ function Shown({ agent }: { agent: AgentDetail }) {
         }
       >
         <Run agent={agent} />
+        <Link
+          href={`/library/agents/${agent.id}/edit`}
+          className="inline-flex h-9 items-center gap-2 rounded-lg border border-line bg-card px-3.5 text-sm font-medium shadow-xs hover:bg-hover"
+        >
+          <Icon name="graph" size={17} /> {t('agent.openBuilder')}
+        </Link>
         <More agent={agent} />
       </Heading>
       <Tabs tabs={tabs} base={`/library/agents/${agent.id}`} label={agent.name} />
@@ -77,30 +90,47 @@ function Shown({ agent }: { agent: AgentDetail }) {
 function Problems({ agent }: { agent: AgentDetail }) {
   const t = useT();
   const attempt = useAttempt();
+  const [repairs, setRepairs] = useState<string[]>([]);
   const { errors, warnings } = agent.validation;
-  if (errors.length + warnings.length === 0) return null;
   const fix = async () => {
     const done = await attempt(libraryApi.fix(agent.id));
-    if (done) toast(done.changed ? t('agent.fixed', { count: done.fixes.length }) : t('agent.notFixed'));
+    if (done?.changed) setRepairs(done.fixes.map((repair) => repair.message));
+    else if (done) toast(t('agent.notFixed'));
     await queryClient.invalidateQueries({ queryKey: ['agent', agent.id] });
   };
   return (
-    <Notice
-      tone="attention"
-      icon="warning"
-      action={
-        errors.length > 0 && (
-          <Button small onClick={() => void fix()}>
-            {t('agent.fix')}
-          </Button>
-        )
-      }
-    >
-      <ul className="list-inside list-disc">
-        {[...errors, ...warnings].map((problem, place) => (
-          <li key={place}>{problem.message}</li>
-        ))}
-      </ul>
-    </Notice>
+    <>
+      {repairs.length > 0 && (
+        <Notice tone="good" icon="check">
+          <p className="font-medium">{t('agent.fixed', { count: repairs.length })}</p>
+          <Sentences of={repairs} />
+        </Notice>
+      )}
+      {errors.length + warnings.length > 0 && (
+        <Notice
+          tone="attention"
+          icon="warning"
+          action={
+            errors.length > 0 && (
+              <Button small onClick={() => void fix()}>
+                {t('agent.fix')}
+              </Button>
+            )
+          }
+        >
+          <Sentences of={[...errors, ...warnings].map((problem) => problem.message)} />
+        </Notice>
+      )}
+    </>
+  );
+}
+
+function Sentences({ of }: { of: string[] }) {
+  return (
+    <ul className="list-inside list-disc">
+      {of.map((sentence, place) => (
+        <li key={place}>{sentence}</li>
+      ))}
+    </ul>
   );
 }

@@ -27,6 +27,7 @@ export function Agents() {
       <Heading title={t('library.agents')} about={t('agents.about')}>
         <SearchField label={t('agents.search')} value={search} onChange={setSearch} />
         <Import />
+        <NewAgent />
       </Heading>
       <Listed
         answer={found}
@@ -71,6 +72,25 @@ function Card({ agent }: { agent: Agent }) {
         </span>
       </Link>
     </li>
+  );
+}
+
+/** Makes an empty agent and opens it in the builder. */
+function NewAgent() {
+  const t = useT();
+  const [, go] = useLocation();
+  const [busy, setBusy] = useState(false);
+  const attempt = useAttempt();
+  const begin = async () => {
+    setBusy(true);
+    const made = await attempt(libraryApi.importAgent({ name: t('agents.untitled'), nodes: [], links: [] }));
+    setBusy(false);
+    if (made) go(`/library/agents/${made.id}/edit`);
+  };
+  return (
+    <Button look="strong" icon="plus" busy={busy} onClick={() => void begin()}>
+      {t('agents.new')}
+    </Button>
   );
 }
 

@@ -3,16 +3,19 @@ import { lazy, Suspense, useEffect, useMemo, useState } from 'react';
 import { Link } from 'wouter';
 import { Button } from '../components/Button';
 import { Icon } from '../components/icons';
-import { Ago, Badge, Failed, Loading, Notice, Raw } from '../components/Pieces';
+import { Ago, Badge, Failed, Loading, Notice } from '../components/Pieces';
 import { readGraph, titleOf } from '../graph/model';
 import { useT } from '../i18n';
 import { useFormat } from '../i18n/format';
 import { errorText } from '../api/errorText';
 import { type Execution, libraryApi, type NodeRun } from './api';
+import { RunAgain } from './AgentActions';
+import { NodePanel } from './NodePanel';
 import { OpenReviews } from './OpenReviews';
+import { sourceKey } from './Executions';
 import { Inputs, Outputs } from './Outputs';
 import { Heading, useAttempt } from './Screen';
-import { hasEnded, type NodeStates, statusKey, toneOf } from './status';
+import { badgeOf, hasEnded, type NodeStates, statusKey, toneOf } from './status';
 import { spans } from './timeline';
 import { useBlockNames } from './useBlockNames';
 import { useExecution } from './useExecution';
@@ -31,11 +34,12 @@ function Shown({ execution, states }: { execution: Execution; states: NodeStates
   const t = useT();
   const attempt = useAttempt();
   const ended = hasEnded(execution.status);
+  const badge = badgeOf(execution);
   return (
     <div className="flex flex-col gap-6">
       <div>
         <Link
-          href={`/library/agents/${execution.agent_id}`}
+          href={execution.agent_removed ? '/library/runs' : `/library/agents/${execution.agent_id}`}
           className="inline-flex items-center gap-1 pb-3 text-sm text-quiet hover:text-ink"
         >
           <Icon name="left" size={14} /> {execution.agent_name ?? t('run.agent')}
@@ -44,7 +48,9 @@ function Shown({ execution, states }: { execution: Execution; states: NodeStates
           title={t('run.title')}
           about={
             <span className="flex flex-wrap items-center gap-2">
-              <Badge tone={toneOf(execution.status)}>{t(statusKey(execution.status))}</Badge>
+              <Badge tone={badge.tone}>{t(badge.name)}</Badge>
+              <Badge>{t(sourceKey(execution.source))}</Badge>
+              {execution.agent_removed && <Badge>{t('run.agentRemoved')}</Badge>}
               <Badge>{t('agents.version', { version: execution.version })}</Badge>
               <Ago when={execution.queued_at} />
             </span>
@@ -55,6 +61,7 @@ function Shown({ execution, states }: { execution: Execution; states: NodeStates
               {t('run.cancel')}
             </Button>
           )}
+          {ended && !execution.agent_removed && <RunAgain execution={execution} />}
         </Heading>
         {execution.error && (
           <Notice tone="wrong" icon="warning">
@@ -66,7 +73,7 @@ function Shown({ execution, states }: { execution: Execution; states: NodeStates
       <section className="grid gap-6 lg:grid-cols-2">
         <div>
           <h3 className="pb-2 font-semibold">{t('run.outputs')}</h3>
-          <Outputs outputs={execution.outputs} />
+          <Outputs outputs={execution.outputs} ended={ended} />
         </div>
         <div>
           <h3 className="pb-2 font-semibold">{t('run.inputs')}</h3>
@@ -80,7 +87,6 @@ function Shown({ execution, states }: { execution: Execution; states: NodeStates
 
 /** The graph with the state of each node, their time line, and the data of the selected one. */
 function Drawn({ execution, states }: { execution: Execution; states: NodeStates }) {
-  const t = useT();
   const names = useBlockNames();
   const [chosen, setChosen] = useState<string | null>(null);
   const { data } = useQuery({
@@ -88,7 +94,7 @@ function Drawn({ execution, states }: { execution: Execution; states: NodeStates
     queryFn: () => libraryApi.version(execution.agent_id, execution.version),
     staleTime: Infinity,
   });
-  const graph = useMemo(() => readGraph(data?.graph), [data]);
+  const graph = useMemo(() => readGraph(execution.graph ?? data?.graph), [execution.graph, data]);
   const titles = useMemo(
     () => new Map(graph.nodes.map((node) => [node.id, titleOf(node, names).title])),
     [graph, names],
@@ -105,18 +111,7 @@ function Drawn({ execution, states }: { execution: Execution; states: NodeStates
       {runs.length > 0 && (
         <Timeline runs={runs} titles={titles} chosen={chosen} onChoose={setChosen} live={!hasEnded(execution.status)} />
       )}
-      {runsOfChosen.map((run) => (
-        <section key={run.id} className="panel p-4 text-sm" aria-label={titles.get(run.node_id)}>
-          <p className="flex items-center gap-2 pb-3 font-medium">
-            {titles.get(run.node_id)} <Badge tone={toneOf(run.status)}>{t(statusKey(run.status))}</Badge>
-          </p>
-          {run.error && <p className="pb-3 text-wrong">{run.error}</p>}
-          <div className="grid gap-4 lg:grid-cols-2">
-            <Raw value={run.inputs} />
-            <Raw value={run.outputs} />
-          </div>
-        </section>
-      ))}
+      {chosen && <NodePanel graph={graph} node={chosen} names={names} runs={runsOfChosen} />}
     </>
   );
 }

@@ -7,12 +7,14 @@ import { Icon, type IconName } from '../components/icons';
 import { type Key, useT } from '../i18n';
 import { AgentPage } from './AgentPage';
 import { Agents } from './Agents';
+import { Connections } from './Connections';
 import { Credentials } from './Credentials';
 import { ExecutionPage } from './ExecutionPage';
 import { Executions } from './Executions';
 import { Reviews } from './Reviews';
 import { Schedules } from './Schedules';
 import { Store } from './Store';
+import { StorePage } from './StorePage';
 import { Triggers } from './Triggers';
 
 const PLACES: [string, IconName, Key][] = [
@@ -22,6 +24,7 @@ const PLACES: [string, IconName, Key][] = [
   ['/library/schedules', 'clock', 'library.schedules'],
   ['/library/triggers', 'bolt', 'library.triggers'],
   ['/library/credentials', 'key', 'library.credentials'],
+  ['/library/connections', 'globe', 'library.connections'],
   ['/library/store', 'store', 'library.store'],
 ];
 
@@ -37,7 +40,7 @@ export default function Library() {
       <nav ref={places} aria-label={t('library.title')} className="-mx-1 flex gap-1 overflow-x-auto px-1 pb-5">
         {PLACES.map(([href, icon, name]) => {
           const here =
-            href === '/library' ? path === href || path.startsWith('/library/agents/') : path.startsWith(href);
+            href === '/library' ? path === href || path.startsWith('/library/agents') : path.startsWith(href);
           return (
             <Link
               key={href}
@@ -55,6 +58,7 @@ export default function Library() {
       </nav>
       <Switch>
         <Route path="/library" component={Agents} />
+        <Route path="/library/agents" component={Agents} />
         <Route path="/library/agents/:id/:tab?">{({ id }) => <AgentPage key={id} id={id} />}</Route>
         <Route path="/library/agents/:agent/executions/:id">{({ id }) => <ExecutionPage key={id} id={id} />}</Route>
         <Route path="/library/runs" component={Executions} />
@@ -63,7 +67,11 @@ export default function Library() {
         <Route path="/library/schedules" component={Schedules} />
         <Route path="/library/triggers" component={Triggers} />
         <Route path="/library/credentials" component={Credentials} />
+        <Route path="/library/connections" component={Connections} />
         <Route path="/library/store" component={Store} />
+        <Route path="/library/store/:username/:slug">
+          {({ username, slug }) => <StorePage username={username} slug={slug} />}
+        </Route>
         <Route component={NothingHere} />
       </Switch>
     </Page>

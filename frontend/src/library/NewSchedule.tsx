@@ -6,7 +6,7 @@ import { type Key, useT } from '../i18n';
 import { ApiError } from '../api/http';
 import { queryClient } from '../api/queries';
 import { errorText } from '../api/errorText';
-import { type AgentDetail, libraryApi } from './api';
+import { type AgentDetail, libraryApi, type Schedule } from './api';
 import { problemsIn } from './schema';
 import { SchemaForm } from './SchemaForm';
 
@@ -18,19 +18,27 @@ const TIMES: [string, Key][] = [
   ['', 'schedules.custom'],
 ];
 
-export function NewSchedule({ agent, onClose }: { agent: AgentDetail; onClose: () => void }) {
+type Props = { agent: Pick<AgentDetail, 'id' | 'name' | 'input_schema'>; schedule?: Schedule; onClose: () => void };
+
+/** Makes a schedule for an agent, or changes the given one. */
+export function NewSchedule({ agent, schedule, onClose }: Props) {
   const t = useT();
   const [, go] = useLocation();
-  const [name, setName] = useState(agent.name);
-  const [chosen, setChosen] = useState(TIMES[0]![0]);
-  const [cron, setCron] = useState(TIMES[0]![0]);
+  const [name, setName] = useState(schedule?.name ?? agent.name);
+  const [cron, setCron] = useState(schedule?.cron ?? TIMES[0]![0]);
+  const [chosen, setChosen] = useState(() => TIMES.find(([value]) => value === cron)?.[0] ?? '');
+  const [timezone, setTimezone] = useState(schedule?.timezone ?? '');
   const [busy, setBusy] = useState(false);
   const [problems, setProblems] = useState<Record<string, string>>({});
   const make = async (inputs: Record<string, unknown>) => {
     setBusy(true);
     try {
-      await libraryApi.makeSchedule({ name, agent_id: agent.id, cron, inputs });
+      const given = { name, cron, inputs, ...(timezone ? { timezone } : {}) };
+      await (schedule
+        ? libraryApi.changeSchedule(schedule.id, given)
+        : libraryApi.makeSchedule({ ...given, agent_id: agent.id }));
       await queryClient.invalidateQueries({ queryKey: ['schedules'] });
+      onClose();
       go('/library/schedules');
     } catch (error) {
       const fields = error instanceof ApiError ? problemsIn(error.fields) : {};
@@ -39,7 +47,11 @@ export function NewSchedule({ agent, onClose }: { agent: AgentDetail; onClose: (
     }
   };
   return (
-    <Dialog open onClose={onClose} title={t('schedules.newTitle', { name: agent.name })}>
+    <Dialog
+      open
+      onClose={onClose}
+      title={t(schedule ? 'schedules.editTitle' : 'schedules.newTitle', { name: agent.name })}
+    >
       <div className="flex flex-col gap-4">
         <TextField
           label={t('common.name')}
@@ -66,9 +78,18 @@ export function NewSchedule({ agent, onClose }: { agent: AgentDetail; onClose: (
             onChange={(event) => setCron(event.target.value)}
           />
         )}
+        {schedule && (
+          <TextField
+            label={t('schedules.timezone')}
+            value={timezone}
+            problem={problems.timezone}
+            onChange={(event) => setTimezone(event.target.value)}
+          />
+        )}
         <SchemaForm
           schema={agent.input_schema}
-          action={t('schedules.make')}
+          given={schedule?.inputs}
+          action={t(schedule ? 'common.save' : 'schedules.make')}
           busy={busy}
           problems={problems}
           onSubmit={(inputs) => void make(inputs)}

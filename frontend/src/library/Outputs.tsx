@@ -7,10 +7,11 @@ import { addressOf } from '../markdown/workspaceLinks';
 const Markdown = lazy(() => import('../markdown/Markdown').then((module) => ({ default: module.Markdown })));
 
 /** The outputs of a run by name, values in order. */
-export function Outputs({ outputs }: { outputs: Record<string, unknown[]> }) {
+export function Outputs({ outputs, ended }: { outputs: Record<string, unknown[]>; ended?: boolean }) {
   const t = useT();
   const names = Object.entries(outputs);
-  if (names.length === 0) return <p className="text-sm text-quiet">{t('run.noOutputs')}</p>;
+  if (names.length === 0)
+    return <p className="text-sm text-quiet">{t(ended ? 'run.endedWithoutOutputs' : 'run.noOutputs')}</p>;
   return (
     <dl className="flex flex-col gap-4 text-sm">
       {names.map(([name, values]) => (

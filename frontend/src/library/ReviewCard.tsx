@@ -5,7 +5,7 @@ import { TextArea, TextField } from '../components/Field';
 import { Ago, Badge, Raw, type Tone } from '../components/Pieces';
 import { type Key, useT } from '../i18n';
 import { queryClient } from '../api/queries';
-import { libraryApi, type Review } from './api';
+import { libraryApi, type Remember, type Review } from './api';
 import { useAttempt } from './Screen';
 
 const STATES: Record<Review['state'], [Key, Tone]> = {
@@ -39,7 +39,8 @@ export function ReviewCard({
   const t = useT();
   const [name, tone] = STATES[review.state];
   const known = review.agent_name ? undefined : QUESTIONS[review.name];
-  const question = known ? t(known) : review.name;
+  const asked = review.tool_name ? t('review.callTool', { name: review.tool_name }) : review.name;
+  const question = known ? t(known) : asked;
   return (
     <section className="panel flex flex-col gap-3 p-4 text-sm" aria-label={question}>
       <div className="flex flex-wrap items-center gap-2">
@@ -74,7 +75,7 @@ function Decide({ review, onDecided }: { review: Review; onDecided?: (review: Re
   const [wrong, setWrong] = useState(false);
   const [busy, setBusy] = useState(false);
   const attempt = useAttempt();
-  const decide = async (approved: boolean) => {
+  const decide = async (approved: boolean, remember: Remember = '') => {
     let changed: { data?: unknown } = {};
     if (approved && review.editable && data !== before) {
       try {
@@ -84,7 +85,7 @@ function Decide({ review, onDecided }: { review: Review; onDecided?: (review: Re
       }
     }
     setBusy(true);
-    const decided = await attempt(libraryApi.decide(review.id, { approved, message, ...changed }));
+    const decided = await attempt(libraryApi.decide(review.id, { approved, message, remember, ...changed }));
     setBusy(false);
     await queryClient.invalidateQueries({ queryKey: ['reviews'] });
     await queryClient.invalidateQueries({ queryKey: ['review', review.id] });
@@ -104,10 +105,22 @@ function Decide({ review, onDecided }: { review: Review; onDecided?: (review: Re
         <Raw value={review.data} />
       )}
       <TextField label={t('review.message')} value={message} onChange={(event) => setMessage(event.target.value)} />
-      <div className="flex gap-2">
+      <div className="flex flex-wrap gap-2">
         <Button look="strong" icon="check" busy={busy} onClick={() => void decide(true)}>
           {t('review.approve')}
         </Button>
+        {review.tool_name && (
+          <>
+            {review.session_id && (
+              <Button busy={busy} onClick={() => void decide(true, 'session')}>
+                {t('review.approveSession')}
+              </Button>
+            )}
+            <Button busy={busy} onClick={() => void decide(true, 'always')}>
+              {t('review.approveAlways')}
+            </Button>
+          </>
+        )}
         <Button icon="close" busy={busy} onClick={() => void decide(false)}>
           {t('review.reject')}
         </Button>

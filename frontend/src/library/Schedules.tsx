@@ -1,3 +1,5 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { Button, IconButton } from '../components/Button';
 import { Ago, Badge } from '../components/Pieces';
@@ -5,6 +7,7 @@ import { useT } from '../i18n';
 import { useFormat } from '../i18n/format';
 import { queryClient, usePages } from '../api/queries';
 import { libraryApi, type Schedule } from './api';
+import { NewSchedule } from './NewSchedule';
 import { Heading, Listed, useAttempt } from './Screen';
 
 export function Schedules() {
@@ -26,11 +29,21 @@ export function Schedules() {
   );
 }
 
+/** The form of a schedule, once the inputs of its agent are known. */
+function Edit({ schedule, onClose }: { schedule: Schedule; onClose: () => void }) {
+  const { data } = useQuery({
+    queryKey: ['agent', schedule.agent_id],
+    queryFn: () => libraryApi.agent(schedule.agent_id),
+  });
+  return data ? <NewSchedule agent={data} schedule={schedule} onClose={onClose} /> : null;
+}
+
 function Row({ schedule }: { schedule: Schedule }) {
   const t = useT();
   const format = useFormat();
   const [, go] = useLocation();
   const attempt = useAttempt();
+  const [editing, setEditing] = useState(false);
   const change = async (work: Promise<unknown>) => {
     await attempt(work);
     await queryClient.invalidateQueries({ queryKey: ['schedules'] });
@@ -47,10 +60,16 @@ function Row({ schedule }: { schedule: Schedule }) {
           {!schedule.enabled && <Badge>{t('common.off')}</Badge>}
         </p>
         <p className="text-[13px] text-quiet">
-          <Link href={`/library/agents/${schedule.agent_id}`} className="link">
-            {schedule.agent_name}
-          </Link>{' '}
-          · {schedule.words ?? schedule.cron} · {schedule.timezone}
+          {schedule.agent_removed ? (
+            <>
+              {schedule.agent_name} <Badge>{t('run.agentRemoved')}</Badge>
+            </>
+          ) : (
+            <Link href={`/library/agents/${schedule.agent_id}`} className="link">
+              {schedule.agent_name}
+            </Link>
+          )}{' '}
+          · {schedule.words ?? schedule.cron}
         </p>
         <p className="text-[13px] text-quiet">
           {schedule.enabled &&
@@ -60,16 +79,24 @@ function Row({ schedule }: { schedule: Schedule }) {
         </p>
         {schedule.last_error && <p className="text-[13px] text-wrong">{schedule.last_error}</p>}
       </div>
-      <Button small icon="play" onClick={() => void run()}>
-        {t('schedules.runNow')}
-      </Button>
-      <Button
-        small
-        aria-pressed={schedule.enabled}
-        onClick={() => void change(libraryApi.changeSchedule(schedule.id, { enabled: !schedule.enabled }))}
-      >
-        {t(schedule.enabled ? 'common.switchOff' : 'common.switchOn')}
-      </Button>
+      {!schedule.agent_removed && (
+        <>
+          <Button small icon="play" onClick={() => void run()}>
+            {t('schedules.runNow')}
+          </Button>
+          <Button small icon="pencil" onClick={() => setEditing(true)}>
+            {t('schedules.edit')}
+          </Button>
+          <Button
+            small
+            aria-pressed={schedule.enabled}
+            onClick={() => void change(libraryApi.changeSchedule(schedule.id, { enabled: !schedule.enabled }))}
+          >
+            {t(schedule.enabled ? 'common.switchOff' : 'common.switchOn')}
+          </Button>
+        </>
+      )}
+      {editing && <Edit schedule={schedule} onClose={() => setEditing(false)} />}
       <IconButton
         icon="trash"
         size="small"

@@ -66,7 +66,7 @@ export function SchemaForm({ schema, given, action, busy, problems = {}, onSubmi
 
 type OneProps = { one: FormField; value: string; problem?: string; onChange: (value: string) => void };
 
-function OneField({ one, value, problem, onChange }: OneProps) {
+export function OneField({ one, value, problem, onChange }: OneProps) {
   const t = useT();
   const label = one.required ? one.label : t('form.optional', { label: one.label });
   const around = { label, about: one.about || undefined, problem };

@@ -1,11 +1,11 @@
 import { useState } from 'react';
-import { useLocation, useSearchParams } from 'wouter';
+import { Link, useLocation, useSearchParams } from 'wouter';
 import { Button } from '../components/Button';
 import { Icon } from '../components/icons';
 import { Badge } from '../components/Pieces';
 import { useT } from '../i18n';
 import { useServerState } from '../browser/debounce';
-import { queryClient, useMe, usePages } from '../api/queries';
+import { queryClient, usePages } from '../api/queries';
 import { type Listing, libraryApi } from './api';
 import { Heading, Listed, useAttempt } from './Screen';
 import { SearchField } from './SearchField';
@@ -38,11 +38,6 @@ function Card({ listing }: { listing: Listing }) {
   const t = useT();
   const [, go] = useLocation();
   const attempt = useAttempt();
-  const own = useMe().data?.username === listing.username;
-  const withdraw = async () => {
-    await attempt(libraryApi.withdraw(listing.username, listing.slug));
-    await queryClient.invalidateQueries({ queryKey: ['store'] });
-  };
   const add = async () => {
     const agent = await attempt(libraryApi.addFromStore(listing.username, listing.slug));
     if (!agent) return;
@@ -56,7 +51,12 @@ function Card({ listing }: { listing: Listing }) {
           <Icon name="store" />
         </span>
         <span className="min-w-0 flex-1">
-          <span className="block truncate font-medium">{listing.name}</span>
+          <Link
+            href={`/library/store/${listing.username}/${listing.slug}`}
+            className="block truncate font-medium hover:underline"
+          >
+            {listing.name}
+          </Link>
           <span className="block truncate text-xs text-quiet">
             {listing.username}/{listing.slug}
           </span>
@@ -69,11 +69,6 @@ function Card({ listing }: { listing: Listing }) {
         ))}
         <span className="text-xs text-quiet">{t('store.additions', { count: listing.additions })}</span>
         <span className="ml-auto flex gap-2">
-          {own && (
-            <Button small onClick={() => void withdraw()}>
-              {t('store.withdraw')}
-            </Button>
-          )}
           <Button small icon="plus" onClick={() => void add()}>
             {t('store.add')}
           </Button>

@@ -8,7 +8,9 @@ import { type Key, useT } from '../i18n';
 import { queryClient, usePages } from '../api/queries';
 import { errorText } from '../api/errorText';
 import { libraryApi, type Trigger } from './api';
+import { curlFor } from './curl';
 import { Heading, Listed, More, useAttempt } from './Screen';
+import { TestTrigger } from './TestTrigger';
 
 export const SCHEMES: Record<string, Key> = {
   standard_webhooks: 'scheme.standard_webhooks',
@@ -45,6 +47,7 @@ function Row({ trigger }: { trigger: Trigger }) {
   const t = useT();
   const [asking, setAsking] = useState(false);
   const [fresh, setFresh] = useState<Trigger | null>(null);
+  const [testing, setTesting] = useState(false);
   const attempt = useAttempt();
   const change = async (work: Promise<unknown>) => {
     const answer = await attempt(work);
@@ -62,14 +65,22 @@ function Row({ trigger }: { trigger: Trigger }) {
         <Link href={`/library/agents/${trigger.agent_id}`} className="link text-[13px]">
           {trigger.agent_name}
         </Link>
+        {trigger.agent_removed && <Badge>{t('run.agentRemoved')}</Badge>}
         <span className="ml-auto flex items-center gap-2">
-          <Button
-            small
-            aria-pressed={trigger.enabled}
-            onClick={() => void change(libraryApi.changeTrigger(trigger.id, { enabled: !trigger.enabled }))}
-          >
-            {t(trigger.enabled ? 'common.switchOff' : 'common.switchOn')}
-          </Button>
+          {!trigger.agent_removed && (
+            <>
+              <Button small icon="play" onClick={() => setTesting(true)}>
+                {t('triggers.test')}
+              </Button>
+              <Button
+                small
+                aria-pressed={trigger.enabled}
+                onClick={() => void change(libraryApi.changeTrigger(trigger.id, { enabled: !trigger.enabled }))}
+              >
+                {t(trigger.enabled ? 'common.switchOff' : 'common.switchOn')}
+              </Button>
+            </>
+          )}
           <Menu
             trigger={<IconButton icon="more" size="small" label={t('triggers.actions', { name: trigger.name })} />}
             entries={[
@@ -83,6 +94,10 @@ function Row({ trigger }: { trigger: Trigger }) {
       </div>
       <code className="text-xs break-all text-quiet">{trigger.url}</code>
       {fresh && <Shown trigger={fresh} />}
+      <Fold title={t('triggers.example')}>
+        <Raw value={curlFor(trigger, '')} />
+      </Fold>
+      {testing && <TestTrigger trigger={trigger} onClose={() => setTesting(false)} />}
       <Fold title={t('triggers.log')}>
         <Deliveries trigger={trigger.id} />
       </Fold>
@@ -112,6 +127,8 @@ export function Shown({ trigger }: { trigger: Trigger }) {
           <code className="text-xs break-all">{trigger.secret}</code> <CopyButton text={trigger.secret} />
         </p>
       )}
+      <p className="pt-2 pb-1 font-medium">{t('triggers.example')}</p>
+      <Raw value={curlFor(trigger, trigger.secret ?? '')} />
     </Notice>
   );
 }

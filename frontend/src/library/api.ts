@@ -26,8 +26,10 @@ export type Execution = Pick<
   | 'id'
   | 'agent_id'
   | 'agent_name'
+  | 'agent_removed'
   | 'version'
   | 'status'
+  | 'rejected'
   | 'inputs'
   | 'outputs'
   | 'error'
@@ -36,7 +38,7 @@ export type Execution = Pick<
   | 'queued_at'
   | 'started_at'
   | 'ended_at'
-> & { nodes?: NodeRun[] };
+> & { nodes?: NodeRun[]; graph?: unknown };
 export type Review = Pick<
   Answer<'Review'>,
   | 'id'
@@ -44,6 +46,7 @@ export type Review = Pick<
   | 'data'
   | 'editable'
   | 'outside_sources'
+  | 'tool_name'
   | 'state'
   | 'execution_id'
   | 'agent_name'
@@ -52,6 +55,12 @@ export type Review = Pick<
   | 'expires_at'
   | 'message'
 >;
+export type Remember = '' | 'session' | 'always';
+export type ToolServer = Answer<'ToolServer'>;
+export type ServerTool = Answer<'ServerTool'>;
+export type NewServer = Partial<Schemas['ServerForm']> & { url: string };
+export type ToolRule = Answer<'ToolRule'>;
+export type Rule = ToolRule['rule'];
 export type Schedule = Answer<'Schedule'>;
 export type Trigger = Omit<Answer<'Trigger'>, 'secret'> & { secret?: string };
 export type Delivery = Answer<'Delivery'>;
@@ -61,9 +70,14 @@ export type NewCredential = Schemas['NewForm'];
 export type Server = { host: string; port?: number; ca_certificate?: string };
 export type Provider = Schemas['ProviderShape'];
 export type Listing = Answer<'ListingShape'>;
+export type ListingDetail = Answer<'ListingDetail'> & Described;
+export type Publication = Schemas['Publication'];
+export type RunFilter = { agent?: string; status?: string; source?: string };
 export type BlockRun = Answer<'BlockResult'>;
 export type BlockInfo = Pick<Schemas['BlockShape'], 'id' | 'name' | 'description' | 'category'>;
 export type Decision = Omit<Schemas['Decision'], 'message'> & { message?: string };
+
+export type ScheduleChange = Partial<Pick<Schedule, 'enabled' | 'cron' | 'name' | 'timezone' | 'inputs'>>;
 
 export const libraryApi = {
   agents: (search: string, cursor: string | null) =>
@@ -84,8 +98,10 @@ export const libraryApi = {
   execute: (id: string, inputs: Record<string, unknown>, client_id: string) =>
     call<Execution>('POST', `/api/agents/${id}/execute`, { inputs, client_id }),
 
-  executions: (agent: string | undefined, cursor: string | null) =>
-    call<Page<Execution>>('GET', `/api/executions${query({ agent, cursor })}`),
+  uses: (id: string) => call<Schemas['AgentUses']>('GET', `/api/agents/${id}/uses`),
+
+  executions: (filter: RunFilter, cursor: string | null) =>
+    call<Page<Execution>>('GET', `/api/executions${query({ ...filter, cursor })}`),
   execution: (id: string) => call<Execution>('GET', `/api/executions/${id}?nodes=1`),
   cancelExecution: (id: string) => call<Schemas['ExecutionCancelled']>('POST', `/api/executions/${id}/cancel`, {}),
 
@@ -104,8 +120,7 @@ export const libraryApi = {
     timezone?: string;
     inputs: Record<string, unknown>;
   }) => call<Schedule>('POST', '/api/schedules', given),
-  changeSchedule: (id: string, change: { enabled?: boolean; cron?: string; name?: string }) =>
-    call<Schedule>('PATCH', `/api/schedules/${id}`, change),
+  changeSchedule: (id: string, change: ScheduleChange) => call<Schedule>('PATCH', `/api/schedules/${id}`, change),
   runSchedule: (id: string) => call<Schemas['RunAnswer']>('POST', `/api/schedules/${id}/run`, {}),
   removeSchedule: (id: string) => call<void>('DELETE', `/api/schedules/${id}`),
 
@@ -118,6 +133,8 @@ export const libraryApi = {
   removeTrigger: (id: string) => call<void>('DELETE', `/api/triggers/${id}`),
   deliveries: (id: string, cursor: string | null) =>
     call<Page<Delivery>>('GET', `/api/triggers/${id}/deliveries${query({ cursor })}`),
+  testTrigger: (id: string, payload: Record<string, unknown>) =>
+    call<Delivery>('POST', `/api/triggers/${id}/test`, { payload }),
   replay: (trigger: string, delivery: string) =>
     call<Delivery>('POST', `/api/triggers/${trigger}/deliveries/${delivery}/replay`, {}),
 
@@ -128,11 +145,27 @@ export const libraryApi = {
   providers: () => call<Page<Provider>>('GET', '/api/credentials/providers'),
   signInUrl: (provider: string, next: string) => `/api/credentials/oauth/${provider}/start${query({ next })}`,
 
+  connections: () => call<Page<ToolServer>>('GET', '/api/connections'),
+  addServer: (given: NewServer) => call<ToolServer>('POST', '/api/connections', given),
+  changeServer: (id: string, change: { enabled?: boolean; title?: string }) =>
+    call<ToolServer>('PATCH', `/api/connections/${id}`, change),
+  removeServer: (id: string) => call<void>('DELETE', `/api/connections/${id}`),
+  refreshServer: (id: string) => call<ToolServer>('POST', `/api/connections/${id}/refresh`, {}),
+  signInAtServer: (id: string, next: string) =>
+    call<{ url: string }>('POST', `/api/connections/${id}/sign-in`, { next }),
+  changeServerTool: (server: string, tool: string, change: { pinned?: boolean }) =>
+    call<ServerTool>('PATCH', `/api/connections/${server}/tools/${tool}`, change),
+  approveServerTool: (server: string, tool: string, digest: string) =>
+    call<ServerTool>('POST', `/api/connections/${server}/tools/${tool}/approve`, { digest }),
+  toolRules: () => call<{ results: ToolRule[] }>('GET', '/api/tools'),
+  setToolRule: (name: string, rule: Rule | 'default') => call<ToolRule>('PUT', `/api/tools/${name}/rule`, { rule }),
+
   store: (search: string, cursor: string | null) =>
     call<Page<Listing>>('GET', `/api/store${query({ search, cursor })}`),
   addFromStore: (username: string, slug: string) => call<Agent>('POST', `/api/store/${username}/${slug}/add`, {}),
   withdraw: (username: string, slug: string) => call<void>('DELETE', `/api/store/${username}/${slug}`),
-  publish: (agent_id: string) => call<Listing>('POST', '/api/store', { agent_id }),
+  listing: (username: string, slug: string) => call<ListingDetail>('GET', `/api/store/${username}/${slug}`),
+  publish: (given: Publication) => call<Listing>('POST', '/api/store', given),
 
   runBlock: (id: string, inputs: Record<string, unknown>, client_id: string) =>
     call<BlockRun>('POST', `/api/blocks/${id}/execute`, { inputs, client_id }),

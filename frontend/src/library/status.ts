@@ -27,4 +27,12 @@ export type NodeStates = ReadonlyMap<string, NodeState>;
 
 export const toneOf = (status: string): Tone => TONES[status] ?? 'calm';
 export const statusKey = (status: string): Key => NAMES[status] ?? 'execution.incomplete';
+/** The badge of a run: a rejected one ended as it should, but it is no success. */
+export function badgeOf(run: { status: string; rejected?: boolean }): { tone: Tone; name: Key } {
+  const rejected = run.rejected && run.status === 'COMPLETED';
+  return rejected
+    ? { tone: 'attention', name: 'execution.rejected' }
+    : { tone: toneOf(run.status), name: statusKey(run.status) };
+}
+
 export const hasEnded = (status: string): boolean => ENDED.has(status);

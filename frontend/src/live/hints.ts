@@ -13,6 +13,10 @@ export type Hint = {
   progress?: number;
   message?: string;
   doubted?: boolean;
+  title?: string;
+  name?: string;
+  review_id?: string;
+  news?: boolean; // the person should hear of it
   [more: string]: unknown;
 };
 type Listener = (hint: Hint) => void;

@@ -1,10 +1,22 @@
+import remarkMath from 'remark-math';
 import { type ReactNode, useMemo } from 'react';
-import { type Components, defaultRehypePlugins, Streamdown, type StreamdownProps } from 'streamdown';
+import {
+  type Components,
+  defaultRehypePlugins,
+  defaultRemarkPlugins,
+  Streamdown,
+  type StreamdownProps,
+} from 'streamdown';
 import { Link } from 'wouter';
 import { Icon } from '../components/icons';
 import { useT } from '../i18n';
+import { Diagram } from './Diagram';
+import { Formula } from './Formula';
+import formulas, { FORMULA } from './formulas';
 import { highlighter } from './highlight';
+import { mathDelimiters } from './mathDelimiters';
 import rawAsText from './rawAsText';
+import { useReachableCode } from './useReachableCode';
 import { workspaceLinks } from './workspaceLinks';
 import { Picture } from '../chat/Attached';
 import { markdownLabels } from './markdownLabels';
@@ -15,8 +27,13 @@ const REHYPE = [
   workspaceLinks,
   defaultRehypePlugins.sanitize,
   defaultRehypePlugins.harden,
+  formulas,
 ] as StreamdownProps['rehypePlugins'];
-const PLUGINS = { code: highlighter };
+const REMARK = [
+  ...Object.values(defaultRemarkPlugins),
+  [remarkMath, { singleDollarTextMath: false }],
+] as StreamdownProps['remarkPlugins'];
+const PLUGINS = { code: highlighter, renderers: [{ language: 'mermaid', component: Diagram }] };
 const CONTROLS = { code: { copy: true, download: false }, table: { copy: true, download: true, fullscreen: false } };
 const OWN_PAGE = /^\/(library|store|c|account)\//;
 const OWN_FILE = /^\/api\/files\/[0-9a-f-]{36}\/content$/;
@@ -25,19 +42,22 @@ const OWN_FILE = /^\/api\/files\/[0-9a-f-]{36}\/content$/;
 export function Markdown({ text, live }: { text: string; live: boolean }) {
   const t = useT();
   const words = useMemo(() => markdownLabels(t), [t]);
+  const box = useReachableCode();
+  const readable = useMemo(() => mathDelimiters(text), [text]);
   return (
-    <div className="answer">
+    <div className="answer" ref={box}>
       <Streamdown
         isAnimating={live}
         parseIncompleteMarkdown={live}
         components={COMPONENTS}
+        remarkPlugins={REMARK}
         rehypePlugins={REHYPE}
         plugins={PLUGINS}
         controls={CONTROLS}
         lineNumbers={false}
         translations={words}
       >
-        {text}
+        {readable}
       </Streamdown>
     </div>
   );
@@ -90,4 +110,23 @@ function SafeLink({ href, children }: { href?: unknown; children?: ReactNode }) 
   );
 }
 
-const COMPONENTS = { img: SafePicture, a: SafeLink } as unknown as Components;
+/** The box of a task list. Nobody can tick it: it is what the model wrote. */
+function TaskBox({ checked }: { checked?: boolean }) {
+  const t = useT();
+  return (
+    <input
+      type="checkbox"
+      checked={checked === true}
+      readOnly
+      disabled
+      aria-label={t(checked ? 'markdown.taskDone' : 'markdown.taskOpen')}
+    />
+  );
+}
+
+const COMPONENTS = {
+  img: SafePicture,
+  a: SafeLink,
+  input: TaskBox,
+  [FORMULA]: Formula,
+} as unknown as Components;

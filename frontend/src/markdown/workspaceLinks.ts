@@ -2,6 +2,8 @@
 type Node = { type: string; tagName?: string; value?: string; properties?: Record<string, unknown>; children?: Node[] };
 
 const REFERENCE = /workspace:\/\/([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(#[\w./+-]*)?/i;
+/** Divides a text at its references to files: every second piece is one. */
+export const REFERENCES = /(workspace:\/\/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:#[\w./+-]*)?)/i;
 const PAGE = /(?<![\w/.:])\/(?:library|store|c|account)\/[\w/-]*\w/;
 const PLAIN = new Set(['code', 'pre', 'a']);
 

@@ -29,8 +29,10 @@ export function SessionItem({ session, current }: { session: SessionRow; current
         className="flex min-w-0 flex-1 items-center gap-2 py-2 pl-2.5 text-sm"
       >
         {session.parent && <Icon name="branch" size={14} className="text-quiet" />}
-        <span className="min-w-0 flex-1 truncate">{title}</span>
-        <Status session={session} />
+        <span className={classes('min-w-0 flex-1 truncate', session.unread && !current && 'font-semibold')}>
+          {title}
+        </span>
+        <Status session={current ? { ...session, unread: false } : session} />
       </Link>
       <span className="on-hover group-hover/row:opacity-100">
         <Menu
@@ -43,15 +45,17 @@ export function SessionItem({ session, current }: { session: SessionRow; current
   );
 }
 
-/** The status badge: running, queued, or waiting for the user; none otherwise. */
-export function Status({ session }: { session: Pick<SessionRow, 'status' | 'needs_you'> }) {
+/** The status badge: running, queued, waiting for the user, or unread; none otherwise. */
+export function Status({ session }: { session: Pick<SessionRow, 'status' | 'needs_you' | 'unread'> }) {
   const t = useT();
-  const status = session.status !== 'idle' ? session.status : session.needs_you ? 'needs-you' : null;
+  const status =
+    session.status !== 'idle' ? session.status : session.needs_you ? 'needs-you' : session.unread ? 'unread' : null;
   if (!status) return null;
   const names: Record<string, Key> = {
     running: 'status.running',
     queued: 'status.queued',
     'needs-you': 'status.needsYou',
+    unread: 'status.unread',
   };
   const label = t(names[status]!);
   return <span className="dot" data-status={status} role="img" aria-label={label} title={label} />;

@@ -8,6 +8,8 @@ import { useT } from '../i18n';
 import { useServerState } from '../browser/debounce';
 import { ApiError, csrfToken } from '../api/http';
 import { useMe } from '../api/queries';
+import { useAttention } from '../notifications/useAttention';
+import { switchOff } from '../notifications/device';
 import { SessionList } from './SessionList';
 
 export function Sidebar({ onClose }: { onClose?: () => void }) {
@@ -51,21 +53,31 @@ export function Sidebar({ onClose }: { onClose?: () => void }) {
 function Foot() {
   const t = useT();
   const { data: me, error } = useMe();
+  const reviews = useAttention()?.reviews ?? 0;
   const nobody = error instanceof ApiError && error.status === 401;
   const more: MenuEntry[] = [
-    ...(me?.admin_url ? [{ label: t('nav.admin'), icon: 'shield', href: me.admin_url } as const] : []),
+    ...(me?.admin_url
+      ? ([
+          { label: t('nav.admin'), icon: 'shield', href: me.admin_url },
+          { label: t('nav.styleguide'), icon: 'block', href: '/styleguide' },
+        ] as const)
+      : []),
     { label: t('nav.api'), icon: 'terminal', href: '/api/docs/' },
-    { label: t('nav.styleguide'), icon: 'block', href: '/styleguide' },
     'line',
     nobody
       ? { label: t('nav.login'), icon: 'user', href: '/login/' }
-      : { label: t('nav.logout'), icon: 'open', onSelect: logOut },
+      : { label: t('nav.logout'), icon: 'open', onSelect: () => void switchOff().finally(logOut) },
   ];
   return (
     <div className="flex flex-col gap-0.5 border-t border-line p-2">
       <Place href="/library" icon="agent">
         {t('nav.library')}
       </Place>
+      {reviews > 0 && (
+        <Place href="/library/reviews" icon="bell">
+          {t('nav.reviewsWaiting', { count: reviews })}
+        </Place>
+      )}
       <div className="flex items-center gap-1">
         <Place href="/account" icon="user">
           {me?.username ?? t('nav.account')}

@@ -30,10 +30,11 @@ PROFILE: dict[str, Any] = {
     "reduced_motion": "reduce",
 }
 WEB_PORT = free_port()  # of the one page outside that tools may read
+MCP_PORT = free_port()  # of the one MCP server that people may connect
 ENV = {
     "COPILOT_ALLOW_ANONYMOUS": "true",
     "COPILOT_TEST_APPS": "tests.testblocks",
-    "BOUNDARY_ALLOWED_HOSTS": f"127.0.0.1:{WEB_PORT}",
+    "BOUNDARY_ALLOWED_HOSTS": f"127.0.0.1:{WEB_PORT},127.0.0.1:{MCP_PORT}",
 }
 
 

@@ -31,6 +31,19 @@ RICH = (
 OUTSIDE = ["/login/", "/signup/", "/password/", "/nowhere"]  # pages that need no script
 
 
+def two_versions(stack: Stack) -> str:
+    """A conversation with two answers to a message, forked off another one; and something to remember."""
+    client = stack.client()
+    first = client.new_session(title="Asked twice")
+    client.wait(client.send(first, {"id": "twice", "steps": [{"text": "An answer."}]})["id"])
+    at = client.session(first)["messages"][-1]["id"]
+    session = str(answer_of(client.http.post(f"/api/sessions/{first}/fork", json={"message_id": at}))["id"])
+    body = {"id": session, "trigger": "regenerate-message", "messages": []}
+    client.http.post("/api/chat", json=body).raise_for_status()
+    answer_of(client.http.patch("/api/memory", json={"user_name": "Ann", "software": ["Excel", "Word"]}))
+    return session
+
+
 def all_pages(stack: Stack) -> dict[str, str]:
     """The address of one page of every kind, by name."""
     client = stack.client()
@@ -57,7 +70,9 @@ def all_pages(stack: Stack) -> dict[str, str]:
         "run": f"/library/runs/{run}",
         "review": f"/library/runs/{waiting['id']}",
         "account": "/account",
+        "versions": f"/c/{two_versions(stack)}",
         "settings": "/account/settings",
+        "personal": "/account/personal",
         "keys": "/account/keys",
         "styleguide": "/styleguide",
     }

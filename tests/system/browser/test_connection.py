@@ -194,4 +194,8 @@ def test_other_conversations_show_that_they_run_and_when_they_need_the_person(
     expect(rows.filter(has_text="A long count").get_by_role("img", name="Running")).to_be_visible()
     expect(rows.filter(has_text="A question").get_by_role("img", name="Needs you")).to_be_visible()
     stack.release("list-run")
-    expect(rows.filter(has_text="A long count").get_by_role("img")).to_have_count(0)
+    ended = rows.filter(has_text="A long count").get_by_role("img")
+    expect(ended.and_(page.get_by_label("Unread"))).to_be_visible()
+    expect(ended).to_have_count(1)  # the answer nobody has read yet is all that is marked
+    rows.filter(has_text="A long count").get_by_role("link").click()
+    expect(ended).to_have_count(0)

@@ -71,7 +71,10 @@ def test_missing_blocks_of_an_import_are_named_and_replaced_in_one_step(
     expect(page.get_by_text("find_block")).to_have_count(0)
     page.get_by_role("button", name="Repair").click()
     expect(page.locator(".react-flow__node", has_text="Send Email")).to_have_count(2)
-    expect(page.get_by_text("Gmail Send (Google)")).to_have_count(0)
+    done = page.get_by_role("status").filter(has_text="fixed.")
+    expect(done).to_contain_text("Put Send Email in the place of Gmail Send (Google)")
+    expect(done).to_contain_text("It needs a credential with the address and an app password")
+    expect(page.get_by_text("Gmail Send (Google), used by 2 nodes")).to_have_count(0)
     expect(page.get_by_text("Google Calendar Read Events is not installed here.")).to_be_visible()
 
 
@@ -175,11 +178,20 @@ def test_agent_is_published_found_in_the_store_and_taken(page: Page, stack: Stac
     page.goto(f"{stack.url()}/library/agents/{agent}")
     page.get_by_role("button", name="More actions").click()
     page.get_by_role("menuitem", name="Publish in the store").click()
+    dialog = page.get_by_role("dialog", name="Publish Door greeter")
+    preview = dialog.get_by_role("region", name="What others will see")
+    dialog.get_by_label("Categories").fill("Greetings, Doors")
+    expect(preview).to_contain_text("ann/door-greeter")
+    expect(preview).to_contain_text("Greetings")
+    expect(preview.locator(".react-flow__node")).to_have_count(3)
+    dialog.get_by_role("button", name="Publish").click()
     expect(page.get_by_role("status").filter(has_text="Published as ann/door-greeter.")).to_be_visible()
+    expect(page).to_have_url(f"{stack.url()}/library/store/ann/door-greeter")
+    expect(page.locator(".react-flow__node")).to_have_count(3)
     bobs = stack.client("bob").http
     theirs = answer_of(bobs.post("/api/agents", json=GREETER | {"name": "Window greeter"}))["id"]
     answer_of(bobs.post("/api/store", json={"agent_id": theirs}))
-    page.get_by_role("link", name="Store").click()
+    page.get_by_role("navigation", name="Library").get_by_role("link", name="Store").click()
     page.get_by_role("searchbox", name="Search the store").fill("window greeter")
     page.get_by_role("listitem").filter(has_text="bob/window-greeter").get_by_role(
         "button", name="Add to library"
@@ -255,10 +267,10 @@ def test_account_shows_usage_and_keeps_what_is_chosen(page: Page, stack: Stack) 
 
     page.get_by_role("tab", name="Settings").click()
     page.get_by_label("Time zone").fill("Nowhere/Else")
-    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_label("Time zone")).to_have_attribute("aria-invalid", "true")
     page.get_by_label("Time zone").fill("Europe/Lisbon")
-    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_role("status").filter(has_text="Saved.")).to_be_visible()
     page.get_by_role("radio", name="Dark").check(force=True)
     assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"

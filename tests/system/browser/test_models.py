@@ -83,7 +83,11 @@ def test_a_model_is_picked_by_keyboard_answers_and_stays_with_the_conversation(p
     expect(chosen).to_be_focused()
     send(page, "Which colour?")
     expect(answers(page).last).to_contain_text("Blue, says the big one.")
-    expect(answers(page).last).to_contain_text("claude-big · 1,540 tokens · 600 of them cached · $0.0035")
+    expect(answers(page).last).to_contain_text(
+        re.compile(r"claude-big · \$0\.0035 · \d+:\d\d\s[AP]M · 40 tokens")
+    )
+    written = answers(page).last.get_by_text("40 tokens")
+    expect(written).to_have_attribute("title", "1,500 tokens read, 600 of them cached")
     page.reload()
     expect(chosen).to_be_visible()
 

@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, expect
 from durable.limits import ALIVE_FRESH_SECONDS
 from tests.harness import eventually
 from tests.system.browser.operating import TOLD_SECONDS, Room, operations_room
+from tests.system.browser.pages import DESK, PHONE
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(1_200)]
 COUNT_NEWS = """() => {
@@ -218,3 +219,21 @@ def test_messages_that_are_not_ours_harm_no_worker(room: Room) -> None:
     assert not trap.exists()
     room.front()
     expect(room.page.locator("#workers").get_by_text("alive")).to_be_visible()
+
+
+def test_no_list_is_wider_than_the_page(room: Room) -> None:
+    client = room.ann
+    client.wait(client.send(client.new_session(title="A title " * 20), "count to 3")["id"])
+    lists = room.page.locator("#ways a, .shelves a").evaluate_all("(links) => links.map((link) => link.href)")
+    lists = sorted({one for one in lists if not one.endswith("/add/")})
+    assert len(lists) > 10
+    wide = []
+    for size in (DESK, PHONE):
+        room.page.set_viewport_size(size)
+        for address in lists:
+            room.page.goto(address)
+            width = room.page.evaluate("document.documentElement.scrollWidth")
+            if width > size["width"]:
+                wide.append((address, size["width"], width))
+    room.page.set_viewport_size(DESK)
+    assert wide == []

@@ -52,6 +52,12 @@ export function AgentSaved({ result, call, active }: BodyProps) {
         >
           <Icon name="open" size={15} /> {t('card.openAgent')}
         </Link>
+        <Link
+          href={`/library/agents/${id}/edit`}
+          className="inline-flex h-8 items-center gap-2 rounded-lg border border-line bg-card px-3 text-[13px] font-medium hover:bg-hover"
+        >
+          <Icon name="graph" size={15} /> {t('agent.openBuilder')}
+        </Link>
         {active && !filling && (
           <Button
             small

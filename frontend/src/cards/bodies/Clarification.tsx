@@ -9,10 +9,39 @@ import type { BodyProps } from './index';
 type Question = { question: string; options: string[]; keyword: string };
 
 /** Questions to the user as a form; the answers are sent as one message. */
-export function Clarification({ result, active }: BodyProps) {
+export function Clarification({ result, active, reply }: BodyProps) {
+  const questions = list(result.questions).map(readQuestion);
+  return reply === undefined ? (
+    <Form questions={questions} active={active} />
+  ) : (
+    <Answered questions={questions} reply={reply} />
+  );
+}
+
+/** What was asked, and what the person said to it. */
+function Answered({ questions, reply }: { questions: Question[]; reply: string }) {
+  const t = useT();
+  const replies = repliesTo(questions, reply);
+  return (
+    <dl className="flex flex-col gap-3">
+      {questions.map((question, place) => (
+        <div key={place}>
+          <dt className="font-medium">{question.question}</dt>
+          {replies[place] && (
+            <dd className="pt-1 whitespace-pre-wrap text-quiet">
+              <span className="sr-only">{t('card.yourAnswer')}: </span>
+              {replies[place]}
+            </dd>
+          )}
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Form({ questions, active }: { questions: Question[]; active: boolean }) {
   const t = useT();
   const { say } = useConversationActions();
-  const questions = list(result.questions).map(readQuestion);
   const [answers, setAnswers] = useState<string[]>(() => questions.map(() => ''));
   const whole = answers.every((answer) => answer.trim());
   return (
@@ -90,4 +119,12 @@ export function answered(questions: Question[], answers: string[]): string {
   return questions
     .map((question, place) => `${question.keyword || question.question}: ${answers[place]!.trim()}`)
     .join('\n');
+}
+
+/** The reply to each question, from a message that `answered` wrote; empty where the person wrote something else. */
+export function repliesTo(questions: Question[], reply: string): string[] {
+  if (questions.length === 1) return [reply];
+  const starts = questions.map((question) => `${question.keyword || question.question}: `);
+  const lines = reply.split('\n');
+  return starts.map((start) => lines.find((line) => line.startsWith(start))?.slice(start.length) ?? '');
 }

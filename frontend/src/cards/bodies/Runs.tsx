@@ -16,7 +16,7 @@ import { CredentialForm } from '../../library/CredentialForm';
 import { OpenReviews } from '../../library/OpenReviews';
 import { Outputs } from '../../library/Outputs';
 import { ReviewCard } from '../../library/ReviewCard';
-import { hasEnded, statusKey, toneOf } from '../../library/status';
+import { badgeOf, hasEnded, statusKey } from '../../library/status';
 import { useExecution } from '../../library/useExecution';
 import type { BodyProps } from './index';
 
@@ -43,6 +43,7 @@ export function LiveExecution({ id, known }: { id: string; known: Known }) {
   const t = useT();
   const { data } = useExecution(id);
   const status = data?.status ?? known.status;
+  const badge = badgeOf({ status, rejected: data?.rejected });
   const runs = data?.nodes ?? [];
   const share = runs.length ? runs.filter((run) => hasEnded(run.status)).length / runs.length : null;
   const outputs = data?.outputs ?? known.outputs;
@@ -50,7 +51,7 @@ export function LiveExecution({ id, known }: { id: string; known: Known }) {
   return (
     <div className="flex flex-col gap-3">
       <div className="flex items-center gap-2">
-        <Badge tone={toneOf(status)}>{t(statusKey(status))}</Badge>
+        <Badge tone={badge.tone}>{t(badge.name)}</Badge>
         <span className="min-w-0 flex-1 truncate text-quiet">{data?.agent_name}</span>
         <Link href={`/library/runs/${id}`} className="link inline-flex items-center gap-1">
           {t('card.openRun')} <Icon name="right" size={14} />
@@ -98,7 +99,8 @@ export function ReviewBody({ result, active }: BodyProps) {
   });
   const decided = (review: Review) => {
     void refetch();
-    if (active) say(cannedReply(review.state === 'approved' ? 'say.approved' : 'say.rejected', { name: review.name }));
+    if (active && !result.operation_id)
+      say(cannedReply(review.state === 'approved' ? 'say.approved' : 'say.rejected', { name: review.name }));
   };
   return data ? <ReviewCard review={data} onDecided={decided} /> : null;
 }

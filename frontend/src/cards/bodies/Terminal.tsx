@@ -1,22 +1,30 @@
 import { Badge } from '../../components/Pieces';
 import { useT } from '../../i18n';
-import { list, number, text, texts } from '../../api/looseValues';
+import { field, list, number, text, texts } from '../../api/looseValues';
 import { OneFile } from './Files';
 import type { BodyProps } from './index';
 
-/** The output, exit code and files of a command. */
-export function Terminal({ result }: BodyProps<'bash_exec'>) {
+/** A command, its output, exit code and files. */
+export function Terminal({ result, input }: BodyProps<'bash_exec'>) {
   const t = useT();
   const code = number(result.exit_code);
   const printed = [text(result.stdout), text(result.stderr)].filter(Boolean).join('\n');
   const files = list(result.files);
+  const command = text(field(input, 'command'));
   return (
     <div className="flex flex-col gap-3">
-      {printed && (
+      {(command || printed) && (
         <pre
           tabIndex={0}
           className="max-h-72 overflow-auto rounded-lg bg-[#15181f] p-3 font-mono text-xs leading-relaxed whitespace-pre-wrap text-[#e7e9ef]"
         >
+          {command && (
+            <span className="text-[#9fb4ff]">
+              <span aria-hidden="true">$ </span>
+              {command}
+              {printed && '\n'}
+            </span>
+          )}
           {printed}
         </pre>
       )}

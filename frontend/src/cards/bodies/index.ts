@@ -18,12 +18,16 @@ import { TodoList } from './Todos';
 import { Understanding } from './Understanding';
 import { WebPage } from './WebPage';
 
-/** `input`: the arguments of the call; `active`: it is the end of the conversation, so its form can still be submitted. */
+/**
+ * `input`: the arguments of the call; `active`: it is the end of the conversation, so its form can still be submitted;
+ * `reply`: what the person said after it, if anything.
+ */
 export type BodyProps<Type extends ResultType = never> = {
   result: FieldsOf<Type>;
   input: unknown;
   call: string;
   active: boolean;
+  reply?: string;
 };
 
 const ofAgents = (

@@ -36,11 +36,22 @@ export const chat = {
   'chat.offlineModel': 'Eingebautes Offline-Modell',
   'chat.youSaid': 'Du hast geschrieben:',
   'chat.edit': 'Nachricht bearbeiten',
-  'chat.editAbout': 'Erneutes Senden ersetzt die Antwort und alles, was danach kommt.',
+  'chat.editAbout':
+    'Mit dem Senden beginnt hier eine neue Fassung der Unterhaltung. Die alte bleibt: Die Pfeile führen zu ihr.',
   'chat.takeBack': 'Bearbeiten',
   'chat.regenerate': 'Neu antworten',
+  'chat.regenerateTitle': 'Ab hier neu antworten?',
+  'chat.regenerateAbout':
+    'Was auf diese Antwort folgte, bleibt bei der alten Fassung; die Pfeile unter der Antwort führen zu ihr zurück.',
+  'chat.continue': 'Weiterschreiben',
+  'chat.tooLong': 'Das sind {count} Zeichen. Eine Nachricht kann {most} haben; als Datei wird der Text ganz gelesen.',
+  'chat.attachText': 'Als Datei anhängen',
+  'chat.pastedName': 'eingefügter Text.txt',
+  'chat.pastedAsFile':
+    'Der eingefügte Text ({count} Zeichen) ist als Datei angehängt: eine Nachricht kann {most} Zeichen haben.',
   'chat.retry': 'Noch einmal versuchen',
-  'chat.tokens': '{count} Token|{count} Tokens',
+  'chat.tokensWritten': '{count} Token|{count} Tokens',
+  'chat.tokensRead': '{count} Token gelesen|{count} Tokens gelesen',
   'chat.cached': 'davon {count} aus dem Cache',
   'chat.thinking': 'Denkt nach …',
   'chat.reasoning': 'Überlegung',
@@ -48,6 +59,8 @@ export const chat = {
   'chat.older': 'Frühere Nachrichten werden geladen …',
   'chat.toEnd': 'Zur neuesten Nachricht springen',
   'chat.waitingForConnection': 'Keine Verbindung. Die Nachricht wird automatisch gesendet.',
+  'chat.fork': 'In einer neuen Unterhaltung fortsetzen',
+  'chat.forkedFrom': 'Aus einer anderen Unterhaltung',
   'chat.parent': 'Teil einer anderen Unterhaltung',
   'chat.cannotOpen': 'Diese Unterhaltung lässt sich nicht öffnen',
 
@@ -60,6 +73,9 @@ export const chat = {
   'versions.title': 'Antworten auf diese Nachricht',
   'versions.before': 'Vorherige Antwort',
   'versions.after': 'Nächste Antwort',
+  'versions.wordings': 'Fassungen dieser Nachricht',
+  'versions.beforeWording': 'Vorherige Fassung',
+  'versions.afterWording': 'Nächste Fassung',
   'versions.place': '{place} / {count}',
 
   'queue.title': 'Wartende Nachrichten',
@@ -78,6 +94,7 @@ export const chat = {
   'queue.asInterrupt': 'Unterbrechen und jetzt senden',
 
   'ending.cancelled': 'Angehalten.',
+  'ending.length': 'Die Antwort endet hier, weil sie so lang ist, wie das Modell auf einmal schreiben darf.',
   'ending.budget':
     'Das Budget ist aufgebraucht, deshalb endet die Antwort hier. Du kannst weitermachen, sobald wieder Budget verfügbar ist.',
   'ending.too_many_steps':
@@ -92,6 +109,11 @@ export const chat = {
   'ending.idle': 'Die Antwort kam zu lange nicht voran und wurde angehalten. Versuche es noch einmal.',
   'ending.internal_error': 'Bei uns ist etwas schiefgegangen. Der Fehler wurde protokolliert; versuche es noch einmal.',
 
+  'markdown.taskDone': 'Erledigt',
+  'markdown.taskOpen': 'Offen',
+  'markdown.diagram': 'Diagramm',
+  'markdown.diagramSource': 'Quelltext des Diagramms',
+  'markdown.diagramWrong': 'Dieses Diagramm lässt sich nicht zeichnen: {problem}',
   'markdown.copyCode': 'Code kopieren',
   'markdown.copyTable': 'Tabelle kopieren',
   'markdown.copyCsv': 'Als CSV kopieren',

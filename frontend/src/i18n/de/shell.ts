@@ -15,6 +15,8 @@ export const shell = {
   'common.percent': '{percent} %',
   'common.tryAgain': 'Noch einmal versuchen',
 
+  'palette.title': 'Springen oder suchen',
+  'palette.placeholder': 'Zu einer Seite springen oder alle Nachrichten durchsuchen',
   'nav.library': 'Bibliothek',
   'nav.account': 'Konto',
   'nav.admin': 'Verwaltung',

@@ -15,6 +15,8 @@ export const shell = {
   'common.percent': '{percent}%',
   'common.tryAgain': 'Try again',
 
+  'palette.title': 'Go to or search',
+  'palette.placeholder': 'Go to a page, or search all messages',
   'nav.library': 'Library',
   'nav.account': 'Account',
   'nav.admin': 'Administration',
