@@ -185,7 +185,7 @@ class Environment:
         "Writes per minute that one user may make through the HTTP API; further ones are refused with 429.",
     )
     worker_concurrency: int = variable(
-        "COPILOT_WORKER_CONCURRENCY", 64, "Turns one worker process holds at once."
+        "COPILOT_WORKER_CONCURRENCY", 128, "Turns one worker process holds at once."
     )
     operations_concurrency: int = variable(
         "COPILOT_OPERATIONS_CONCURRENCY",
@@ -315,7 +315,7 @@ class Environment:
         secret=True,
     )
     sandbox: str = variable(
-        "SANDBOX", "auto", "Where bash_exec and code blocks may run.", choices=("auto", "bwrap", "off")
+        "SANDBOX", "auto", "Where shell commands and code blocks may run.", choices=("auto", "bwrap", "off")
     )
     boundary_allowed_hosts: str = variable(
         "BOUNDARY_ALLOWED_HOSTS",
@@ -347,6 +347,12 @@ class Environment:
         "COPILOT_OAUTH_PROVIDERS",
         "",
         "JSON object of the OAuth2 providers people may sign in to, by name: see docs/how-to/sign-in-with-oauth.md.",
+        secret=True,
+    )
+    mcp_servers: str = variable(
+        "COPILOT_MCP_SERVERS",
+        "",
+        "JSON object of MCP servers that everybody uses, by name: see docs/how-to/connect-mcp-servers.md.",
         secret=True,
     )
     log_level: str = variable(

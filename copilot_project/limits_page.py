@@ -19,9 +19,12 @@ the unit; times are in seconds. What an operator may change is in [environment v
 """
 PACKAGES = (
     *(
+        "doors",
+        "doors.mcp",
         "doors.openai",
         "chat",
         "tools",
+        "connections",
         "executions",
         "blocks",
         "webhooks",

@@ -65,8 +65,10 @@ CSRF_TRUSTED_ORIGINS = split(ENV.csrf_trusted_origins)
 INSTALLED_APPS = [
     "copilot_project",
     "doors.openai.apps.OpenAIDoorConfig",
+    "doors.mcp.apps.McpDoorConfig",
     "chat",
     "tools",
+    "connections",
     "executions",
     "blocks",
     "webhooks",
@@ -97,6 +99,7 @@ MIDDLEWARE = [
     "copilot_project.web.middleware.screen",
     "copilot_project.web.middleware.drop_untrusted_headers",
     "copilot_project.web.middleware.protect",
+    "copilot_project.web.language.speak",
     "django.middleware.security.SecurityMiddleware",
     "copilot_project.web.static_files.StaticFiles",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -300,6 +303,7 @@ AGENT_GENERATOR_URL = ENV.agent_generator_url
 AGENT_GENERATOR_API = ENV.agent_generator_api
 AGENT_GENERATOR_TIMEOUT_SECONDS = ENV.agent_generator_timeout
 COPILOT_OAUTH_PROVIDERS = ENV.oauth_providers
+COPILOT_MCP_SERVERS = ENV.mcp_servers
 COPILOT_MIN_SCHEDULE_SECONDS = ENV.min_schedule_seconds
 
 # --- external services ---------------------------------------------------------------------------
@@ -318,6 +322,9 @@ LOGIN_URL = "/login/"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "/login/"
 LANGUAGE_CODE = "en-us"
+LANGUAGES = [("en", "English"), ("de", "Deutsch")]  # of the pages; the chat has its own catalogues
+LANGUAGE_COOKIE_NAME = "ratchet_language"  # written by the chat when one is chosen
+LOCALE_PATHS = [BASE_DIR / "copilot_project" / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
 FORMAT_MODULE_PATH = ["copilot_project.formats"]  # operators compare times to the second

@@ -63,6 +63,15 @@ def submit_turn(client: httpx.Client, session_id: str, message: str, model: str 
     return str(answer["turn"]["id"])
 
 
+def turns_of(client: httpx.Client, session_id: str) -> list[str]:
+    """Return the ids of the newest turns of the session, oldest first, up to the one that runs."""
+    found = request(client, "GET", f"/api/sessions/{session_id}").json()
+    answers = (message for message in found.get("messages", ()) if message.get("role") == "assistant")
+    ids = [str((message.get("metadata") or {}).get("turn_id", "")) for message in answers]
+    active = found.get("active_turn") or {}
+    return [turn_id for turn_id in dict.fromkeys([*ids, str(active.get("id", ""))]) if turn_id]
+
+
 def cancel_turn(client: httpx.Client, turn_id: str) -> None:
     post(client, f"/api/turns/{turn_id}/cancel", {})
 

@@ -11,7 +11,10 @@ from copilot_project.terminal.sanitize import Cleaner, clean
 from copilot_project.terminal.stream import Chunk
 
 DIM, PLAIN = "\x1b[2m", "\x1b[0m"
-NOTE_CHARACTERS = 200
+ARGUMENT_CHARACTERS = 200
+NOTE_CHARACTERS = 2_000  # a sentence is shown whole; a terminal wraps it
+GOING_ON = {"operation_started", "operation_accepted", "operation_in_progress", "operation_pending"}
+RUNS = {"QUEUED", "RUNNING", "queued", "running", "started"}
 TAKEN_OVER = "The answer was interrupted and continues from here."
 
 
@@ -26,6 +29,8 @@ class Screen:
         self.notes = notes
         self.live = out.isatty() if live is None else live
         self.outcome = ""
+        self.asked: list[str] = []  # reviews that wait for the person
+        self.pending: set[str] = set()  # calls whose work goes on after the answer
         self._steps: list[str] = []  # the text of each step
         self._shown: list[str] = [""]  # what the terminal shows: before the first step, then per step
         self._cleaner = Cleaner()
@@ -47,30 +52,30 @@ class Screen:
                 self._say(self._cleaner.feed(delta))
             case {"type": "tool-input-available", "toolCallId": call, "toolName": name, "input": value}:
                 self._tools[call] = name
-                self._note(f"→ {name}({arguments(value)})")
+                self.note(f"→ {name}({arguments(value)})")
             case {"type": "tool-output-available", "toolCallId": call, "output": output}:
                 mark = "…" if chunk.get("preliminary") else "✓"
-                self._note(f"{mark} {self._tools.get(call, 'tool')}: {summary(output)}")
+                self.note(f"{mark} {self._tools.get(call, 'tool')}: {summary(output)}")
+                (self.pending.add if goes_on(output) else self.pending.discard)(call)
             case {"type": "tool-output-error" | "tool-input-error", "toolCallId": call, "errorText": text}:
-                self._note(f"✗ {self._tools.get(call, 'tool')}: {text}")
+                self.note(f"✗ {self._tools.get(call, 'tool')}: {text}")
             case {"type": "tool-approval-request", "approvalId": str(review)}:
-                self._note(
-                    f"? This needs your approval: approve or reject it under /library/reviews ({review})."
-                )
+                self.asked.append(review)
+                self.note("? This needs your approval: type /approve, /always or /reject.")
             case {"type": "data-status", "data": {"message": str(message)}}:
-                self._note(message)
+                self.note(message)
             case {"type": "data-turn", "data": {"reset_to_step": int(step)}}:
                 self._reset(step)
             case {"type": "data-turn", "data": {"queue_position": int(position)}}:
-                self._note(f"Queued: number {position} in your queue.")
+                self.note(f"Queued: number {position} in your queue.")
             case {"type": "data-operation" | "data-execution", "data": dict(data)}:
-                self._note(progress(data))
+                self.note(progress(data))
             case {"type": "error", "errorText": text}:
                 self.outcome = "failed"
-                self._note(f"✗ {text}")
+                self.note(f"✗ {text}")
             case {"type": "abort"}:
                 self.outcome = self.outcome or "cancelled"
-                self._note("Stopped. The text so far is kept.")
+                self.note("Stopped. The text so far is kept.")
             case {"type": "finish"}:
                 reason = chunk.get("finishReason")
                 self.outcome = self.outcome or ("failed" if reason == "error" else "answered")
@@ -91,16 +96,21 @@ class Screen:
         self._steps[-1] += text
         self._write(text)
 
-    def _note(self, text: str) -> None:
-        line = clean(text).replace("\n", " ")
-        if len(line) > NOTE_CHARACTERS:
-            line = f"{line[:NOTE_CHARACTERS]}…"
+    def note(self, text: str) -> None:
+        """Write a line about what happens, apart from the answer."""
+        line = shortened(clean(text).strip().replace("\n", " "), NOTE_CHARACTERS)
         if not self.live:
             self.notes.write(f"{line}\n")
             self.notes.flush()
             return
         self._begin_line()
         self._write(f"{line}\n", dim=True)
+
+    def prompt(self, text: str) -> None:
+        """Show the prompt again, below something that came while it waited."""
+        if self.live:
+            self.out.write(text)
+            self.out.flush()
 
     def _begin_line(self) -> None:
         shown = "".join(self._shown)
@@ -127,14 +137,32 @@ class Screen:
             self.out.write("".join(kept))
         elif self.live:
             self.out.write("\n\n" + "".join(kept))
-        self._note(TAKEN_OVER)
+        self.note(TAKEN_OVER)
+
+
+def goes_on(output: Any) -> bool:
+    """Return whether a tool answered before its work has ended, so that another answer follows."""
+    if not isinstance(output, dict):
+        return False
+    if output.get("type") in GOING_ON:
+        return True
+    told = output.get("type") in ("sub_session_status", "execution_started") and output.get("notify", True)
+    return bool(told) and output.get("status") in RUNS
+
+
+def shortened(text: str, most: int) -> str:
+    """Return the text, cut after a whole word if it is longer than `most`."""
+    if len(text) <= most:
+        return text
+    kept = text[:most]
+    return f"{kept[: kept.rfind(' ')] if ' ' in kept else kept} …"
 
 
 def arguments(value: Any) -> str:
     """Return the arguments of a tool call in one line."""
     if not isinstance(value, dict):
-        return str(value)
-    return ", ".join(f"{name}={item!r}" for name, item in value.items())
+        return shortened(str(value), ARGUMENT_CHARACTERS)
+    return shortened(", ".join(f"{name}={item!r}" for name, item in value.items()), ARGUMENT_CHARACTERS)
 
 
 def summary(output: Any) -> str:

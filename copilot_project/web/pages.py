@@ -8,7 +8,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template import loader
 from django.views.decorators.csrf import ensure_csrf_cookie
@@ -32,6 +32,19 @@ def chat(request: HttpRequest, **place: str) -> HttpResponse:
     if not index.exists():
         return render(request, "unbuilt.html")
     return HttpResponse(index.read_bytes())
+
+
+WORKER_POLICY = "default-src 'none'; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+
+@require_safe
+def service_worker(request: HttpRequest) -> HttpResponse:
+    """Serve the service worker at the root of the site, which makes the whole site its scope."""
+    headers = {"Cache-Control": "no-cache", "Content-Security-Policy": WORKER_POLICY}
+    path = Path(settings.UI_BUILD) / "sw.js"
+    if not path.exists():
+        raise Http404
+    return HttpResponse(path.read_bytes(), content_type="text/javascript; charset=utf-8", headers=headers)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:

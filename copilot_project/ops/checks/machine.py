@@ -48,9 +48,9 @@ def ui_build() -> Check:
 def sandbox() -> Check:
     """Try the sandbox for real, as the product does before it offers a tool that runs code."""
     if mode() == OFF:
-        return well("sandbox", "off: bash_exec and code blocks are not offered", needed=False)
+        return well("sandbox", "off: shell commands and code blocks are not offered", needed=False)
     needed = mode() == REQUIRED
     if reason := unavailable_reason():
-        hint = "Install bubblewrap to offer bash_exec and code blocks; everything else works without it"
+        hint = "Install bubblewrap to offer shell commands and code blocks; everything else works without it"
         return broken("sandbox", reason, hint, needed=needed)
     return well("sandbox", f"bubblewrap works; {control_groups.describe()}", needed=needed)

@@ -12,9 +12,10 @@ from django.db.models import Q
 VIEW, OPERATE, ADMINISTER = "view", "operate", "administer"
 OPERATED = {  # the change permission of these models allows their admin actions
     "chat": ("turn", "session"),
-    "tools": ("operation",),
+    "tools": ("operation", "toolpolicy"),
+    "connections": ("toolserver", "servertool"),
     "executions": ("execution", "review", "schedule", "trigger", "triggerdelivery"),
-    "webhooks": ("webhookdelivery", "webhookendpoint"),
+    "webhooks": ("webhookdelivery", "webhookendpoint", "pushnotice"),
     "durable": ("parkedentry", "workerbeat", "pause"),
     "accounts": ("apikey",),
 }

@@ -30,6 +30,7 @@ from durable.admin_actions import ActionsMixin
 APP_NAMES = {  # names and order of the apps for operators
     "chat": "Conversations",
     "tools": "Tools and long-running work",
+    "connections": "MCP servers",
     "executions": "Agents and executions",
     "durable": "Queues and workers",
     "webhooks": "Webhooks",

@@ -21,6 +21,7 @@ SHOWN_ERROR_CHARACTERS = 500
 End = Turn.EndReason
 VERDICTS = {  # what each end reason means, and what an operator can do about it
     End.DONE: ("It was answered.", ""),
+    End.LENGTH: ("It was answered, up to the length that the model may write.", ""),
     End.STEERED: ("Its message became part of the turn that was running.", ""),
     End.CANCELLED: ("It was stopped.", ""),
     End.BUDGET: ("The budget was used up.", "Raise the person's budget, then requeue."),
@@ -49,6 +50,7 @@ VERDICTS = {  # what each end reason means, and what an operator can do about it
 
 END_REASONS = {  # in a few words
     End.DONE: "answered",
+    End.LENGTH: "answered up to the model's length",
     End.STEERED: "joined the turn that was running",
     End.CANCELLED: "stopped",
     End.BUDGET: "the budget was used up",
@@ -173,7 +175,7 @@ def life(turn: Turn) -> Iterator[TimelineEntry]:
 
 
 def attempts(turn: Turn) -> Iterator[TimelineEntry]:
-    pages = EventPage.objects.filter(job_id=turn.pk).values("attempt").order_by()
+    pages = EventPage.objects.filter(job_id=turn.pk, abandoned=False).values("attempt").order_by()
     kept = {row["attempt"]: row for row in pages.annotate(pages=Count("pk"), last=Max("last_seq"))}
     before = ""
     for attempt in turn.attempts.order_by("number"):
