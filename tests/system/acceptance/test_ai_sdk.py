@@ -151,3 +151,13 @@ def test_regenerate_replaces_the_answer(
     state = chat.do("wait", **{"for": "ready"})
     assert state["assistants"] == 1 and not state["errors"]
     assert len(stack.client().session(session)["messages"]) == 2
+    first, second = stack.client().session(session)["messages"][1]["versions"]
+    assert (first["shown"], second["shown"]) == (False, True)
+    stack.client().show(first["turn_id"])
+    answer = stack.client().session(session)["messages"][1]
+    assert answer["id"] == first["message_id"]
+    chat.do("send", text="go on")
+    chat.do("wait", **{"for": "ready"})
+    shown = stack.client().session(session)["messages"]
+    assert [message["id"] for message in shown][1] == first["message_id"], "it went on from the chosen answer"
+    assert len(shown) == 4

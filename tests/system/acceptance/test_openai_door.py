@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import uuid
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -288,6 +289,55 @@ def test_repeated_requests_are_one_turn(stack: Stack) -> None:
     with pytest.raises(openai.BadRequestError) as reused:
         client.chat.completions.create(model="copilot", messages=say("other"), extra_headers=key)
     assert reused.value.code == "idempotency_key_reused"
+
+
+def test_doubled_posts_to_two_web_processes_are_one_response(stack: Stack) -> None:
+    asked = script({"text": "Only one.", "delay": 0.02})
+    key = {"Idempotency-Key": uuid.uuid4().hex}
+
+    def post(number: int) -> tuple[str, str]:
+        client = connect(stack, web=number % 2)
+        answer = client.responses.create(model="copilot", input=asked, extra_headers=key, stream=True)
+        last = list(answer)[-1].response
+        return last.id, last.output_text
+
+    with ThreadPoolExecutor(8) as pool:
+        found = set(pool.map(post, range(8)))
+    [(response_id, text)] = found
+    assert text == "Only one." == stored_text(stack, response_id)
+    assert charges(stack, turn_id(response_id)) == 1
+
+
+def test_budget_that_is_used_up_is_429_insufficient_quota_on_every_path(stack: Stack) -> None:
+    made = stack.client("cay").http.post("/api/keys", json={"name": "poor", "day_limit": "0"}).json()
+    poor = connect(stack).with_options(api_key=made["key"])
+    attempts: list[Callable[[], Any]] = [
+        lambda: poor.chat.completions.create(model="copilot", messages=say("hello")),
+        lambda: poor.chat.completions.create(model="copilot", messages=say("hello"), stream=True),
+        lambda: poor.responses.create(model="copilot", input="hello"),
+        lambda: poor.responses.create(model="copilot", input="hello", background=True),
+    ]
+    for attempt in attempts:
+        with pytest.raises(openai.RateLimitError) as spent:
+            attempt()
+        assert (spent.value.code, spent.value.type) == ("insufficient_quota", "insufficient_quota")
+    headers = {"Authorization": f"Bearer {made['key']}"}
+    with websocket(f"{stack.url().replace('http', 'ws')}/v1/responses", additional_headers=headers) as socket:
+        socket.send('{"type": "response.create", "model": "copilot", "input": "hello"}')
+        assert json.loads(socket.recv(timeout=60))["error"]["code"] == "insufficient_quota"
+    rich = connect(stack, person="cay").chat.completions.create(model="copilot", messages=say("hello"))
+    assert rich.choices[0].message.content  # another key of the same person
+
+
+def test_budget_of_the_person_is_429_insufficient_quota(stack: Stack) -> None:
+    person = stack.sql("SELECT id FROM accounts_user WHERE username = 'bob'")[0][0]
+    stack.sql("INSERT INTO accounts_budget (user_id, day_limit) VALUES (?, 0)", person)
+    try:
+        with pytest.raises(openai.RateLimitError) as spent:
+            connect(stack, person="bob").responses.create(model="copilot", input="hello")
+        assert spent.value.code == "insufficient_quota"
+    finally:
+        stack.sql("DELETE FROM accounts_budget WHERE user_id = ?", person)
 
 
 # --- responses ------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,19 @@ def turns_of(stack: Stack, mark: str) -> list[str]:
     return [str(row[0]) for row in rows]
 
 
+def flush(stack: Stack) -> None:
+    redis.Redis(unix_socket_path=str(stack.socket)).flushall()
+
+
+def check_replay_at_every_event(stack: Stack, events: list[Any]) -> None:
+    """Each place resumes to what the uncut stream had, from either web process."""
+    response_id = events[-1].response.id
+    assert whole_stream(connect(stack), response_id) == events
+    for place, event in enumerate(events):
+        client = connect(stack, web=place % 2)
+        assert whole_stream(client, response_id, event.sequence_number) == events[place + 1 :], place
+
+
 def test_takeover_closes_the_abandoned_item_and_the_answer_stands(stack: Stack) -> None:
     client = connect(stack)
     mark = uuid.uuid4().hex
@@ -94,15 +108,56 @@ def test_takeover_closes_the_abandoned_item_and_the_answer_stands(stack: Stack) 
     assert charges(stack, turn_id(response.id)) == 2
     numbers = [event.sequence_number for event in events]
     assert numbers == sorted(set(numbers))
-    replay = whole_stream(client, response.id)
-    assert text_in(replay) == response.output_text
-    shown = {event.sequence_number: event for event in events}
-    for event in replay:
-        if event.type == "response.output_text.delta":
-            assert shown[event.sequence_number].delta == event.delta
-    for event in events:
-        rest = whole_stream(client, response.id, event.sequence_number)
-        assert rest == [one for one in replay if one.sequence_number > event.sequence_number]
+    check_replay_at_every_event(stack, events)
+    flush(stack)
+    check_replay_at_every_event(stack, events)
+
+
+def next_event(client: Any, response_id: str, **place: int) -> Any:
+    """Resume a response, read one event, and cut the connection."""
+    with client.responses.retrieve(response_id, stream=True, **place) as stream:
+        return next(iter(stream), None)
+
+
+def test_client_cut_at_every_event_and_resumed_while_everything_dies(stack: Stack) -> None:
+    """The worker is killed in the middle of each step, and either web process in between."""
+    mark, gates = uuid.uuid4().hex, [uuid.uuid4().hex, uuid.uuid4().hex]
+    steps: list[dict[str, Any]] = [
+        {"chunks": [f"{name}{n} " for n in range(8)], "delay": 0.03, "gate": gate, "gate_at": 4}
+        for name, gate in zip("ab", gates, strict=True)
+    ]
+    steps[0]["tool_calls"] = [PURE]
+    before_gates = ["a3 ", "b3 "]
+    client = connect(stack, max_retries=10)
+    workers = 0
+    with ExitStack() as running:
+        worker = running.enter_context(ExitStack())
+        worker.enter_context(stack.worker(workers))
+        response_id = client.responses.create(
+            model="copilot", input=script(*steps, name=mark), background=True
+        ).id
+        events = [next_event(client, response_id)]
+        while event := next_event(client, response_id, starting_after=events[-1].sequence_number):
+            events.append(event)
+            if before_gates and text_in([event]).endswith(before_gates[0]):
+                worker.close()  # which kills it
+                workers += 1
+                worker.enter_context(stack.worker(workers))
+                before_gates.pop(0)
+                stack.release(gates.pop(0))
+            if len(events) in (3, 9, 15, 21):
+                name = f"web{len(events) % 2}"
+                stack.kill(name)
+                stack.start_web(int(name[-1]))
+    response = events[-1].response
+    assert (response.status, workers) == ("completed", 2)
+    assert response.output_text == stored_text(stack, response_id)
+    closed = [event.item.status for event in events if event.type == "response.output_item.done"]
+    assert closed.count("incomplete") == 2
+    assert len(turns_of(stack, mark)) == 1
+    assert charges(stack, turn_id(response_id)) == 2
+    assert len(events) > 30
+    check_replay_at_every_event(stack, events)
 
 
 def test_completion_stream_survives_the_worker_with_the_same_text(stack: Stack) -> None:
@@ -133,7 +188,7 @@ def test_killed_web_process_and_lost_redis_leave_a_stream_that_resumes(stack: St
         stack.kill("web1")
         with pytest.raises((openai.OpenAIError, httpx.HTTPError)):
             seen += list(stream)
-        redis.Redis(unix_socket_path=str(stack.socket)).flushall()
+        flush(stack)
         client = connect(stack)
         response_id = seen[0].response.id
         assert client.responses.retrieve(response_id).status == "in_progress"
@@ -144,7 +199,7 @@ def test_killed_web_process_and_lost_redis_leave_a_stream_that_resumes(stack: St
     response = events[-1].response
     assert text_in(events) == response.output_text == stored_text(stack, response.id)
     assert charges(stack, turn_id(response.id)) == 1
-    redis.Redis(unix_socket_path=str(stack.socket)).flushall()
+    flush(stack)
     again = whole_stream(client, response.id)
     assert again == events
 
