@@ -29,7 +29,7 @@ SET active_at = {{now}},
     next_seq = next_seq + CASE WHEN EXISTS (SELECT 1 FROM chat_turn WHERE session_id = %s AND {LIVE}) THEN 0 ELSE 2 END
 WHERE id = %s
 RETURNING next_seq, EXISTS (SELECT 1 FROM chat_turn WHERE session_id = %s AND {LIVE}),
-    (SELECT COUNT(*) FROM chat_turn WHERE {{owner}} AND {LIVE})
+    (SELECT COUNT(*) FROM chat_turn WHERE {{owner}} AND {LIVE}), branch
 """  # noqa: S608
 OF_USER = "user_id = %s"
 OF_VISITOR = "user_id IS NULL AND session_id IN (SELECT id FROM chat_session WHERE visitor_id = %s)"
@@ -53,8 +53,10 @@ def read_locked(turn_id: uuid.UUID) -> Turn | None:
 
 def _locked(turn_id: uuid.UUID) -> QuerySet[Turn]:
     answer = Message.objects.filter(pk=OuterRef("answer_id"), seq__isnull=False)
+    others = Turn.live().filter(user=OuterRef("user")).exclude(pk=OuterRef("pk"))
     rows = Turn.objects.select_related(*Turn.reads_with).select_for_update(of=("session",), no_key=True)
-    return rows.annotate(claimed_at=Turn.clock.now(), placed=Exists(answer)).filter(pk=turn_id)
+    rows = rows.annotate(claimed_at=Turn.clock.now(), placed=Exists(answer), has_others=Exists(others))
+    return rows.filter(pk=turn_id)
 
 
 _read_locked = plain_sql.PreparedSelect(_locked, uuid.uuid4())
@@ -63,9 +65,15 @@ _read_locked = plain_sql.PreparedSelect(_locked, uuid.uuid4())
 def has_room(turn: Turn) -> bool:
     """Return whether a queued turn may start now. Its session is locked.
 
+    The only live turn of a user may, and nothing else has to be read. A turn that was accepted while this claim waited
+    for the lock comes after it, and a constraint keeps a session from having two active turns.
+
     The user is locked only where the limit decides. As long as all live turns of the user may run at once it does
     not: of two claims at the same time at least one sees both turns.
     """
+    if turn.user_id is not None and not getattr(turn, "has_others", True):
+        turn.has_steers = False
+        return settings.COPILOT_MAX_RUNNING_TURNS_PER_USER > 0
     rows = live_rows(turn.session)
     if len(rows) > settings.COPILOT_MAX_RUNNING_TURNS_PER_USER and lock_user(turn.user_id):
         rows = live_rows(turn.session)
@@ -180,10 +188,14 @@ def is_waiting() -> Exists:
 
 
 class OpenedSession(NamedTuple):
-    """`seq` is the first of two places reserved for the input and its answer; None while other turns are live."""
+    """`seq` is the first of two places reserved for the input and its answer; None while other turns are live.
+
+    `branch` is the one that is shown now, which may have changed since the session was read.
+    """
 
     seq: int | None
     live_of_owner: int
+    branch: uuid.UUID | None
 
 
 def open_for_input(session: Session) -> OpenedSession | None:
@@ -202,8 +214,9 @@ def open_for_input(session: Session) -> OpenedSession | None:
         found = cursor.fetchone()
     if found is None:
         return None
-    next_seq, is_busy, live = found
-    return OpenedSession(None if is_busy else next_seq - 2, live)
+    next_seq, is_busy, live, branch = found
+    branch = uuid.UUID(branch) if isinstance(branch, str) else branch
+    return OpenedSession(None if is_busy else next_seq - 2, live, branch)
 
 
 GOES_ON_ELSEWHERE = (StopReason.LOST, StopReason.HAND_OVER)

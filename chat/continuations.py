@@ -11,8 +11,9 @@ from chat.models import Session, Turn
 from chat.outside_content import mark
 from chat.turn_log import client_id_of
 from durable import client_push
-from durable.database import after_commit
-from tools import registry
+from durable.database import after_commit, in_transaction
+from executions import limits as executions_limits
+from tools import toolset
 from tools.base import Reads
 from tools.models import Operation
 from tools.operations.lifecycle import operation_changed, operation_ended
@@ -58,18 +59,40 @@ def queue_turn(
     turn, created = Turn.objects.get_or_create(
         session=session,
         client_id=client_id,
-        defaults={
-            "user_id": session.user_id,
-            "kind": Turn.Kind.CONTINUATION,
-            "status": Turn.QUEUED,
-            "note": note,
-            "asked_model": model_choice.model_to_continue(session, turn_before(session, started_by)),
-            "poked_at": Turn.clock.now(),
-        },
+        defaults=continuation(session, note, started_by) | {"poked_at": Turn.clock.now()},
     )
-    if created:
+    expected = Turn.objects.filter(pk=turn.pk, status=Turn.WAITING, attempt=0)
+    if created or expected.update(status=Turn.QUEUED, run_at=None, note=note, poked_at=Turn.clock.now()):
         Session.objects.filter(pk=session.pk).update(active_at=Turn.clock.now())
         after_commit(turns.start, turn)
+
+
+def continuation(session: Session, note: str, started_by: uuid.UUID | None) -> dict[str, Any]:
+    return {
+        "user_id": session.user_id,
+        "branch": session.branch,
+        "kind": Turn.Kind.CONTINUATION,
+        "status": Turn.QUEUED,
+        "note": note,
+        "asked_model": model_choice.model_to_continue(session, turn_before(session, started_by)),
+    }
+
+
+@in_transaction
+def expect_turn(session_id: uuid.UUID, operation_id: uuid.UUID) -> Turn:
+    """Return the continuation turn of an operation, for a client that must read it now; it waits for the operation.
+
+    Once: the end of the operation finds this turn and lets it run.
+    """
+    session = Session.objects.select_for_update(no_key=True).get(pk=session_id)
+    operation = Operation.objects.get(pk=operation_id)
+    turn, _ = Turn.objects.get_or_create(
+        session=session,
+        client_id=client_id_of(operation),
+        defaults=continuation(session, note_about(operation), operation.turn_id)
+        | {"status": Turn.WAITING, "run_at": Turn.clock.after(executions_limits.MAX_OPERATION_SECONDS)},
+    )
+    return turn
 
 
 def turn_before(session: Session, turn_id: uuid.UUID | None) -> Turn | None:
@@ -79,7 +102,7 @@ def turn_before(session: Session, turn_id: uuid.UUID | None) -> Turn | None:
 
 def sources_of(operation: Operation) -> taint.Sources:
     """Return the outside sources of the operation's result."""
-    tool = registry.current().get(operation.tool_name)
+    tool = toolset.find(operation.tool_name, operation.user_id)
     reads = [operation.tool_name] if tool is None or tool.reads is Reads.ALWAYS else []
     return taint.merge(operation.content_sources, reads)
 

@@ -5,6 +5,7 @@ Refusal
 ├── TooManyTurns          429  over the in-flight limit
 ├── NotQueued             409  the turn has started or ended
 ├── NothingToRetry        409  the session has no turn to regenerate
+├── TooLongToFork         409  more turns than a fork copies
 ├── NoModelForYou         403  every model is for groups that the person is not in
 ├── NotAuthorised         401  neither the site's key nor the operation's signature
 ├── CompletionTooLarge    413  refused before the body is read
@@ -45,6 +46,13 @@ class NothingToRetry(Refusal):
 
     status = HTTPStatus.CONFLICT
     code = "nothing_to_retry"
+
+
+class TooLongToFork(Refusal):
+    """This conversation is too long to fork at this message. Fork it at an earlier one."""
+
+    status = HTTPStatus.CONFLICT
+    code = "too_long_to_fork"
 
 
 class NoModelForYou(Refusal):

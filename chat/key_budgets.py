@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts.budgets import Allowance, day_of, describe, in_dollars, month_of
 from accounts.errors import OverBudget
-from accounts.models import ApiKey
+from accounts.models import ApiKey, LedgerEntry
 from chat.models import Turn
 from executions.models import Execution
 
@@ -40,14 +40,22 @@ def key_allowances(key: ApiKey) -> list[Allowance]:
 
 
 def spent_with(key: ApiKey, since: datetime) -> Decimal:
-    """Return what the turns and executions asked for with this key have cost since then."""
+    """Return what the turns, executions and embeddings asked for with this key have cost since then."""
     turns = Turn.objects.filter(api_key=key, queued_at__gte=since)
     executions = Execution.objects.filter(
         user_id=key.user_id, queued_at__gte=since, client_id__startswith=execution_prefix(key)
     )
-    return sum(
-        (in_dollars(rows.aggregate(total=Sum("cost"))["total"]) for rows in (turns, executions)), Decimal(0)
+    embeddings = LedgerEntry.objects.filter(
+        user_id=key.user_id, created_at__gte=since, key__startswith=embedding_prefix(key)
     )
+    totals = [rows.aggregate(total=Sum("cost"))["total"] for rows in (turns, executions)]
+    totals.append(embeddings.aggregate(total=Sum("amount"))["total"])
+    return sum(map(in_dollars, totals), Decimal(0))
+
+
+def embedding_prefix(key: ApiKey) -> str:
+    """Return how the ledger's key of each charge for embeddings begins that were asked for with this key."""
+    return f"embeddings:{key.pk}:"
 
 
 def execution_prefix(key: ApiKey) -> str:

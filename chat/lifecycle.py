@@ -16,6 +16,7 @@ from durable.publisher import poke
 
 class TurnLifecycle(Lifecycle[Turn]):
     reads_queued = True
+    keeps_abandoned = True  # a response of /v1 is the same in every replay
     rereads_ended = False  # what others may write to a running turn, its end does not depend on
 
     def read_queued(self, job_id: uuid.UUID) -> Turn | None:

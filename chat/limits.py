@@ -8,6 +8,8 @@ MAX_STEPS_PER_TURN = 50
 MAX_ATTACHMENTS = 20
 MAX_TITLE_CHARACTERS = 200
 MAX_MODEL_NAME_CHARACTERS = 128
+STARTS_AT_ONCE = 4  # turns of a process between claim and model request
+START_WAITS_SECONDS = 1.0  # for a place among them, after which it starts anyway
 END_WAITS_SECONDS = 0.5  # for other turns of the process to ask the model first
 MAX_SETTLED_BYTES = 32 * 1024 * 1024  # of conversations kept per process as the model reads them
 EXTRA_THREAD_SECONDS = 2.0  # before a waiting turn runs the queued turn it waits for in its own process
@@ -45,6 +47,17 @@ MAX_WEBHOOK_TEXT_CHARACTERS = 10_000
 PAGE_SIZE = 30
 MAX_PAGE_SIZE = 100
 FOLLOW_UP_RETRY_SECONDS = 60.0  # when the user has too many turns in flight
+
+# --- badges ----------------------------------------------------------------------------------------
+ATTENTION_SESSIONS = 100  # the newest conversations, in which unread answers and questions are counted
+
+# --- search ----------------------------------------------------------------------------------------
+MAX_SEARCH_HITS = 30
+SNIPPET_CHARACTERS = 160
+
+# --- forks -----------------------------------------------------------------------------------------
+MAX_FORKED_TURNS = 5_000
+COPY_BATCH = 500
 
 # --- sources and files of an answer ----------------------------------------------------------------
 MAX_SOURCES_PER_TURN = 50

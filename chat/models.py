@@ -63,6 +63,17 @@ class Session(models.Model):
         help_text="Where content from outside came from that the model may have before it.",
     )
     next_seq = models.PositiveIntegerField(default=0)
+    branch = models.UUIDField(
+        null=True, blank=True, editable=False, help_text="The branch that is shown; null is the first one."
+    )
+    forked_from = models.ForeignKey(
+        "self",
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="forks",
+        help_text="The conversation that this one was copied from.",
+    )
     expires_at = models.DateTimeField(
         null=True,
         blank=True,
@@ -83,6 +94,9 @@ class Session(models.Model):
     )
     created_at = CreatedAtField()
     active_at = CreatedAtField()
+    read_at = CreatedAtField(
+        null=True, help_text="When a page of its person last showed its end; null for those made long ago."
+    )
 
     class Meta:
         constraints = [
@@ -125,6 +139,23 @@ class Session(models.Model):
             return self.next_seq - count
 
 
+class Branch(models.Model):
+    """A line of turns that left another one where a message was edited or answered again.
+
+    Its id is that of the turn that began it. The line before it is that of `parent`, up to but without `from_seq`;
+    turns without a branch are the first line of their session.
+    """
+
+    id = models.UUIDField(primary_key=True, editable=False)
+    session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="branches")
+    parent = models.UUIDField(null=True, blank=True)
+    from_seq = models.PositiveIntegerField(help_text="The seq of the first message that it replaces.")
+    created_at = CreatedAtField()
+
+    def __str__(self) -> str:
+        return f"branch {self.pk}"
+
+
 class Message(models.Model):
     """A person's message, or the answer of one turn.
 
@@ -160,6 +191,11 @@ class Message(models.Model):
         """Return the condition for messages of turns that have started and were not superseded."""
         return Q(seq__isnull=False, turn__superseded_at=None) & ~Q(turn__status=Job.QUEUED)
 
+    @staticmethod
+    def is_in_other_branch() -> Q:
+        """Return the condition for messages that have other versions, which are shown in their place."""
+        return Q(seq__isnull=False, turn__superseded_at__isnull=False)
+
 
 class Turn(Job):
     """One answer to one input."""
@@ -178,6 +214,7 @@ class Turn(Job):
 
     class EndReason(models.TextChoices):
         DONE = "done"
+        LENGTH = "length"  # complete for us; the model had reached the length it may write
         STEERED = "steered"  # absorbed by the turn that was running
         CANCELLED = "cancelled"
         BUDGET = "budget"
@@ -290,8 +327,11 @@ class Turn(Job):
         related_name="+",
         help_text="The turn that is stopped for this one.",
     )
+    branch = models.UUIDField(
+        null=True, blank=True, editable=False, help_text="The branch it belongs to; null is the first one."
+    )
     superseded_at = models.DateTimeField(
-        null=True, blank=True, help_text="Set when it was regenerated: no longer part of the history."
+        null=True, blank=True, help_text="Since when another branch is shown: not part of the history now."
     )
     replaced_by = models.ForeignKey(
         "self",

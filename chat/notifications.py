@@ -11,8 +11,19 @@ from chat import limits, turn_log
 from chat.models import Session, Turn
 from durable import client_push
 from durable.database import after_commit
+from tools.models import ToolCall
+from webhooks import notices
 from webhooks.deliveries import announce
-from webhooks.events import EventType
+from webhooks.events import EventType, NoticeKind
+from webhooks.notices import NoticeText
+
+ASKING_RESULTS = (  # types of tool results that ask the person something
+    "clarification_needed",
+    "review_required",
+    "setup_requirements",
+    "suggested_goal",
+    "task_decomposition",
+)
 
 
 def turn_changed(turn: Turn) -> None:
@@ -28,6 +39,8 @@ def turn_changed(turn: Turn) -> None:
         turn_id=str(turn.pk),
         status=turn.status,
         end_reason=turn.end_reason,
+        news=turn.is_terminal and is_news(turn),
+        title=turn.session.title,
     )
 
 
@@ -46,13 +59,32 @@ def session_changed(session: Session, *, deleted: bool = False) -> None:
 
 
 def announce_end(turn: Turn) -> None:
-    """Queue the webhook `turn.finished`, once per turn and endpoint. Inside the transaction that ends the turn."""
+    """Queue the webhook `turn.finished`, once per turn and endpoint, and a push for a person who is away.
+
+    Inside the transaction that ends the turn.
+    """
+    user = turn.session.user
+    if user is not None and user.has_push and is_news(turn):
+        notices.announce(user=user, subject="turn", subject_id=turn.pk, describe=partial(notice_of, turn))
     announce(
         user_id=turn.user_id,
         event_type=EventType.TURN_FINISHED,
         subject_id=turn.pk,
         describe=partial(describe, turn),
     )
+
+
+def is_news(turn: Turn) -> bool:
+    """Return whether its person should hear that it ended: not of what they stopped, or what nobody waits for."""
+    is_own = turn.session.depth == 0 and turn.session.expires_at is None and turn.execution_id is None
+    return is_own and turn.status != Turn.CANCELLED and turn.absorbed_by_id is None
+
+
+def notice_of(turn: Turn) -> NoticeText:
+    """Return what is told of an ended turn: that its answer is ready, or that it asks something."""
+    asks = ToolCall.objects.filter(turn_id=turn.pk, result__type__in=ASKING_RESULTS).exists()
+    kind = NoticeKind.QUESTION if asks else NoticeKind.ANSWER
+    return NoticeText(kind=kind, subject=turn.session.title, url=f"/c/{turn.session_id}")
 
 
 def describe(turn: Turn) -> dict[str, Any]:

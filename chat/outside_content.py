@@ -35,11 +35,15 @@ def mark(session_id: uuid.UUID, sources: Iterable[str], *, turn_id: uuid.UUID | 
 
 
 def recompute(session: Session) -> None:
-    """Recompute the session's sources after turns left the history; a summary keeps them. Inside a transaction."""
-    if session.summary or not session.outside_sources:
-        return
+    """Recompute the session's sources after turns left or rejoined the history; a summary keeps those it has.
+
+    Inside a transaction.
+    """
     standing = session.turns.filter(superseded_at=None).values_list("outside_sources", flat=True)
-    merged = list(taint.merge(*standing))
+    kept = session.outside_sources if session.summary else []
+    merged = list(taint.merge(kept, *standing))
+    if merged == session.outside_sources:
+        return
     Session.objects.filter(pk=session.pk).update(outside_sources=merged)
     session.outside_sources = merged
 

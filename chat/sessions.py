@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import IntegrityError
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Now
 from django.http import Http404
 
@@ -24,6 +24,7 @@ from tools import limits as tools_limits
 from tools.models import FollowUp, Operation, TodoList, ToolCall
 from tools.operations.cancellation import stop_all as stop_operations
 from tools.permissions import Permissions
+from webhooks import notices
 from webhooks.deliveries import forget_delivered
 
 UUID_FORM = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -131,6 +132,28 @@ def change(
     session.save(update_fields=["title", "titled_by", "pinned", "model"])
     notifications.session_changed(session)
     return session
+
+
+def mark_read(session: Session) -> None:
+    """Note that its person has seen its end, and tell their other devices if it was unread."""
+    unread = Session.objects.filter(pk=session.pk).filter(is_unread())
+    was_unread = unread.exists()
+    Session.objects.filter(pk=session.pk).update(read_at=Now())
+    newest = session.turns.filter(superseded_at=None).order_by("-queued_at").first()
+    if newest is not None and newest.is_terminal:
+        notices.withdraw(session.user_id, "turn", newest.pk)
+    if was_unread:
+        notifications.session_changed(session)
+
+
+def is_unread() -> Q:
+    """Return the condition for sessions whose newest answer came after they were last read.
+
+    Tasks of other conversations and agents are nobody's to read.
+    """
+    turns_of_session = Turn.objects.filter(session=OuterRef("pk"), superseded_at=None)
+    answered = Subquery(turns_of_session.order_by("-queued_at").values("ended_at")[:1])
+    return Q(depth=0, read_at__lt=answered)
 
 
 def delete_expired(most: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import uuid
 from collections.abc import Iterator
@@ -63,6 +64,7 @@ def warm_up(sender: Any = None, **kwargs: Any) -> None:
             _wanted.wait(tools_limits.WARM_UP_DELAY_SECONDS)
             llm.warm_up()
             registry.prepare()
+            gc.freeze()  # a full collection of what is loaded would stop all streams for a tenth of a second
         finally:
             _warmed.set()
 
@@ -74,9 +76,14 @@ def warm_up(sender: Any = None, **kwargs: Any) -> None:
 
 
 class Starts:
-    """The turns of this process between their poke and the first word of their answer."""
+    """The turns of this process between their poke and the first word of their answer.
+
+    Few of them start at once, one after the other in the order of their pokes: more would only wait for the interpreter
+    and the database, and all would be late. A start that takes long does not hold up the next ones.
+    """
 
     def __init__(self) -> None:
+        self._places = threading.Semaphore(limits.STARTS_AT_ONCE)
         self._starting: set[object] = set()
         self._fewer = threading.Condition()
 
@@ -86,6 +93,7 @@ class Starts:
         turn = StartingTurn(self)
         with self._fewer:
             self._starting.add(turn)
+        turn.has_place = self._places.acquire(timeout=limits.START_WAITS_SECONDS)
         try:
             yield turn
         finally:
@@ -97,6 +105,8 @@ class Starts:
             return self._fewer.wait_for(lambda: not self._starting, limits.END_WAITS_SECONDS)
 
     def remove(self, turn: StartingTurn) -> None:
+        if turn.has_place:
+            self._places.release()
         with self._fewer:
             self._starting.discard(turn)
             if not self._starting:
@@ -109,6 +119,7 @@ class StartingTurn:
     def __init__(self, starts: Starts) -> None:
         self._starts = starts
         self._is_done = False
+        self.has_place = False
 
     def done(self) -> None:
         """Note that it has started: its first word has come, or it has ended. May be called again."""

@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 from accounts.budgets import check_budget
 from accounts.errors import OverBudget
 from boundary import taint
-from chat import admission, limits, model_choice, notifications, outside_content
+from chat import admission, branches, limits, model_choice, notifications, outside_content
 from chat.errors import NothingToRetry, NotQueued, SessionBusy, TooManyTurns
 from chat.models import Message, Session, Turn
 from chat.turn_options import ClientRequest, prepare_session
@@ -23,6 +23,7 @@ from durable import cancellation, database, event_log, plain_sql
 from durable import limits as durable_limits
 from durable.cancellation import CancelAnswer
 from durable.database import in_transaction
+from durable.ids import new_id
 from durable.models import EventPage, Job
 from durable.publisher import poke
 from llm.endpoint_rows import refresh_if_old
@@ -91,11 +92,11 @@ def _write_if_room(session: Session, given: Input) -> Turn:
 
 
 def by_client_id(session: Session, client_id: str | None) -> Turn | None:
-    """Return the turn with this client_id, or the turn that has replaced it."""
+    """Return the turn with this client_id, or the turn of its siblings that is shown now."""
     if not client_id:
         return None
     found = session.turns.select_related("replaced_by").filter(client_id=client_id).first()
-    return found and (found.replaced_by or found)
+    return found and (branches.shown_sibling(found) or found.replaced_by or found)
 
 
 def lock(session: Session) -> admission.OpenedSession:
@@ -103,6 +104,7 @@ def lock(session: Session) -> admission.OpenedSession:
     opened = admission.open_for_input(session)
     if opened is None:
         raise Session.DoesNotExist
+    session.branch = opened.branch
     return opened
 
 
@@ -122,7 +124,9 @@ def current_turn(session: Session) -> Turn | None:
     return live.filter(status__in=Turn.ACTIVE).first() or live.first()
 
 
-def write(session: Session, given: Input, *, seq: int | None = None) -> Turn:
+def write(
+    session: Session, given: Input, *, seq: int | None = None, turn_id: uuid.UUID | None = None
+) -> Turn:
     """Write message and turn, and mark the session with outside content that comes with it. Needs its lock.
 
     With `seq`, reserved for it and its answer, the message is placed at once; otherwise when its turn starts.
@@ -131,8 +135,10 @@ def write(session: Session, given: Input, *, seq: int | None = None) -> Turn:
     if sources:
         outside_content.mark(session.pk, sources)
     turn = Turn(
+        id=turn_id or new_id(),
         session=session,
         user_id=session.user_id,
+        branch=session.branch,
         status=Turn.QUEUED,
         **mode_values(session, given.while_running),
         client_id=given.client_id or None,
@@ -330,8 +336,8 @@ def regenerate(
     edited: Input | None = None,
     model: str = "",
 ) -> Submitted:
-    """Answer an input again in a new turn, perhaps with another model; the old turn and all later ones leave the
-    history but stay readable.
+    """Answer an input again in a new turn on a branch of its own, perhaps with another model; the old turn and all
+    later ones leave the history but can be shown again.
 
     `edited` replaces the input; without files or a page of its own it keeps those of the old one.
     """
@@ -367,14 +373,13 @@ def _write_again(
         )
     if session.depth:
         again = replace(again, outside_sources=tuple(turn.outside_sources))
-    session.turns.filter(queued_at__gte=turn.queued_at, superseded_at=None).update(
-        superseded_at=Turn.clock.now()
-    )
-    outside_content.recompute(session)
+    branch_id = new_id()
+    branches.leave(session, turn, branch_id)
     if len(sessions_in_flight(session)) >= settings.COPILOT_MAX_IN_FLIGHT_TURNS_PER_USER:
         raise TooManyTurns
-    fresh = write(session, again, seq=opened.seq)
-    session.turns.filter(Q(pk=turn.pk) | Q(replaced_by=turn)).update(replaced_by=fresh)
+    fresh = write(session, again, seq=opened.seq, turn_id=branch_id)
+    newest = turn.replaced_by_id or turn.pk
+    session.turns.filter(Q(pk=newest) | Q(replaced_by=newest)).update(replaced_by=fresh)
     return fresh
 
 
@@ -398,7 +403,7 @@ def turn_to_redo(session: Session, message_id: uuid.UUID | None) -> Turn:
         end_reason=Turn.EndReason.STEERED
     )
     if message_id is not None:
-        turns = turns.filter(Q(messages__pk=message_id) | Q(replaces__messages__pk=message_id))
+        turns = turns.filter(pk__in=branches.siblings_of_message(session, message_id))
     turn = turns.order_by("-queued_at").first()
     if turn is None:
         raise NothingToRetry

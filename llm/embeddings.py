@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from http import HTTPStatus
 from typing import Any
 
 from durable import storable
 from llm import limits
 from llm.endpoints import ModelAddress, locate
-from llm.errors import BadModelRequest, LLMError, ModelUnavailable
+from llm.errors import BadModelRequest, LLMError, ModelUnavailable, RateLimited
 from llm.failures import TryFailed, error_object
 from llm.prices import cost_of
-from llm.retry import Policy
+from llm.retry import Policy, read_retry_after
 from llm.types import Usage
 
 PATH = "/embeddings"
+OUR_FAULT = (
+    HTTPStatus.UNAUTHORIZED,
+    HTTPStatus.FORBIDDEN,
+)  # the key of this site, which no caller can change
+MEANING = {404: "it has no embeddings, or not this model."}  # of an answer without a message
 CHAT_DIALECTS = ("chat", "responses")  # of servers that are known to have the path
 
 
@@ -55,12 +62,22 @@ async def _embed(request: Mapping[str, Any]) -> Embeddings:
     try:
         answer = await post_json(at.endpoint, PATH, body, Policy(), max_bytes=limits.EMBEDDING_MAX_BYTES)
     except Refused as error:
-        known = error_object(error.body) or {}
-        said = storable.text(str(known.get("message") or f"HTTP {error.status}"), most=500)
-        raise EmbeddingRefused(f"The model server refused: {said}") from None
+        raise _refusal(error.status, error.body, error.headers) from None
     except TryFailed as error:
         raise ModelUnavailable(error.failure.detail) from None
     return _read(answer, str(request["model"]), at)
+
+
+def _refusal(status: int, body: bytes, headers: Mapping[str, str]) -> LLMError:
+    """Return the error behind an HTTP error answer: the caller's fault, a limit, or the server's own trouble."""
+    known = error_object(body) or {}
+    said = storable.text(str(known.get("message") or MEANING.get(status) or f"HTTP {status}"), most=500)
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
+        wait = read_retry_after(headers, now=time.time())
+        return RateLimited(f"The model server is rate limited: {said}", retry_after=wait or 1.0)
+    if status in OUR_FAULT or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return ModelUnavailable(f"The model server cannot answer: {said}")
+    return EmbeddingRefused(f"The model server refused: {said}")
 
 
 def _read(answer: bytes, name: str, at: ModelAddress) -> Embeddings:

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Q
 from django.http import Http404
 
-from chat import attachments, sessions, turns
+from chat import attachments, branches, sessions, turns
 from chat.api.serializers import REGENERATE, AskForm, NewTurn, read, read_input
+from chat.continuations import expect_turn
 from chat.errors import NothingToRetry
 from chat.model_choice import check_pick
 from chat.models import Message, Session, Turn
@@ -22,6 +22,7 @@ from durable.ids import new_id
 from executions import limits as executions_limits
 from executions.models import Review
 from executions.reviews import decisions
+from tools.models import Operation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,9 +151,9 @@ def edited_message(session: Session, request: dict[str, Any], message: UserMessa
     message_id = find_message(session, name)
     if message_id is None:
         return None
-    same = Q(pk=message_id) | Q(turn__replaces__messages__pk=message_id)
-    current = session.messages.filter(same, role=Message.Role.USER, turn__superseded_at=None)
-    return current.filter(steered_step=None).first()
+    siblings = branches.siblings_of_message(session, message_id)
+    current = session.messages.filter(turn__in=siblings, turn__superseded_at=None)
+    return current.filter(role=Message.Role.USER, steered_step=None).first()
 
 
 def find_message(session: Session, name: str) -> uuid.UUID | None:
@@ -199,4 +200,7 @@ def decide(owner: Owner, session: Session, approvals: Sequence[Approval]) -> Sub
         review = reviews[approval.review_id]
         decisions.decide(review, approved=approval.approved, message=approval.reason, by=owner.user)
     newest = (undecided or approvals)[-1]
+    held = Operation.objects.filter(session_id=session.pk, review_id=newest.review_id).first()
+    if held is not None:  # it runs by itself; its result starts the turn
+        return Submitted(turn=expect_turn(session.pk, held.pk), created=True)
     return turns.submit(session, Input(text=newest.text, client_id=f"approval:{newest.review_id}"))

@@ -10,6 +10,7 @@ from itertools import chain
 from typing import Any
 
 from django.core.handlers.asgi import ASGIRequest
+from django.db.models import Q
 from django.http import StreamingHttpResponse
 from django.utils.http import content_disposition_header
 from drf_spectacular.types import OpenApiTypes
@@ -72,33 +73,55 @@ def file_name(session: Session) -> str:
 
 
 def as_json(session: Session, about: dict[str, Any]) -> Iterator[str]:
-    """Yield `{"session": …, "messages": […]}`, the messages as the API shows them."""
+    """Yield `{"session": …, "messages": […], "other_versions": […]}`, the messages as the API shows them."""
     yield f'{{"session": {json.dumps(about, ensure_ascii=False, default=str)}, "messages": ['
-    for number, message in enumerate(all_messages(session)):
-        yield ("," if number else "") + "\n" + json.dumps(message, ensure_ascii=False, default=str)
+    yield from as_items(all_messages(session, Message.is_in_history()))
+    yield '\n], "other_versions": ['
+    yield from as_items(all_messages(session, Message.is_in_other_branch()))
     yield "\n]}\n"
+
+
+def as_items(messages: Iterator[UIMessage]) -> Iterator[str]:
+    for number, message in enumerate(messages):
+        yield ("," if number else "") + "\n" + json.dumps(message, ensure_ascii=False, default=str)
 
 
 def as_markdown(session: Session) -> Iterator[str]:
     """Yield the conversation as Markdown that loads nothing from other sites when it is shown."""
     passive = PassiveMarkdown()
     yield f"# {passive.add(one_line(session.title)) or 'Conversation'}\n"
-    for message in all_messages(session):
-        who = YOU if message["role"] == Message.Role.USER else ANSWER
-        yield f"\n## {who}, {message['metadata']['created_at'][:16].replace('T', ' ')} UTC\n"
-        for part in message["parts"]:
-            if text := part_text(part):
-                yield f"\n{passive.add(text)}\n"
+    for message in all_messages(session, Message.is_in_history()):
+        yield from message_lines(message, passive)
+    others = all_messages(session, Message.is_in_other_branch())
+    if first := next(others, None):
+        yield "\n# Other versions\n"
+        for message in chain([first], others):
+            yield from message_lines(message, passive)
 
 
-def all_messages(session: Session) -> Iterator[UIMessage]:
-    """Return the messages, oldest first, read in pages to keep little of them in memory."""
-    return chain.from_iterable(pages(session))
+def message_lines(message: UIMessage, passive: PassiveMarkdown) -> Iterator[str]:
+    who = YOU if message["role"] == Message.Role.USER else ANSWER
+    written_at = message["metadata"]["created_at"][:16].replace("T", " ")
+    yield f"\n## {who}, {written_at} UTC{place_among(message)}\n"
+    for part in message["parts"]:
+        if text := part_text(part):
+            yield f"\n{passive.add(text)}\n"
 
 
-def pages(session: Session) -> Iterator[list[UIMessage]]:
+def place_among(message: UIMessage) -> str:
+    """Return which of its versions a message is, such as `, 2 / 3`."""
+    ids = [version["message_id"] for version in message.get("versions", ())]
+    return f", {ids.index(message['id']) + 1} / {len(ids)}" if message["id"] in ids else ""
+
+
+def all_messages(session: Session, wanted: Q) -> Iterator[UIMessage]:
+    """Return messages, oldest first, read in pages to keep little of them in memory."""
+    return chain.from_iterable(pages(session, wanted))
+
+
+def pages(session: Session, wanted: Q) -> Iterator[list[UIMessage]]:
     owner = Owner(user=session.user)
-    rows = session.messages.filter(Message.is_in_history()).select_related("turn")
+    rows = session.messages.filter(wanted).select_related("turn")
     after = -1
     while page := list(rows.filter(seq__gt=after).order_by("seq")[: limits.MAX_PAGE_SIZE]):
         yield ui_messages(page, owner)

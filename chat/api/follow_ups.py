@@ -12,6 +12,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts.api.authentication import current_user
+from tools.follow_up_actions import cancel
 from tools.models import FollowUp
 
 
@@ -63,5 +64,5 @@ class OneFollowUp(APIView):
     @extend_schema(summary="Cancel a follow-up", responses={204: None})
     def delete(self, request: Request, pk: uuid.UUID) -> Response:
         """Cancel it. Repeating it changes nothing."""
-        FollowUp.objects.filter(pk=self.followup(request, pk).pk).update(next_run_at=None)
+        cancel(self.followup(request, pk))
         return Response(status=status.HTTP_204_NO_CONTENT)

@@ -11,6 +11,7 @@ from typing import Any
 from rest_framework.exceptions import ValidationError
 
 from chat import attachments, replay, turn_log
+from chat.api.versions import MessageVersions
 from chat.models import Message, Session, Step, Turn
 from chat.sessions import Owner
 from tools.models import ToolCall
@@ -56,8 +57,10 @@ def ui_messages(messages: Sequence[Message], owner: Owner) -> list[UIMessage]:
     turns = [message.turn for message in messages if message.role == Message.Role.ASSISTANT and message.turn]
     shown = Rows(turns)
     files = attachments.find(owner, sorted({name for message in messages for name in message.attachments}))
+    versions = MessageVersions(messages)
     return [
-        answer(message, shown) if message.role == Message.Role.ASSISTANT else question(message, files)
+        (answer(message, shown) if message.role == Message.Role.ASSISTANT else question(message, files))
+        | ({"versions": found} if (found := versions.of(message)) else {})
         for message in messages
     ]
 
@@ -72,7 +75,6 @@ class Rows:
         self.steers: dict[uuid.UUID, Steers] = defaultdict(dict)
         self.causes = turn_log.causes(turns)
         self.decisions: dict[str, replay.ReviewOutcome] = {}
-        self.versions: dict[uuid.UUID, list[dict[str, str]]] = {}
         if not ids:
             return
         for step in Step.objects.filter(turn__in=ids).defer("carry").order_by("number"):
@@ -84,42 +86,13 @@ class Rows:
         for message in Message.objects.filter(turn__in=ids).exclude(steered_step=None).order_by("seq"):
             assert message.turn_id is not None
             self.steers[message.turn_id].setdefault(message.steered_step or 0, []).append(message)
-        self.versions = versions_of(turns)
-
-
-def versions_of(turns: Sequence[Turn]) -> dict[uuid.UUID, list[dict[str, str]]]:
-    """Return all answers to the same message by the id of the newest turn, oldest first; none where there is one.
-
-    An answer to another wording of the message is not one of them.
-    """
-    replaced = list(Turn.objects.filter(replaced_by__in=[turn.pk for turn in turns]))
-    if not replaced:
-        return {}
-    newest = {turn.replaced_by_id for turn in replaced}
-    family = [*replaced, *(turn for turn in turns if turn.pk in newest)]
-    inputs = Message.objects.filter(turn__in=family, role=Message.Role.USER, steered_step=None)
-    texts = dict(inputs.values_list("turn_id", "text"))
-    found: dict[uuid.UUID, list[Turn]] = defaultdict(list)
-    for turn in sorted(family, key=lambda turn: turn.queued_at):
-        current = turn.replaced_by_id or turn.pk
-        if texts.get(turn.pk) == texts.get(current):
-            found[current].append(turn)
-    return {pk: [version(turn) for turn in same] for pk, same in found.items() if len(same) > 1}
-
-
-def version(turn: Turn) -> dict[str, str]:
-    return {
-        "turn_id": str(turn.pk),
-        "model": turn.model_name or turn.asked_model,
-        "created_at": turn.queued_at.isoformat(),
-    }
 
 
 def answer(message: Message, rows: Rows) -> UIMessage:
     turn = message.turn
     assert turn is not None
     steps = rows.steps[turn.pk]
-    shown = {
+    return {
         "id": str(message.pk),
         "role": message.role,
         "parts": replay.answer_parts(
@@ -133,8 +106,6 @@ def answer(message: Message, rows: Rows) -> UIMessage:
         "metadata": answer_metadata(turn),
         "content": "".join(step.text for step in steps),
     }
-    versions = rows.versions.get(turn.pk)
-    return shown | {"versions": versions} if versions else shown
 
 
 def answer_metadata(turn: Turn) -> dict[str, Any]:

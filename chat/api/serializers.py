@@ -283,21 +283,37 @@ class SessionShape(serializers.ModelSerializer[Session]):
     needs_you = serializers.BooleanField(
         read_only=True, help_text="The newest turn ended with a question, a review or something to set up."
     )
+    unread = serializers.BooleanField(
+        read_only=True, help_text="An answer has come since its person last saw its end."
+    )
     parent = serializers.UUIDField(source="parent_id", allow_null=True)  # type: ignore[assignment]
+    forked_from = serializers.UUIDField(source="forked_from_id", allow_null=True)
 
     class Meta:
         model = Session
-        fields = ["id", "title", "pinned", "status", "needs_you", "parent", "permissions", "model"]
+        fields = ["id", "title", "pinned", "status", "needs_you", "unread", "parent", "forked_from"]
+        fields += ["permissions", "model"]
         fields += ["created_at", "active_at"]
         read_only_fields = fields
 
 
-class MessageVersion(serializers.Serializer[Any]):
-    """One of several answers to the same message."""
+class NewFork(Form):
+    """Where to fork a conversation."""
 
-    turn_id = serializers.UUIDField()
+    message_id = serializers.UUIDField(help_text="An answer, or a message of the person.")
+    id = serializers.UUIDField(
+        required=False, help_text="Id of the new session; sent again, it answers with the same one."
+    )
+
+
+class MessageVersion(serializers.Serializer[Any]):
+    """One of several answers to the same message, or one of several wordings of a message."""
+
+    turn_id = serializers.UUIDField(help_text="POST /api/turns/{id}/show shows this version.")
+    message_id = serializers.UUIDField()
     model = serializers.CharField()
     created_at = serializers.DateTimeField()
+    shown = serializers.BooleanField()
 
 
 class MessageShape(serializers.Serializer[Any]):
@@ -314,9 +330,21 @@ class MessageShape(serializers.Serializer[Any]):
     versions = MessageVersion(
         many=True,
         required=False,
-        help_text="All answers to the same message, oldest first, where it was answered more than once. "
-        "GET /api/turns/{id}/message returns one.",
+        help_text="Of an answer: all answers to the same message; of a person's message: all its wordings. Oldest "
+        "first, where there are several. GET /api/turns/{id}/message returns an answer that is not shown.",
     )
+
+
+class ForkShape(SessionShape):
+    """A new conversation that was forked off another one."""
+
+    draft = InputShape(
+        allow_null=True,
+        help_text="The message it was forked at, if the person wrote it: not part of the new conversation yet.",
+    )
+
+    class Meta(SessionShape.Meta):
+        fields = [*SessionShape.Meta.fields, "draft"]
 
 
 class SessionDetail(SessionShape):

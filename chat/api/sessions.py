@@ -31,6 +31,7 @@ from chat.api.serializers import (
 from chat.api.view import ChatView, future_owner
 from chat.model_choice import check_pick
 from chat.models import Message, Session, Turn
+from chat.notifications import ASKING_RESULTS
 from chat.sessions import Owner
 from durable.cancellation import CancelAnswer
 from executions import limits as executions_limits
@@ -43,15 +44,6 @@ BEFORE = OpenApiParameter(
     "before", str, description="Id of a message: return the page of messages before it."
 )
 LIMIT = OpenApiParameter("limit", int, description=f"Messages per page, at most {limits.MAX_PAGE_SIZE}.")
-
-
-ASKING_RESULTS = (  # types of tool results that ask the person something
-    "clarification_needed",
-    "review_required",
-    "setup_requirements",
-    "suggested_goal",
-    "task_decomposition",
-)
 
 
 class Sessions(ChatView, GenericAPIView[Session]):
@@ -113,6 +105,16 @@ class OneSession(ChatView):
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
+class ReadSession(ChatView):
+    """Mark a session as read."""
+
+    @extend_schema(summary="Mark a session as read", request=None, responses={204: None})
+    def post(self, request: Request, key: str) -> Response:
+        """Note that you have seen its end, on all your devices."""
+        sessions.mark_read(self.session(key))
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
 class AssignUser(ChatView):
     """Claim a session."""
 
@@ -149,7 +151,7 @@ def shape(session: Session) -> dict[str, Any]:
 
 
 def with_status(rows: QuerySet[Session]) -> QuerySet[Session]:
-    """Add `status` and `needs_you`, computed by the database."""
+    """Add `status`, `needs_you` and `unread`, computed by the database."""
     own = Turn.live().filter(session=OuterRef("pk"))
     status = Case(
         When(Exists(own.filter(status__in=Turn.ACTIVE)), then=Value("running")),
@@ -157,7 +159,8 @@ def with_status(rows: QuerySet[Session]) -> QuerySet[Session]:
         default=Value("idle"),
         output_field=CharField(),
     )
-    return rows.annotate(status=status, needs_you=needs_you())
+    unread = Case(When(sessions.is_unread(), then=Value(True)), default=Value(False))
+    return rows.annotate(status=status, needs_you=needs_you(), unread=unread)
 
 
 def needs_you() -> Q:

@@ -10,7 +10,7 @@ from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from chat import turns
+from chat import branches, turns
 from chat.api.messages import ui_messages
 from chat.api.serializers import (
     Cancelled,
@@ -76,6 +76,19 @@ class TurnMessage(ChatView):
         if found is None:
             raise Http404
         return Response(ui_messages([found], self.owner)[0])
+
+
+class ShowTurn(ChatView):
+    """Choose between versions of a message."""
+
+    @extend_schema(summary="Show a version", request=None, responses=TurnShape)
+    def post(self, request: Request, turn_id: uuid.UUID) -> Response:
+        """Show this turn and what followed it in place of the other versions: the conversation goes on from there.
+
+        409 while a turn of the session runs or is queued.
+        """
+        branches.show(self.turn(turn_id))
+        return Response(show(TurnShape, self.turn(turn_id)))
 
 
 class CancelTurn(ChatView):

@@ -71,6 +71,8 @@ Say so when something failed or was interrupted, and never claim that something 
 Long work goes on by itself: when a tool answers that an operation was started, tell the person and end your
 answer; you will be called again with the result."""
 
+WISHES = "What the person asks of every answer, unless it contradicts the above:\n\n"
+
 SUB_SESSION = """\
 You work on a task that another conversation handed over. Nobody reads along or answers questions: decide what is
 left open yourself, say what you assumed, and end with the whole result, since only that is passed back."""
@@ -84,6 +86,8 @@ def messages_for(turn: Turn, origin: str = "") -> PrefixedMessages:
     """
     session = turn.session
     opening: list[ModelMessage] = [{"role": "system", "content": system_prompt(session)}]
+    if session.user is not None and session.user.instructions:
+        opening.append({"role": "system", "content": WISHES + session.user.instructions})
     if instructions := TurnOptions.of(turn).instructions:
         opening.append({"role": "system", "content": instructions})
     prefix, rest = read_conversation(session, origin)
@@ -143,7 +147,7 @@ def read_conversation(session: Session, origin: str) -> tuple[StablePrefix, Sequ
     """
     if given_before(session):
         return StablePrefix(origin=origin), [message for _, message in recent(session, origin)]
-    key = (session.pk, session.summary_until, origin)
+    key = (session.pk, session.branch, session.summary_until, origin)
     known = SETTLED.get(key) or Settled(prefix=StablePrefix(origin=origin), until=session.summary_until)
     page = read_page(session, since=known.until)
     calls = calls_for(page, session, known)

@@ -30,8 +30,8 @@ from durable import limits as durable_limits
 from durable.errors import HandOver, JobCancelled, JobTimedOut, LeaseLost
 from durable.lease import Lease
 from durable.stop_signal import StopReason
-from llm.types import Completion, Request, ToolCallRequest
-from tools import registry
+from llm.types import Completion, Request, ToolCallRequest, ToolSpec
+from tools import toolset
 from tools.arguments import why_unreadable
 from tools.client_tools import client_tools
 from tools.dispatch import CallScope, run_calls
@@ -148,7 +148,7 @@ class Answering:
             with tracing.span("step", {"ratchet.step": last.number, "ratchet.resumed": True}):
                 goes_on = self.run_tools(last.number, requested(last))
             if not goes_on:
-                self.end_done()  # the answer was complete; only the end of the turn was not committed
+                self.end_done(last.finish_reason)  # it was complete; only the turn's end was not committed
                 return
         while self.take_step(number):
             number += 1
@@ -164,7 +164,7 @@ class Answering:
             goes_on = self.run_tools(number, calls)
             crashpoints.reached("before_next_step")
             if not goes_on:
-                self.end_done()
+                self.end_done(completion.finish_reason)
             return goes_on
 
     # --- asking the model -------------------------------------------------------------------------
@@ -191,7 +191,7 @@ class Answering:
             request = Request(
                 model=model,
                 messages=messages,
-                tools=self.options.offered(registry.offered(self)),
+                tools=self.options.offered(self.offered_tools()),
                 temperature=self.options.temperature,
                 max_output_tokens=self.options.max_output_tokens,
                 user=str(self.turn.user_id or ""),
@@ -207,6 +207,10 @@ class Answering:
                 completion = self.stream(smaller, stream)
         crashpoints.reached("after_model")
         return completion
+
+    def offered_tools(self) -> list[ToolSpec]:
+        turn = self.turn
+        return toolset.offered(self.permissions, user_id=turn.user_id, session_id=turn.session_id)
 
     def choose_model(self) -> str:
         """Return the model for this step; say so where it is not the one that was picked, which has gone."""
@@ -281,7 +285,7 @@ class Answering:
         if not calls:
             self.before_end()
             crashpoints.reached("before_final_commit")
-            self.end_done(events, work=write)
+            self.end_done(completion.finish_reason, events, work=write)
             return []
         self.lease.commit(
             write,
@@ -361,8 +365,11 @@ class Answering:
 
     # --- ending -----------------------------------------------------------------------------------
 
-    def end_done(self, events: list[TurnEvent] | None = None, *, work: Any = lambda: None) -> None:
-        self.finish(Turn.COMPLETED, Reason.DONE, "", events or [], work, in_step=True)
+    def end_done(
+        self, finish_reason: str, events: list[TurnEvent] | None = None, *, work: Any = lambda: None
+    ) -> None:
+        reason = Reason.LENGTH if finish_reason == "length" else Reason.DONE
+        self.finish(Turn.COMPLETED, reason, "", events or [], work, in_step=True)
         titles.request_title(self.turn.session)
 
     def end(self, status: str, reason: Reason, error: str = "") -> None:

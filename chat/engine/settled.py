@@ -14,7 +14,8 @@ from chat import limits
 from llm.carry import CARRY
 from llm.prefix import StablePrefix
 
-Key = tuple[uuid.UUID, int, str]  # a session, where its summary ends, and the model that reads it
+# A session, its branch, where its summary ends, and the model that reads it.
+Key = tuple[uuid.UUID, uuid.UUID | None, int, str]
 MESSAGE_BYTES = 700  # of a message without its texts: dictionaries and entries of lists
 
 

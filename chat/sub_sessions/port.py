@@ -115,7 +115,7 @@ def deleted_is_unknown() -> Iterator[None]:
         yield
     except (NoSuchTask, Turn.DoesNotExist):
         raise UnknownSubSession(
-            "This sub-session was deleted. Go on without it, or ask the user why."
+            "This sub-session was deleted.", next_step="Go on without it, or ask the user why."
         ) from None
 
 

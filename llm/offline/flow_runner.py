@@ -65,8 +65,8 @@ def play(flow: Callable[[FlowContext], Flow], turn: FlowContext) -> Reply:
         return say(end.value)
     except NotOffered as tool:
         return say(
-            f"That needs the tool `{tool}`, which is not available in this session. "
-            "The session's permissions may exclude it, or it may need a login."
+            f"That needs “{str(tool).replace('_', ' ')}”, which is not available in this session. "
+            "Its permissions may exclude it, it may need a login, or the operator has not set it up."
         )
     words = " ".join(call.say for call in calls if call.say)
     return say(words, tool_calls=tuple(calls))

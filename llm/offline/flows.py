@@ -200,6 +200,15 @@ def follow_up(turn: FlowContext) -> Flow:
     return describe(result)
 
 
+def repeated_follow_up(turn: FlowContext) -> Flow:
+    cron = read_cron(turn.group("cron"))
+    if not cron:
+        return "How often? Say “every hour”, “every day at 9” or “every monday at 17:30”."
+    prompt = f"Remind the person: {turn.group('prompt')}"
+    (result,) = yield turn.call("schedule_followup", {"prompt": prompt, "cron": cron})
+    return describe(result)
+
+
 def search_web(turn: FlowContext) -> Flow:
     (result,) = yield turn.call("web_search", {"query": turn.group("query")})
     return describe(result)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from re import Match, Pattern
 from typing import Any
 
-from llm.offline import build_followup, completed_work, delegation, flows, smalltalk
+from llm.offline import build_followup, completed_work, delegation, flows, smalltalk, todo_flows
 from llm.offline.agent_builder import answers as agent_builder
 from llm.offline.conversation import OfflineConversation
 from llm.offline.describe import describe
@@ -117,6 +117,7 @@ SMALL_TALK: list[tuple[Pattern[str], Callable[[Match[str]], Reply]]] = [
         _rule(r"^\s*(hi|hello|hey|hallo|bonjour|good (morning|afternoon|evening))\b[^.!?]{0,20}[.!?]*\s*$"),
         smalltalk.greet,
     ),
+    (_rule(r"^Scheduled follow-up: Remind the person: (?P<text>.+)$"), smalltalk.remind),
     (_rule(r"^\s*(thanks|thank you|thx|merci|danke)\b"), smalltalk.thank),
     (_rule(r"^(?:please )?count (?:up )?(?:from 1 )?to (?P<number>\d{1,6})\b"), smalltalk.count),
     (_rule(r"^(?:please )?write (?:me )?(?P<number>\d{1,6}) (?P<unit>words?|sentences?)\b"), smalltalk.write),
@@ -130,7 +131,7 @@ SMALL_TALK: list[tuple[Pattern[str], Callable[[Match[str]], Reply]]] = [
     (smalltalk.LOOKS_LIKE_A_SUM, smalltalk.calculate),
     (_rule(r"\b(show|give|make|write|draw)\b.{0,30}\btable\b"), smalltalk.show_table),
     (_rule(r"\b(show|give|write)\b.{0,30}\bcode\b"), smalltalk.show_code),
-    (_rule(r"\b(show|give|write|make)\b.{0,20}\blist\b(?! of)"), smalltalk.show_list),
+    (_rule(r"\b(show|give|write|make)\b.{0,20}(?<!to-do )(?<!todo )\blist\b(?! of)"), smalltalk.show_list),
 ]
 
 AGENT = r"(?:agent|workflow|automation)"
@@ -138,6 +139,11 @@ SUB_SESSION = r"\bsub-?sessions?\b"
 FIND = r"\b(?:find|search|look for|which|list|show)\b"
 ABOUT = r"(?: (?:for|to|that|about|named) (?P<query>.+))?"
 FLOWS: list[tuple[Pattern[str], Callable[[FlowContext], Flow]]] = [
+    (
+        _rule(r"\b(?:make|write|start|create)\b.{0,20}\bto-?do list\b[: ]*(?P<items>.*)$"),
+        todo_flows.make_list,
+    ),
+    (_rule(r"^(?:please )?tick off[: ]+(?P<item>.+)$"), todo_flows.tick_off),
     (_rule(rf"^(?:please )?(?:cancel|stop|abort)\b.{{0,20}}{SUB_SESSION}"), delegation.stop_work),
     (
         _rule(
@@ -222,6 +228,13 @@ FLOWS: list[tuple[Pattern[str], Callable[[FlowContext], Flow]]] = [
             r"(?: (?:to|that|about))?[: ]*(?P<prompt>.+)$"
         ),
         flows.follow_up,
+    ),
+    (
+        _rule(
+            r"\bremind me (?P<cron>every \w+(?: at \d{1,2}(?::\d{2})?(?:\s?(?:am|pm))?)?)"
+            r"(?: (?:to|that|about))?[: ]*(?P<prompt>.+)$"
+        ),
+        flows.repeated_follow_up,
     ),
     (_rule(r"\b(?:list|show|which|what)\b.{0,20}\bfollow-?ups?\b"), flows.listing("list_followups")),
     (_rule(r"\b(?:list|show|which|what)\b.{0,20}\btriggers?\b"), flows.listing("list_triggers")),

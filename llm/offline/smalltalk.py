@@ -25,7 +25,10 @@ ABILITIES = {  # required tool -> examples
     "run_block": "**Blocks**: “find a block for text”, “run the Calculator block with a=2, b=3”",
     "web_fetch": "**The web**: “fetch https://example.com”",
     "write_workspace_file": "**Files**: “keep a note in note.txt: buy milk”, “read note.txt back”, “list my files”",
-    "schedule_followup": "**Later**: “remind me in 10 minutes to call Bob”, “show my follow-ups”",
+    "update_todo_list": "**To-do list**: “make a to-do list: bake, eat”, “tick off bake”",
+    "web_search": "**Search**: “search the web for sourdough”",
+    "schedule_followup": "**Later**: “remind me in 10 minutes to call Bob”, “remind me every day at 9 to stretch”, "
+    "“show my follow-ups”",
     "run_sub_session": "**Long work**: “start a sub-session to research leases”, “count to 300 in the background”, "
     "“is it done?”, “stop the sub-session”",
     "add_understanding": "**About you**: “remember that I sell shoes in Porto”",
@@ -68,6 +71,10 @@ def abilities(offered: Collection[str]) -> str:
 
 def thank(match: Match[str]) -> Reply:
     return say("You're welcome!")
+
+
+def remind(match: Match[str]) -> Reply:
+    return say(f"You asked me to remind you: {match.group('text').strip()}")
 
 
 def count(match: Match[str]) -> Reply:
