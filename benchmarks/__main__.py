@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from benchmarks.child import RESULTS
-from benchmarks.environment import leave_in_order
+from benchmarks.environment import DATABASE, leave_in_order
 from benchmarks.side_by_side import Size, table
 from tests.harness import SHARED
 
@@ -28,6 +28,7 @@ NAMES = {
     "openai_door": "streaming a turn through /v1, against our own stream",
     "posting": "accepting a message, against a bare view",
     "turn_cost": "statements and CPU of a whole turn, against the least that could answer",
+    "workers": "turns answered by two worker processes, against one",
     "chunk_cost": "CPU of worker and web process per chunk of an answer",
     "dispatch": "running a tool call, against calling its function",
     "operations": "from starting long work to its continuation, against asking twice",
@@ -43,6 +44,10 @@ NAMES = {
 }
 STANDALONE = {"llm_parse"}  # prints its own figures and takes no size
 ON_REQUEST = {"peers"}  # installs packages
+# Depend on the database: with a server in BENCH_DATABASE_URL they run on SQLite first and then there.
+ON_BOTH_DATABASES = {
+    "first_token", "holding", "replay", "posting", "turn_cost", "workers", "chunk_cost", "growth", "peers",
+}  # fmt: skip
 SECONDS = 1_800
 STOP_SECONDS = 60
 
@@ -55,7 +60,12 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory() as folder:
         os.environ.setdefault(SHARED, folder)  # all benchmarks copy one prepared database
         kept = Path(folder) / "results"
-        failed = [name for name in options.names or chosen(size) if not run(name, size, kept)]
+        failed = [
+            name
+            for name in options.names or chosen(size)
+            for database in databases(name)
+            if not run(name, size, kept, database)
+        ]
         print("\n".join(summary(kept)))
     print(
         f"\nTook {time.monotonic() - started:.0f} s."
@@ -85,13 +95,18 @@ def chosen(size: Size) -> list[str]:
     ]
 
 
-def run(name: str, size: Size, kept: Path) -> bool:
+def databases(name: str) -> list[str]:
+    """Return the servers on which a benchmark runs, one after the other; "" is SQLite."""
+    server = os.environ.get(DATABASE, "")
+    return ["", server] if server and name in ON_BOTH_DATABASES else [server]
+
+
+def run(name: str, size: Size, kept: Path, database: str = "") -> bool:
     """Return False if the benchmark crashed; a missed goal is a result, not a failure."""
     command = [f"benchmarks.{name}"] if name in STANDALONE else ["benchmarks.child", name, size.value]
     print(f"\n--- {name}: {NAMES[name]}", flush=True)
-    process = subprocess.Popen(
-        [sys.executable, "-m", *command], cwd=ROOT, env=os.environ | {RESULTS: str(kept)}
-    )
+    environment = os.environ | {RESULTS: str(kept), DATABASE: database}
+    process = subprocess.Popen([sys.executable, "-m", *command], cwd=ROOT, env=environment)
     try:
         return process.wait(SECONDS) == 0
     except subprocess.TimeoutExpired:

@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from benchmarks.environment import environment
+from benchmarks.environment import DATABASE, environment
 from benchmarks.side_by_side import Report, Size, noise
 
 RESULTS = "BENCH_RESULTS"
@@ -18,7 +18,7 @@ def main(name: str, size: Size) -> None:
     before = noise()
     with environment() as stack:
         module = importlib.import_module(f"benchmarks.{name}")  # its imports need Django set up
-        report = Report(name, module.TITLE)
+        report = Report(f"{name} on PostgreSQL" if os.environ.get(DATABASE) else name, module.TITLE)
         module.run(stack, size, report)
     report.remark(f"machine before: {before}; after: {noise()}")
     print(report.text(), flush=True)

@@ -34,7 +34,7 @@ SETTLE_SECONDS = 1.0  # what a server does after the answer has ended is part of
 LOAD_SECONDS = 300
 STOP_SECONDS = 20
 AT_ONCE_LIMIT, CLOSED_LOOP_LIMIT, CPU_LIMIT = 700.0, 350.0, 25.0
-THREADS = 64
+THREADS = 128  # as `./copilot up` has
 CHAINLIT = ("chainlit==2.12.0", "openai==3.51.0")
 LANGGRAPH = ("langgraph-cli[inmem]==0.4.40", "langchain-openai==1.7.3")
 AI_SDK = ("ai@6.0.326", "@ai-sdk/openai-compatible@2.0.87")
