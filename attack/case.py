@@ -27,6 +27,7 @@ class Section(StrEnum):
     SECRETS = "Secrets and operation"
     PARSING = "Content made to be slow"
     INJECTION = "Prompt injection"
+    OPENAI = "The OpenAI API"
 
 
 class WentThrough(Exception):

@@ -9,9 +9,10 @@ from typing import Any
 
 import httpx
 
-from attack.belongings import CONTENT
+from attack.belongings import CONTENT, post
 from attack.case import Section, attack, expect, expect_status, proven_by
-from attack.site import Site, frames_of
+from attack.site import VICTIM, Site, frames_of
+from tests.webhooks.push_service import PushedBrowser
 
 ACCESS = Section.ACCESS
 Request = tuple[str, str, Any]  # method, path with {} for the id, body
@@ -320,6 +321,29 @@ def everything_else(site: Site) -> None:
     expect_status(site.attacker.post(crossed).status_code, 404, what="a delivery under another trigger")
     crossed = f"/api/webhooks/{mine.webhook}/deliveries/{theirs.webhook_delivery}/replay"
     expect_status(site.attacker.post(crossed).status_code, 404, what="a delivery under another webhook")
+
+
+@attack("26c", ACCESS, "Show, fork and mark as read in another's conversation", "404 each", anywhere=True)
+def branches_and_forks(site: Site) -> None:
+    theirs = site.belongings
+    expect_unknown(site, theirs.turn, [("POST", "/api/turns/{}/show", None)])
+    fork = ("POST", "/api/sessions/{}/fork", {"message_id": str(uuid.uuid4())})
+    expect_unknown(site, theirs.session, [fork, ("POST", "/api/sessions/{}/read", None)])
+    own = site.own.session
+    taken = site.attacker.get(f"/api/sessions/{own}").json()["messages"][-1]["id"]
+    stolen = {"message_id": taken, "id": theirs.session}
+    expect_status(site.attacker.post(f"/api/sessions/{own}/fork", json=stolen).status_code, 404)
+
+
+@attack(
+    "26d", ACCESS, "Another's device for push messages: see it, remove it", "not listed; 404", anywhere=True
+)
+def push_devices(site: Site) -> None:
+    given = {"endpoint": "https://push.example.org/victim", "keys": PushedBrowser("victim").keys()}
+    kept = post(site.client(VICTIM), "/api/push/subscriptions", given)
+    expect_unknown(site, kept["id"], [("DELETE", "/api/push/subscriptions/{}", None)])
+    seen = site.attacker.get("/api/push").text
+    expect(kept["id"] not in seen and "victim" not in seen, "another's device is listed")
 
 
 proven_by(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 from urllib.parse import quote
 
 from attack.case import Section, attack, expect, proven_by
 from attack.site import Site
+from tests.webhooks.push_service import PushedBrowser
 
 SSRF = Section.SSRF
 REFUSED = "Only public web addresses can be fetched."
@@ -20,7 +22,7 @@ RANGES = [
 
 
 def expect_refused(site: Site, *urls: str) -> None:
-    """Expect web_fetch and webhooks to refuse each URL."""
+    """Expect web_fetch, webhooks and push subscriptions to refuse each URL."""
     if site.stack is not None:
         for first in range(0, len(urls), AT_ONCE):
             part = urls[first : first + AT_ONCE]
@@ -35,6 +37,13 @@ def expect_refused(site: Site, *urls: str) -> None:
         if answer.is_success:
             site.attacker.delete(f"/api/webhooks/{answer.json()['id']}")
         expect(answer.status_code in (400, 422), f"a webhook to {url!r} was answered {answer.status_code}")
+        pushed = site.attacker.post("/api/push/subscriptions", json=push_subscription(url))
+        expect(pushed.status_code in (400, 422), f"a push to {url!r} was answered {pushed.status_code}")
+
+
+def push_subscription(url: str) -> dict[str, Any]:
+    """Return a subscription with the keys of a real browser."""
+    return {"endpoint": url, "keys": PushedBrowser("attack").keys()}
 
 
 def refused(number: int, what: str, *urls: str) -> None:
