@@ -28,7 +28,8 @@ START_SECONDS = 180.0  # generous: a loaded machine is slow, not broken
 @pytest.fixture(scope="session")
 def redis_server() -> subprocess.Popen[bytes]:
     """One real Redis for the whole run."""
-    from copilot_project.launcher.redis import is_up, start_server
+    from copilot_project.launcher.redis import is_up
+    from tests.redis_server import start_server
 
     socket = TEST_HOME / "redis" / "redis.sock"
     server = start_server(TEST_HOME / "redis", socket)

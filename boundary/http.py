@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from email.message import Message
 from typing import Any
@@ -74,6 +74,7 @@ class OutboundRequest:
     max_bytes: int = limits.MAX_FETCH_BYTES  # after decompression
     follow_redirects: bool = True
     cut: bool = False  # truncate a longer response at max_bytes instead of raising ResponseTooLarge
+    is_complete: Callable[[bytes], bool] | None = None  # given each block of a stream; True ends it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -254,6 +255,8 @@ def read_body(blocks: Iterator[bytes], request: OutboundRequest, deadline: Deadl
                 raise ResponseTooLarge(f"The response is larger than {request.max_bytes} bytes.")
             del body[request.max_bytes :]
             return bytes(body), True
+        if request.is_complete is not None and request.is_complete(block):
+            break
     return bytes(body), False
 
 

@@ -27,6 +27,8 @@ SERVERS = ("/usr/lib/postgresql", "/usr/lib/rabbitmq")
 NOWHERE = {
     "TEST_POSTGRES_URL": "postgres://127.0.0.1:1",
     "TEST_RABBITMQ_URL": "amqp://guest:guest@127.0.0.1:1",
+    "npm_config_fetch_retries": "0",  # without a network there is nothing to wait for
+    "PIP_RETRIES": "0",
 }
 NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 RUNS = (

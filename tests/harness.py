@@ -27,8 +27,9 @@ import httpx
 import psycopg
 from celery import Celery
 
-from copilot_project.launcher.redis import is_up, start_server
+from copilot_project.launcher.redis import is_up
 from tests.fork_server import ForkedProcess, Products, libraries, run_command
+from tests.redis_server import start_server
 
 T = TypeVar("T")
 ROOT = Path(__file__).resolve().parent.parent
@@ -397,6 +398,10 @@ class Client:
 
     def turn(self, turn_id: str) -> dict[str, Any]:
         return self._ok(self.http.get(f"/api/turns/{turn_id}"))
+
+    def show(self, turn_id: str) -> dict[str, Any]:
+        """Choose a version of a message."""
+        return self._ok(self.http.post(f"/api/turns/{turn_id}/show"))
 
     def session(self, session: str) -> dict[str, Any]:
         return self._ok(self.http.get(f"/api/sessions/{session}"))

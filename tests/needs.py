@@ -6,6 +6,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -22,10 +23,16 @@ POSTGRES_URL = os.environ.get("TEST_POSTGRES_URL", "postgres://127.0.0.1:5432")
 RABBITMQ_URL = os.environ.get("TEST_RABBITMQ_URL", "amqp://guest:guest@127.0.0.1:5672")
 RABBITMQ_PROGRAMS = Path("/usr/lib/rabbitmq/bin")  # wrappers in PATH become the user of the system's server
 CLIENT_PACKAGES = Path(__file__).resolve().parent / "system" / "ai_sdk_clients"
+OPENAI_PROGRAMS_FOLDER = Path(__file__).resolve().parent / "system" / "openai_clients"
+OPENAI_PROGRAMS_ENVIRONMENT = Path(sys.prefix) / "openai-programs"
+MCP_CLIENT_PACKAGES = Path(__file__).resolve().parent / "system" / "mcp_clients"
+MCP_NODE_MAJOR = 22
 FOREIGN_MODEL_PACKAGES = Path(__file__).resolve().parent / "llm" / "foreign_server"
+MCP_PACKAGES = Path(__file__).resolve().parent / "connections" / "foreign_servers"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 PROBE_SECONDS = 20  # who is away refuses at once; who is busy takes longer
 COMMAND_SECONDS = 60
+INSTALL_SECONDS = 600
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,8 +139,77 @@ def client_packages_are_installed() -> bool:
 
 
 @cache
+def openai_programs_are_installed() -> bool:
+    """They have an environment of their own, made anew when their requirements change."""
+    wanted = (OPENAI_PROGRAMS_FOLDER / "requirements.txt").read_bytes()
+    environment = OPENAI_PROGRAMS_ENVIRONMENT
+    stamp = environment / "installed.txt"
+    if stamp.exists() and stamp.read_bytes() == wanted:
+        return True
+    shutil.rmtree(environment, ignore_errors=True)
+    try:
+        for command in install_commands(environment):
+            subprocess.run(command, check=True, capture_output=True, timeout=INSTALL_SECONDS)
+    except (OSError, subprocess.SubprocessError):
+        return False
+    stamp.write_bytes(wanted)
+    return True
+
+
+def install_commands(environment: Path) -> list[list[str]]:
+    uv = str(Path(sys.executable).parent / "uv")
+    python, wanted = str(environment / "bin" / "python"), str(OPENAI_PROGRAMS_FOLDER / "requirements.txt")
+    return [
+        [uv, "venv", "--quiet", "--python", sys.executable, str(environment)],
+        [uv, "pip", "install", "--quiet", "--python", python, "--require-hashes", "-r", wanted],
+    ]
+
+
+def openai_program(name: str) -> str:
+    return str(OPENAI_PROGRAMS_ENVIRONMENT / "bin" / name)
+
+
+@cache
+def mcp_node() -> ui.NodeJs | None:
+    """The machine's Node if it is new enough for the MCP packages, else that of a wheel."""
+    machine = ui.machine_node()
+    try:
+        if machine is not None:
+            said = subprocess.run(
+                ["node", "--version"], capture_output=True, text=True, timeout=COMMAND_SECONDS
+            )
+            if int(said.stdout.removeprefix("v").partition(".")[0]) >= MCP_NODE_MAJOR:
+                return machine
+        return ui.wheel_node() or ui.install_wheel_node()
+    except (ui.CannotBuild, OSError, ValueError, subprocess.SubprocessError):
+        return None
+
+
+def mcp_node_program() -> str:
+    found = mcp_node()
+    return str(found.folder / "node") if found and found.folder else "node"
+
+
+@cache
+def mcp_clients_are_installed() -> bool:
+    found = mcp_node()
+    if found is None:
+        return False
+    try:
+        ui.install_packages(found, MCP_CLIENT_PACKAGES)
+    except ui.CannotBuild:
+        return False
+    return True
+
+
+@cache
 def foreign_model_is_installed() -> bool:
     return has_packages(FOREIGN_MODEL_PACKAGES)
+
+
+@cache
+def mcp_packages_are_installed() -> bool:
+    return has_packages(MCP_PACKAGES)
 
 
 @cache
@@ -164,7 +240,9 @@ def interface_is_built() -> bool:
 
 def set_up() -> None:
     """Fetch and build what would otherwise be fetched in the middle of a run; what cannot be had is said."""
-    for need in (INTERFACE, INTERFACE_PACKAGES, CLIENTS, FOREIGN_MODEL):
+    for need in (
+        INTERFACE, INTERFACE_PACKAGES, CLIENTS, OPENAI_PROGRAMS, FOREIGN_MODEL, MCP_SERVERS, MCP_CLIENTS,
+    ):  # fmt: skip
         if not need.is_met():
             print(f"Tests that need {need.name} will be skipped.")
 
@@ -207,10 +285,25 @@ CLIENTS = Need(
     get="run ./copilot test once with a network: it installs them below tests/system/ai_sdk_clients",
     is_met=client_packages_are_installed,
 )
+OPENAI_PROGRAMS = Need(
+    name="programs of others that speak the OpenAI API",
+    get="run ./copilot test once with a network: it installs them below .venv/openai-programs",
+    is_met=openai_programs_are_installed,
+)
+MCP_CLIENTS = Need(
+    name="official MCP clients",
+    get="run ./copilot test once with a network: it installs them below tests/system/mcp_clients",
+    is_met=mcp_clients_are_installed,
+)
 FOREIGN_MODEL = Need(
     name="a model server of somebody else",
     get="run ./copilot test once with a network: it installs it below tests/llm/foreign_server",
     is_met=foreign_model_is_installed,
+)
+MCP_SERVERS = Need(
+    name="MCP servers and the conformance suite of the protocol",
+    get="run ./copilot test once with a network: it installs them below tests/connections/foreign_servers",
+    is_met=mcp_packages_are_installed,
 )
 INTERFACE_PACKAGES = Need(
     name="the chat UI's packages",
@@ -238,7 +331,6 @@ CLAMD = Need(
     name="clamd",
     get="apt install clamav-daemon; the tests start one of their own",
     is_met=lambda: clamd_program() is not None,
-    optional_in_ci=True,
 )
 CADDY = Need(
     name="Caddy",
@@ -250,7 +342,6 @@ COMPOSE = Need(
     name="docker-compose",
     get="apt install docker-compose",
     is_met=lambda: shutil.which("docker-compose") is not None,
-    optional_in_ci=True,
 )
 
 

@@ -19,7 +19,19 @@ ROOT = str(Path(__file__).resolve().parent.parent) + "/"
 INSTALLED = str(Path(sys.prefix)) + "/"
 EVENTS = frozenset({"socket.connect", "socket.getaddrinfo", "subprocess.Popen"})
 PACKAGES = frozenset(
-    {"doors", "chat", "tools", "executions", "blocks", "webhooks", "llm", "workspace", "accounts", "boundary"}
+    {
+        "doors",
+        "chat",
+        "tools",
+        "connections",
+        "executions",
+        "blocks",
+        "webhooks",
+        "llm",
+        "workspace",
+        "accounts",
+        "boundary",
+    }
 )
 OUR_SERVERS = ("/redis/", "/kombu/", "/amqp/")  # have short time-outs of their own
 violations: list[str] = []

@@ -17,6 +17,8 @@ ONLY_IN_ALL = (
     "chat/delivery/test_server.py",
     "code/test_quality.py",
     "code/test_regexes.py",
+    "connections/test_client.py",
+    "connections/test_conformance.py",
     "copilot_project/launcher/test_copilot_script.py",
     "copilot_project/launcher/test_frozen.py",
     "copilot_project/launcher/test_up.py",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -43,7 +44,7 @@ class LocalServer:
 
 
 @contextlib.contextmanager
-def serve(answer: Answer) -> Iterator[LocalServer]:
+def serve(answer: Answer, tls: ssl.SSLContext | None = None) -> Iterator[LocalServer]:
     """A server that hands every request to `answer` and remembers it."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -67,6 +68,8 @@ def serve(answer: Answer) -> Iterator[LocalServer]:
         daemon_threads = True
 
     with Server(("127.0.0.1", 0), Handler) as server:
+        if tls is not None:
+            server.socket = tls.wrap_socket(server.socket, server_side=True)
         local = LocalServer(port=server.server_address[1])
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         thread.start()

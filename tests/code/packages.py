@@ -6,6 +6,7 @@ PACKAGES = (
     "boundary",
     "doors",
     "chat",
+    "connections",
     "copilot_project",
     "durable",
     "executions",

@@ -12,6 +12,7 @@ from typing import Any
 
 TURN = "0197-turn"
 SESSION = "0197-session"
+LATER = "0198-later"  # a turn that nobody asked for
 
 
 @dataclass
@@ -29,12 +30,20 @@ class Script:
     seen: list[tuple[str, str, Any]] = field(default_factory=list)
     resumed_after: list[str] = field(default_factory=list)
     cancelled: threading.Event = field(default_factory=threading.Event)
+    later: list[dict[str, Any]] = field(default_factory=list)  # chunks of a turn that comes by itself
+    looks: int = 0  # how often the session was read
     url: str = ""
 
-    def events(self, after: str) -> Iterator[bytes]:
+    def session(self) -> dict[str, Any]:
+        """Return the session; the turn that comes by itself is there from the second look on."""
+        self.looks += 1
+        turns = [TURN, *([LATER] if self.later and self.looks > 1 else [])]
+        return {"messages": [{"role": "assistant", "metadata": {"turn_id": turn}} for turn in turns]}
+
+    def events(self, after: str, path: str = "") -> Iterator[bytes]:
         start = int(after.partition("-")[2]) + 1 if after else 0
         yield b": keep-alive\n\n"
-        for number, chunk in enumerate(self.chunks):
+        for number, chunk in enumerate(self.later if LATER in path else self.chunks):
             if number < start:
                 continue
             if number == self.hold_at:
@@ -48,7 +57,7 @@ def serving(script: Script) -> Iterator[Script]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             if not self.path.endswith("/stream") and not script.all_paths_stream:
-                self.answer(200, {"results": []})
+                self.answer(200, script.session() if self.path.endswith(SESSION) else {"results": []})
                 return
             script.resumed_after.append(self.headers.get("Last-Event-ID", ""))
             if script.statuses:
@@ -57,7 +66,7 @@ def serving(script: Script) -> Iterator[Script]:
             self.send_response(200)
             self.send_header("Content-Type", "text/event-stream")
             self.end_headers()
-            body = script.events(self.headers.get("Last-Event-ID", ""))
+            body = script.events(self.headers.get("Last-Event-ID", ""), self.path)
             limit = script.cuts.pop(0) if script.cuts else None
             sent = 0
             for event in body:

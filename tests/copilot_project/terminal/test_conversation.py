@@ -20,6 +20,7 @@ from copilot_project.terminal.sanitize import Cleaner, clean
 from copilot_project.terminal.screen import Screen, rows
 from copilot_project.terminal.stream import TurnEvents, parse_events
 from tests.copilot_project.terminal.scripted_site import SESSION, TURN, Script, serving
+from tests.harness import eventually
 
 # --- cleaning -----------------------------------------------------------------------------------
 
@@ -376,3 +377,63 @@ class Terminal:
                 lines[row] = lines[row][:column] + letter + lines[row][column + 1 :]
                 column += 1
         return [line for line in lines if line]
+
+
+# --- answers that come later ---------------------------------------------------------------------
+
+LONG_SENTENCE = "This takes a while, and this sentence is told to its very end: " + "word " * 60 + "end."
+
+
+def long_work() -> list[dict[str, Any]]:
+    """Chunks of an answer that starts long work."""
+    output = {"type": "operation_started", "message": LONG_SENTENCE, "operation_id": "o1"}
+    call = {"type": "tool-input-available", "toolCallId": "c1", "toolName": "create_agent", "input": {}}
+    done = {"type": "tool-output-available", "toolCallId": "c1", "output": output}
+    return [call, done, *answer("It has begun.")]
+
+
+def test_answer_that_comes_later_is_printed_and_sentences_are_whole() -> None:
+    out, notes = io.StringIO(), io.StringIO()
+    with (
+        serving(Script(chunks=long_work(), later=answer("It is ready."))) as script,
+        api.open_client(script.url, "key") as client,
+    ):
+        asked = TerminalConversation(client, make_screen=lambda: Screen(out, notes, live=False))
+        assert asked.ask("build it") == 0
+    assert out.getvalue() == "It has begun.\nIt is ready.\n"
+    assert LONG_SENTENCE in notes.getvalue()
+    assert "goes on in the background" in notes.getvalue()
+
+
+def test_answer_that_comes_later_is_shown_while_the_prompt_waits() -> None:
+    out = io.StringIO()
+    with (
+        serving(Script(chunks=long_work(), later=answer("It is ready."))) as script,
+        api.open_client(script.url, "key") as client,
+    ):
+        lines = iter(["build it"])
+
+        def read_line(prompt: str) -> str:
+            if line := next(lines, ""):
+                return line
+            eventually(lambda: "It is ready." in out.getvalue() and out.getvalue().endswith("> "))
+            return "/exit"
+
+        talk = TerminalConversation(client, make_screen=lambda: Screen(out, live=True)).talk
+        assert talk(read_line, print) == 0
+    assert out.getvalue().index("It has begun.") < out.getvalue().index("It is ready.")
+
+
+def test_answer_without_long_work_is_not_waited_for() -> None:
+    with serving(Script(chunks=answer("Done."))) as script, api.open_client(script.url, "key") as client:
+        screen = Screen(io.StringIO(), io.StringIO(), live=False)
+        assert TerminalConversation(client, make_screen=lambda: screen).ask("hello") == 0
+    assert screen.pending == set()
+    assert script.looks == 1
+
+
+def test_long_argument_is_cut_after_a_whole_word() -> None:
+    notes = io.StringIO()
+    call = {"toolCallId": "c1", "toolName": "say", "input": {"text": "word " * 100}}
+    Screen(io.StringIO(), notes, live=False).show({"type": "tool-input-available", **call})
+    assert re.fullmatch(r"→ say\(text='(word )+ ?…\)\n", notes.getvalue())

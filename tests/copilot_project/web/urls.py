@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
@@ -74,7 +75,26 @@ def plain_post(request: HttpRequest) -> HttpResponse:
     return HttpResponse(len(request.body))
 
 
+release = threading.Event()  # ends the requests for `slow`
+
+
+def thread_name(request: HttpRequest) -> HttpResponse:
+    return HttpResponse(threading.current_thread().name)
+
+
+async def thread_name_async(request: HttpRequest) -> HttpResponse:
+    return HttpResponse(threading.current_thread().name)
+
+
+def slow(request: HttpRequest) -> HttpResponse:
+    release.wait(60)
+    return HttpResponse("late")
+
+
 urlpatterns: list[Any] = [
+    path("thread-name", thread_name),
+    path("thread-name-async", thread_name_async),
+    path("slow", slow),
     path("api/fail/<str:name>", Fail.as_view()),
     path("api/plain/<str:name>", fail_plainly),
     path("page/<str:name>", fail_plainly),

@@ -21,6 +21,7 @@ def schema(required: str = "", optional: str = "") -> dict[str, Any]:
         "i": {"type": "integer", "minimum": 0, "maximum": 300},
         "o": {"type": "object"},
         "b": {"type": "boolean"},
+        "l": {"type": "array"},
     }
     properties = {}
     for field in f"{required} {optional}".split():
@@ -49,7 +50,8 @@ TOOLS = {
     "check_operation_status": schema("", "operation_id"),
     "add_understanding": schema("facts"),
     "list_schedules": schema(),
-    "schedule_followup": schema("prompt", "in_minutes:i"),
+    "schedule_followup": schema("prompt", "in_minutes:i cron"),
+    "update_todo_list": schema("items:l"),
     "list_followups": schema(),
     "list_triggers": schema(),
     "list_credentials": schema(),
@@ -94,6 +96,34 @@ class Chat:
 def call_of(reply: Reply) -> tuple[str, dict[str, Any]]:
     (call,) = reply.tool_calls
     return call.name, json.loads(call.arguments)
+
+
+def todos(**status: str) -> list[dict[str, str]]:
+    return [{"text": text, "status": state} for text, state in status.items()]
+
+
+def test_a_to_do_list_is_ticked_off_item_by_item() -> None:
+    chat = Chat()
+    assert "no to-do list" in chat.say("tick off bake").text
+    assert "What should be on the list?" in chat.say("make a to-do list").text
+    made = call_of(chat.say("make a to-do list: bake, eat"))[1]["items"]
+    assert made == todos(bake="in_progress", eat="pending")
+    assert "tick off bake" in chat.result(type="todo_list", message="0 of 2 done.", items=made).text
+    assert "not on the list" in chat.say("tick off fly").text
+    ticked = call_of(chat.say("tick off bake"))[1]["items"]
+    assert ticked == todos(bake="done", eat="in_progress")
+    assert "1 of 2" in chat.result(type="todo_list", message="1 of 2 done.", items=ticked).text
+    assert call_of(chat.say("tick off Eat."))[1]["items"] == todos(bake="done", eat="done")
+    assert "Here is a list" in chat.say("show me a list").text
+
+
+def test_a_reminder_that_is_due_says_what_of() -> None:
+    due = Chat().say("Scheduled follow-up: Remind the person: call Bob")
+    assert due.text == "You asked me to remind you: call Bob"
+
+
+def test_an_unclear_repetition_of_a_reminder_is_asked_about() -> None:
+    assert "How often?" in Chat().say("remind me every blue moon to call Bob").text
 
 
 def test_an_agent_is_built_run_and_looked_at() -> None:
@@ -183,6 +213,16 @@ def test_a_continuation_without_a_new_message_tells_the_newest_result() -> None:
             "schedule_followup",
             {"prompt": "Remind the person: call Bob", "in_minutes": 120},
         ),
+        (
+            "remind me every monday at 17:30 to call Bob",
+            "schedule_followup",
+            {"prompt": "Remind the person: call Bob", "cron": "30 17 * * 1"},
+        ),
+        (
+            "make a to-do list: bake, eat and rest",
+            "update_todo_list",
+            {"items": todos(bake="in_progress", eat="pending", rest="pending")},
+        ),
         ("show my follow-ups", "list_followups", {}),
         ("which triggers do I have", "list_triggers", {}),
         ("list my credentials", "list_credentials", {}),
@@ -252,7 +292,7 @@ def test_is_it_done_looks_after_the_newest_work() -> None:
 def test_a_tool_that_is_not_offered_is_said_to_be_missing(said: str) -> None:
     reply = Chat(tools={}).say(said)
     assert reply.tool_calls == ()
-    assert "not available in this session" in reply.text
+    assert "not available in this session" in reply.text and "_" not in reply.text
 
 
 @pytest.mark.parametrize(
