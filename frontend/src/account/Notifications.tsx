@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query';
+import { notifyManager, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Button, IconButton } from '../components/Button';
 import { Checkbox, TextField } from '../components/Field';
@@ -17,11 +17,13 @@ const KINDS: [keyof NotificationSettings, Key][] = [
   ['runs', 'notify.runs'],
 ];
 
+const KEY = ['notification-settings'];
+
 /** What a person is notified of, when not, and on which devices. */
 export function Notifications() {
   const t = useT();
   const { data, error, refetch } = useQuery({
-    queryKey: ['notification-settings'],
+    queryKey: KEY,
     queryFn: notificationsApi.settings,
   });
   if (error) return <Failed words={errorText(error, t)} onRetry={() => void refetch()} />;
@@ -36,17 +38,23 @@ export function Notifications() {
   );
 }
 
-async function save(change: Partial<NotificationSettings>, t: ReturnType<typeof useT>): Promise<void> {
-  const key = ['notification-settings'];
-  const before = queryClient.getQueryData<NotificationSettings>(key);
-  queryClient.setQueryData(key, { ...before, ...change }); // shown at once, and taken back if it is refused
-  try {
-    queryClient.setQueryData(key, await notificationsApi.change(change));
-    toast(t('settings.saved'));
-  } catch (error) {
-    queryClient.setQueryData(key, before);
-    toast(errorText(error, t), 'wrong');
-  }
+/** The settings with what was changed here and is not saved yet; a change that is refused is taken back. */
+function useChanges(settings: NotificationSettings) {
+  const t = useT();
+  const [pending, setPending] = useState<Partial<NotificationSettings>>({});
+  const forget = (change: Partial<NotificationSettings>) =>
+    setPending((now) => Object.fromEntries(Object.entries(now).filter(([name]) => !(name in change))));
+  const save = async (change: Partial<NotificationSettings>) => {
+    setPending((now) => ({ ...now, ...change }));
+    try {
+      queryClient.setQueryData(KEY, await notificationsApi.change(change));
+      toast(t('settings.saved'));
+    } catch (error) {
+      toast(errorText(error, t), 'wrong');
+    }
+    notifyManager.schedule(() => forget(change)); // after the saved settings are here
+  };
+  return { shown: { ...settings, ...pending }, save };
 }
 
 function ThisDevice() {
@@ -76,6 +84,7 @@ function ThisDevice() {
 
 function Kinds({ settings }: { settings: NotificationSettings }) {
   const t = useT();
+  const { shown, save } = useChanges(settings);
   return (
     <fieldset className="flex flex-col gap-2">
       <legend className="pb-1.5 text-sm font-medium">{t('notify.kinds')}</legend>
@@ -83,8 +92,8 @@ function Kinds({ settings }: { settings: NotificationSettings }) {
         <Checkbox
           key={name}
           label={t(label)}
-          checked={Boolean(settings[name])}
-          onChange={(event) => void save({ [name]: event.target.checked }, t)}
+          checked={Boolean(shown[name])}
+          onChange={(event) => void save({ [name]: event.target.checked })}
         />
       ))}
     </fieldset>
@@ -93,6 +102,7 @@ function Kinds({ settings }: { settings: NotificationSettings }) {
 
 function QuietHours({ settings }: { settings: NotificationSettings }) {
   const t = useT();
+  const { save } = useChanges(settings);
   const [from, setFrom] = useState(settings.quiet_from?.slice(0, 5) ?? '');
   const [until, setUntil] = useState(settings.quiet_until?.slice(0, 5) ?? '');
   return (
@@ -100,7 +110,7 @@ function QuietHours({ settings }: { settings: NotificationSettings }) {
       className="flex flex-wrap items-end gap-3"
       onSubmit={(event) => {
         event.preventDefault();
-        void save({ quiet_from: from || null, quiet_until: until || null }, t);
+        void save({ quiet_from: from || null, quiet_until: until || null });
       }}
     >
       <TextField
@@ -123,6 +133,7 @@ function QuietHours({ settings }: { settings: NotificationSettings }) {
 
 function Devices({ settings }: { settings: NotificationSettings }) {
   const t = useT();
+  const { shown, save } = useChanges(settings);
   const { data } = useQuery({ queryKey: ['push'], queryFn: notificationsApi.push });
   const devices = data?.subscriptions ?? [];
   if (devices.length === 0) return null;
@@ -141,8 +152,8 @@ function Devices({ settings }: { settings: NotificationSettings }) {
       </ul>
       <Checkbox
         label={t('notify.allDevices')}
-        checked={settings.all_devices}
-        onChange={(event) => void save({ all_devices: event.target.checked }, t)}
+        checked={shown.all_devices}
+        onChange={(event) => void save({ all_devices: event.target.checked })}
       />
       <Button small className="self-start" onClick={() => void test()}>
         {t('notify.test')}
