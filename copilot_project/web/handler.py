@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from typing import Any
+from contextlib import nullcontext, suppress
+from functools import partial
+from typing import IO, Any
 from weakref import WeakKeyDictionary
 
 from asgiref.sync import ThreadSensitiveContext, iscoroutinefunction
@@ -50,25 +51,29 @@ class RequestHandler(ASGIHandler):
             body = await self.read_body(receive)
         except RequestAborted:
             return
-        with body:
-            set_script_prefix(get_script_prefix(scope))
-            request, refusal = self.create_request(scope, body)
-            answering = asyncio.create_task(self._answer(request, refusal, send))
-            leaving = asyncio.create_task(self.listen_for_disconnect(receive))
-            try:
-                await asyncio.wait((answering, leaving), return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                answering.cancel()
-                leaving.cancel()
-            with suppress(asyncio.CancelledError):
-                await answering
-            with suppress(asyncio.CancelledError, RequestAborted):
-                await leaving
+        set_script_prefix(get_script_prefix(scope))
+        request, refusal = self.create_request(scope, body)
+        view = partial(self._threaded.get_response, body=body)
+        answering = asyncio.create_task(self._answer(view, request, refusal, send))
+        leaving = asyncio.create_task(self.listen_for_disconnect(receive))
+        try:
+            await asyncio.wait((answering, leaving), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            answering.cancel()
+            leaving.cancel()
+        with suppress(asyncio.CancelledError):
+            await answering
+        with suppress(asyncio.CancelledError, RequestAborted):
+            await leaving
 
     async def _answer(
-        self, request: ASGIRequest | None, refusal: HttpResponseBase | None, send: Send
+        self,
+        view: Callable[[Any], Any],
+        request: ASGIRequest | None,
+        refusal: HttpResponseBase | None,
+        send: Send,
     ) -> None:
-        response = refusal or await turnstile().run(self._threaded.get_response, request)
+        response = refusal or await turnstile().run(view, request)
         try:
             await self.send_response(response, send)
         finally:
@@ -82,9 +87,11 @@ class SynchronousHandler(BaseHandler):
         super().__init__()
         self.load_middleware(is_async=False)
 
-    def get_response(self, request: Any) -> Any:
-        signals.request_started.send(sender=RequestHandler, scope=request.scope)
-        response = super().get_response(request)
+    def get_response(self, request: Any, *, body: IO[bytes] | None = None) -> Any:
+        """Answer a request whose `body` is closed here, since the view may go on after its client has left."""
+        with body or nullcontext():
+            signals.request_started.send(sender=RequestHandler, scope=request.scope)
+            response = super().get_response(request)
         response._handler_class = RequestHandler  # type: ignore[attr-defined]
         if isinstance(response, FileResponse):
             response.block_size = RequestHandler.chunk_size

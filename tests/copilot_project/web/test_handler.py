@@ -102,3 +102,18 @@ async def test_the_body_reaches_the_view() -> None:
     headers = [(b"host", b"testserver"), (b"content-type", b"application/json"), (b"content-length", b"7")]
     found = await answer(RequestHandler(), "/api/echo", b'{"a":1}', method="POST", headers=headers)
     assert found.body == b'{"data":{"a":1}}'
+
+
+async def test_a_view_whose_client_has_left_still_reads_its_body() -> None:
+    urls.release.clear()
+    request = ask(
+        RequestHandler(), "/late-body", headers=[(b"host", b"testserver"), (b"content-length", b"4")]
+    )
+    await request.send_input({"type": "http.request", "body": b"kept"})
+    await asyncio.sleep(0.05)
+    await request.send_input({"type": "http.disconnect"})
+    try:
+        await request.wait(SECONDS)
+    finally:
+        urls.release.set()
+    assert await asyncio.to_thread(urls.bodies.get, timeout=SECONDS) == b"kept"

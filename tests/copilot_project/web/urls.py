@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import queue
 import threading
 from typing import Any
 
@@ -75,7 +76,8 @@ def plain_post(request: HttpRequest) -> HttpResponse:
     return HttpResponse(len(request.body))
 
 
-release = threading.Event()  # ends the requests for `slow`
+release = threading.Event()  # ends the requests for `slow` and `late-body`
+bodies: queue.SimpleQueue[bytes] = queue.SimpleQueue()  # what `late-body` has read
 
 
 def thread_name(request: HttpRequest) -> HttpResponse:
@@ -91,10 +93,17 @@ def slow(request: HttpRequest) -> HttpResponse:
     return HttpResponse("late")
 
 
+def late_body(request: HttpRequest) -> HttpResponse:
+    release.wait(60)
+    bodies.put(request.body)
+    return HttpResponse("late")
+
+
 urlpatterns: list[Any] = [
     path("thread-name", thread_name),
     path("thread-name-async", thread_name_async),
     path("slow", slow),
+    path("late-body", late_body),
     path("api/fail/<str:name>", Fail.as_view()),
     path("api/plain/<str:name>", fail_plainly),
     path("page/<str:name>", fail_plainly),
